@@ -1,0 +1,20 @@
+import { Schema, SchemaGetter } from "effect"
+import { RouteId, ShareToken, UserId } from "./Ids.ts"
+
+/** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
+const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
+  Schema.BigInt.pipe(
+    Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.transform(BigInt) })
+  )
+
+export const UserIdColumn = idColumn(UserId)
+export const RouteIdColumn = idColumn(RouteId)
+export const ShareTokenColumn = ShareToken
+
+/** `timestamptz` arrives as a Date and travels as ISO 8601 UTC with milliseconds. */
+export const TimestampColumn = Schema.Date.pipe(
+  Schema.decodeTo(Schema.String, {
+    decode: SchemaGetter.transform((date) => date.toISOString()),
+    encode: SchemaGetter.transform((text) => new Date(text))
+  })
+)

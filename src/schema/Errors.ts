@@ -1,0 +1,108 @@
+import { Schema } from "effect"
+
+/** Structured context of an error: validation issues, the impact of a destructive call, a trace id. */
+const ErrorDetails = Schema.Record(Schema.String, Schema.Json)
+
+/** One reason why a request was refused: a dotted path into it, and what was expected there. */
+export interface ValidationIssue {
+  readonly path: string
+  readonly message: string
+}
+
+/** The one shape of every answer that is not 2xx or 3xx, whoever produced it. */
+const shape = <const Status extends number, const Code extends string>(statusCode: Status, code: Code) => ({
+  statusCode: Schema.tag(statusCode),
+  code: Schema.tag(code),
+  message: Schema.String,
+  details: Schema.optionalKey(ErrorDetails)
+})
+
+/** A body, a query or a header that its schema refuses; `details.issues` lists all reasons, not only the first. */
+export class ValidationFailed
+  extends Schema.Error<ValidationFailed>("ValidationFailed")(shape(400, "VALIDATION_FAILED"), { httpApiStatus: 400 })
+{
+  readonly _tag = "ValidationFailed"
+
+  static at(path: string, message: string): ValidationFailed {
+    return ValidationFailed.of([{ path, message }])
+  }
+
+  static of(issues: ReadonlyArray<ValidationIssue>): ValidationFailed {
+    return new ValidationFailed({
+      message: issues.slice(0, 3).map(({ message, path }) => path === "" ? message : `${path}: ${message}`).join("; "),
+      details: { issues: issues.map(({ message, path }) => ({ path, message })) }
+    })
+  }
+}
+
+/** A body over the limit of its endpoint; `details.limitBytes` is that limit. */
+export class PayloadTooLarge
+  extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(shape(413, "VALIDATION_FAILED"), { httpApiStatus: 413 })
+{
+  readonly _tag = "PayloadTooLarge"
+}
+
+/** A body whose content type or content encoding the endpoint does not accept. */
+export class UnsupportedMediaType
+  extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(shape(415, "VALIDATION_FAILED"), {
+    httpApiStatus: 415
+  })
+{
+  readonly _tag = "UnsupportedMediaType"
+}
+
+/** No credential, or one that is expired, revoked or invalid. */
+export class Unauthorized
+  extends Schema.Error<Unauthorized>("Unauthorized")(shape(401, "UNAUTHORIZED"), { httpApiStatus: 401 })
+{
+  readonly _tag = "Unauthorized"
+}
+
+/** A known caller who may not do this: wrong kind, role or scope, a cross-site request, an unverified email. */
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(shape(403, "FORBIDDEN"), { httpApiStatus: 403 }) {
+  readonly _tag = "Forbidden"
+}
+
+/** Nothing there, or nothing that the caller may see: the two are told apart by nobody. */
+export class NotFound extends Schema.Error<NotFound>("NotFound")(shape(404, "NOT_FOUND"), { httpApiStatus: 404 }) {
+  readonly _tag = "NotFound"
+}
+
+/** A known path with a method that it does not have; the answer's `Allow` header names those it has (RFC 9110, 15.5.6). */
+export class MethodNotAllowed
+  extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(shape(405, "NOT_FOUND"), { httpApiStatus: 405 })
+{
+  readonly _tag = "MethodNotAllowed"
+}
+
+/** The request is fine, the state it meets is not: a name is taken, a quota is full. */
+export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
+  readonly _tag = "Conflict"
+}
+
+/** Our own fault. Says nothing about it but `details.traceId`, by which an operator finds the rest. */
+export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INTERNAL"), { httpApiStatus: 500 }) {
+  readonly _tag = "Internal"
+}
+
+/** A part that the answer needs is away for now; trying again later is right. */
+export class Unavailable
+  extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), { httpApiStatus: 503 })
+{
+  readonly _tag = "Unavailable"
+}
+
+/** Every error that may leave the service. */
+export const ServiceError = Schema.Union([
+  ValidationFailed,
+  PayloadTooLarge,
+  UnsupportedMediaType,
+  Unauthorized,
+  Forbidden,
+  NotFound,
+  MethodNotAllowed,
+  Conflict,
+  Internal,
+  Unavailable
+])
+export type ServiceError = typeof ServiceError.Type

@@ -1,0 +1,55 @@
+import { Schema } from "effect"
+
+/** Longitude and latitude in degrees (WGS 84), then the elevation in metres where there is one. */
+export type Position = readonly [lng: number, lat: number] | readonly [lng: number, lat: number, elevation: number]
+
+/** The most positions that a geometry may have. */
+const MAX_POSITIONS = 100_000
+
+/** A client reads the first few broken positions and mends its code; a list of 100,000 would help nobody. */
+const MAX_REPORTED = 20
+
+const isWithin = (value: unknown, limit: number): value is number =>
+  typeof value === "number" && value >= -limit && value <= limit
+
+const isPosition = (value: unknown): value is Position =>
+  Array.isArray(value)
+  && (value.length === 2 || (value.length === 3 && Number.isFinite(value[2])))
+  && isWithin(value[0], 180)
+  && isWithin(value[1], 90)
+
+const positionExpected = "Expected [lng, lat] or [lng, lat, elevation], -180 to 180 and -90 to 90 degrees"
+
+const brokenPositions = (positions: ReadonlyArray<unknown>) =>
+  positions
+    .flatMap((position, index) => isPosition(position) ? [] : [{ path: [index], issue: positionExpected }])
+    .slice(0, MAX_REPORTED)
+
+const positionsFilter = Schema.makeFilter(
+  (value: unknown) => {
+    if (!Array.isArray(value)) return "Expected an array of positions"
+    if (value.length > MAX_POSITIONS) return `Expected at most ${MAX_POSITIONS} positions`
+    return value.every(isPosition) ? undefined : brokenPositions(value)
+  },
+  {
+    toJsonSchema: () => ({
+      type: "array",
+      maxItems: MAX_POSITIONS,
+      items: { type: "array", items: { type: "number" }, minItems: 2, maxItems: 3 }
+    })
+  }
+)
+
+/**
+ * A polyline. One pass over the array decides: the generic tuple decoder needs a hundred times as long for a long
+ * route and would hold up every other request (see `bench/decode.ts`). `Schema.Any` is what the JSON codec leaves alone.
+ */
+export const Positions = Schema.Any.check(positionsFilter).pipe(
+  Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
+)
+
+const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
+const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
+
+/** `[lng, lat]` in degrees. */
+export const Coordinate = Schema.Tuple([Longitude, Latitude])

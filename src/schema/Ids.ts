@@ -1,0 +1,33 @@
+import { Schema, SchemaGetter, SchemaTransformation } from "effect"
+
+/** Ids are positive and inside the safe-integer range, whatever the column could hold. */
+const Id = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
+
+export const UserId = Id.pipe(Schema.brand("UserId"))
+export type UserId = typeof UserId.Type
+
+export const RouteId = Id.pipe(Schema.brand("RouteId"))
+export type RouteId = typeof RouteId.Type
+
+export const SessionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("SessionId"))
+export type SessionId = typeof SessionId.Type
+
+/** The unguessable handle of a shared resource: 128 random bits in lower-case hex. */
+export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)).pipe(Schema.brand("ShareToken"))
+export type ShareToken = typeof ShareToken.Type
+
+const DecimalId = Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/))
+
+/** An id in a path: plain decimal digits. Whatever else stands there names nothing, so it is answered with 404. */
+const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
+  DecimalId.pipe(Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
+
+export const RouteIdFromPath = fromPath(RouteId)
+
+const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
+  Schema.decodeTo(ShareToken, SchemaTransformation.toLowerCase())
+)
+
+/** How a route is named in a path: exactly 32 hex digits (of any case) are a share token, fewer decimal digits an id. */
+export const RouteRef = Schema.Union([ShareTokenFromPath, RouteIdFromPath])
+export type RouteRef = typeof RouteRef.Type

@@ -1,0 +1,9 @@
+import { Schema } from "effect"
+
+/** Where a route starts, derived by the service. The country is ISO 3166-1 alpha-2. */
+export const Place = Schema.Struct({
+  placeCity: Schema.optionalKey(Schema.String),
+  placeRegion: Schema.optionalKey(Schema.String),
+  placeCountryCode: Schema.optionalKey(Schema.String)
+})
+export type Place = typeof Place.Type

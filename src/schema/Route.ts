@@ -1,0 +1,104 @@
+import { Schema } from "effect"
+import { Coordinate, Positions } from "./Geometry.ts"
+import { RouteId, ShareToken } from "./Ids.ts"
+import { Place } from "./Place.ts"
+import { Activity, OpenValue, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { Tags } from "./Tags.ts"
+import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { UserSummary } from "./User.ts"
+
+/** Where a route's geometry came from. */
+export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", "gpx-import", "generation"])
+export type Provenance = typeof Provenance.Type
+
+const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
+
+const measure = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
+
+/** Metres, or seconds: more than 2,500 times around the Earth, or three years. */
+const Measure = measure(100_000_000)
+const Elevation = measure(1_000_000)
+
+/** A point that the rider chose. Known types: `routed`, `direct`. */
+export const Waypoint = Schema.Struct({
+  coord: Coordinate,
+  type: nullable(OpenValue),
+  name: nullable(trimmedText(0, 255)),
+  timestamp: nullable(WellFormedString.check(isCodePointLength(1, 64)))
+})
+export type Waypoint = typeof Waypoint.Type
+
+const Name = trimmedText(1, 255)
+const Description = trimmedText(0, 10_000)
+const Address = trimmedText(0, 255)
+const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isMaxLength(1000))
+
+/** Members that a PATCH with `null` clears, and that a POST may leave out. */
+const clearable = {
+  description: nullable(Description),
+  activity: nullable(Activity),
+  geometry: nullable(Positions),
+  distance: nullable(Measure),
+  duration: nullable(Measure),
+  elevationGain: nullable(Elevation),
+  startAddress: nullable(Address),
+  endAddress: nullable(Address),
+  routingPreferences: nullable(RoutingPreferences),
+  tags: nullable(Tags),
+  favourite: nullable(Schema.Boolean)
+}
+
+/** What a client may say of a new route. `null` is the same as leaving a member out. */
+export const NewRoute = Schema.Struct({
+  name: Name,
+  waypoints: Waypoints,
+  visibility: nullable(Visibility),
+  provenance: nullable(Provenance),
+  ...clearable
+})
+export type NewRoute = typeof NewRoute.Type
+
+/** What a client may change of a route: an absent member stays as it is, `null` clears an optional one. */
+export const RoutePatch = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  waypoints: Schema.optionalKey(Waypoints),
+  visibility: Schema.optionalKey(Visibility),
+  provenance: Schema.optionalKey(Provenance),
+  ...clearable
+})
+export type RoutePatch = typeof RoutePatch.Type
+
+/** A route as it is answered. `distance` and `elevationGain` are in metres, `duration` in seconds. */
+export const Route = Schema.Struct({
+  id: RouteId,
+  name: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  activity: Schema.optionalKey(Activity),
+  visibility: Visibility,
+  tags: Schema.Array(Schema.String),
+  favourite: Schema.Boolean,
+  waypoints: Schema.Array(Waypoint),
+  geometry: Schema.optionalKey(Positions),
+  distance: Schema.optionalKey(Schema.Finite),
+  duration: Schema.optionalKey(Schema.Finite),
+  elevationGain: Schema.optionalKey(Schema.Finite),
+  startAddress: Schema.optionalKey(Schema.String),
+  endAddress: Schema.optionalKey(Schema.String),
+  ...Place.fields,
+  routingPreferences: Schema.NullOr(RoutingPreferences),
+  provenance: Provenance,
+  shareToken: ShareToken,
+  user: UserSummary,
+  createdAt: Schema.String,
+  updatedAt: Schema.String
+})
+export type Route = typeof Route.Type
+
+/** JSON text as it is stored, to be put into an answer as it stands. */
+type JsonText = string
+
+/** A route whose long members are still text: what reads hand on, so that no request parses them. */
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry"> {
+  readonly waypoints: JsonText
+  readonly geometry: JsonText | undefined
+}

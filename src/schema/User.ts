@@ -1,0 +1,75 @@
+import { Schema } from "effect"
+import { SessionId, UserId } from "./Ids.ts"
+import { Preferences } from "./Preferences.ts"
+import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+
+/** The public address of a user's profile. */
+export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
+export type Handle = typeof Handle.Type
+
+export const DisplayName = trimmedText(1, 100)
+
+/** Image URL. The service never fetches it. */
+const Avatar = Schema.String
+
+export const Role = Schema.Literals(["user", "admin"])
+export type Role = typeof Role.Type
+
+/** What others see of a user, embedded in routes and collections. */
+export const UserSummary = Schema.Struct({
+  id: UserId,
+  name: Schema.String,
+  handle: Schema.String,
+  avatar: Schema.optionalKey(Avatar),
+  idHash: Schema.String
+})
+export type UserSummary = typeof UserSummary.Type
+
+/** What users see of themselves. */
+export const User = Schema.Struct({
+  id: UserId,
+  email: Schema.String,
+  name: Schema.String,
+  handle: Schema.String,
+  avatar: Schema.optionalKey(Avatar),
+  isEmailVerified: Schema.Boolean,
+  role: Role,
+  preferences: Schema.NullOr(Preferences),
+  idHash: Schema.String,
+  deletionStatus: Schema.Literals(["active", "pending_hard_delete"]),
+  deletionRequestedAt: Schema.NullOr(Schema.String),
+  hasPassword: Schema.Boolean
+})
+export type User = typeof User.Type
+
+/** `totalDistance` is in metres; both count live routes only. */
+export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Schema.Finite })
+
+export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics })
+export type Profile = typeof Profile.Type
+
+const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u
+
+/** An address as typed, trimmed. One `@`, no quoting, no comment; at most 254 characters (RFC 5321, 4.5.3.1). */
+export const Email = trimmedText(3, 254).check(
+  // A look-alike of `@` or of white space must not become the real one in somebody else's normalisation.
+  Schema.makeFilter((email) => EMAIL.test(email) && EMAIL.test(email.normalize("NFKC")), {
+    expected: "an email address"
+  })
+)
+
+/** A new password. The policy that also knows common passwords and the user's own name is a service's. */
+export const NewPassword = WellFormedString.check(isCodePointLength(12, 128))
+
+/** A password to be verified: no more is asked of it than that hashing it cannot be abused. */
+export const PasswordAttempt = WellFormedString.check(isCodePointLength(1, 1024))
+
+/** 32 random bytes, base64url: the secret of a mailed link. */
+export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))
+
+/** Who makes an authenticated request, decided once, before anything else of the request is looked at. */
+export interface Principal {
+  readonly userId: UserId
+  readonly role: Role
+  readonly sessionId: SessionId
+}
