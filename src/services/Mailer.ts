@@ -1,0 +1,59 @@
+import { Config, Console, Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+
+/** A mail with one link. The link is a secret: whoever has it acts as the addressee. */
+export interface Mail {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly link: Redacted.Redacted | undefined
+}
+
+/** The provider did not take the mail. */
+export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
+
+/** Sends mails. Which way is decided by configuration: see the layers. */
+export class Mailer extends Context.Service<Mailer, {
+  readonly send: (mail: Mail) => Effect.Effect<void, MailNotSent>
+}>()("route-planning-service/Mailer") {
+  /** Without an email provider the link goes to standard output, one line a mail. */
+  static readonly layerStandardOutput = Layer.succeed(Mailer, {
+    send: Effect.fn("Mailer.send")((mail) => Console.log(lineOf(mail)))
+  })
+
+  /** Resend's API (`POST /emails`), or another of the same shape at `EMAIL_API_URL`. */
+  static readonly layerApi = Layer.effect(
+    Mailer,
+    Effect.gen(function*() {
+      const key = yield* Config.Redacted("EMAIL_API_KEY")
+      const url = yield* Config.URL("EMAIL_API_URL").pipe(
+        Config.withDefault(new URL("https://api.resend.com/emails"))
+      )
+      const from = yield* Config.NonEmptyString("EMAIL_FROM")
+      const client = (yield* HttpClient.HttpClient).pipe(
+        HttpClient.filterStatusOk,
+        HttpClient.retryTransient({ times: 3, schedule: Schedule.exponential("200 millis") })
+      )
+      return Mailer.of({
+        send: Effect.fn("Mailer.send")((mail) =>
+          HttpClientRequest.post(url).pipe(
+            HttpClientRequest.bearerToken(key),
+            HttpClientRequest.bodyJsonUnsafe({ from, to: [mail.to], subject: mail.subject, text: textOf(mail) }),
+            client.execute,
+            Effect.flatMap(HttpClientResponse.filterStatusOk),
+            Effect.timeout("10 seconds"),
+            Effect.asVoid,
+            // The cause holds the request, and with it the link and the key.
+            Effect.mapError((error) => new MailNotSent({ reason: error._tag }))
+          )
+        )
+      })
+    })
+  )
+}
+
+const textOf = (mail: Mail) => mail.link === undefined ? mail.text : `${mail.text}\n\n${Redacted.value(mail.link)}\n`
+
+/** A mail on one line, with the address and the whole link. */
+export const lineOf = (mail: Mail) =>
+  `mail to ${mail.to}: ${mail.subject}${mail.link === undefined ? "" : ` ${Redacted.value(mail.link)}`}`

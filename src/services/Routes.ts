@@ -1,0 +1,231 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { NotFound } from "../schema/Errors.ts"
+import type { Position } from "../schema/Geometry.ts"
+import { RouteId, type RouteRef, UserId } from "../schema/Ids.ts"
+import type { Page } from "../schema/Page.ts"
+import type { NewRoute, RoutePatch, StoredRoute, Waypoint } from "../schema/Route.ts"
+import { lengthOf } from "./Geodesy.ts"
+import { Places } from "./Places.ts"
+import { Pseudonyms } from "./Pseudonyms.ts"
+import { ROUTE_COLUMNS, RouteRow, toStoredRoute } from "./RouteRows.ts"
+
+/** One page of a list, and how many there are in all. */
+export interface PageOf<A> {
+  readonly items: ReadonlyArray<A>
+  readonly total: number
+}
+
+/** Planned routes: whose they are, who may see them. Whatever is not to be seen is not found, and no more is said. */
+export class Routes extends Context.Service<Routes, {
+  /** Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. */
+  readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute>
+  /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
+  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredRoute>>
+  /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
+  readonly get: (ref: RouteRef, viewer: Option.Option<UserId>) => Effect.Effect<StoredRoute, NotFound>
+  /** Changes what the patch names, all of it or nothing. */
+  readonly update: (owner: UserId, id: RouteId, patch: RoutePatch) => Effect.Effect<StoredRoute, NotFound>
+  /** Deletes softly: gone for everyone at once. */
+  readonly remove: (owner: UserId, id: RouteId) => Effect.Effect<void, NotFound>
+}>()("route-planning-service/Routes") {
+  static readonly layer = Layer.effect(
+    Routes,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const places = yield* Places
+      const pseudonyms = yield* Pseudonyms
+      const columns = sql.literal(ROUTE_COLUMNS)
+      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+
+      const insert = SqlSchema.findOne({
+        Request: Columns,
+        Result: RouteRow,
+        execute: (values) =>
+          sql`
+            WITH r AS (INSERT INTO routes ${sql.insert(values)} RETURNING *)
+            SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const findVisible = SqlSchema.findOneOption({
+        Request: Schema.Struct({ ref: Schema.Union([Schema.String, Schema.Finite]), viewer: Schema.Finite }),
+        Result: RouteRow,
+        execute: ({ ref, viewer }) =>
+          typeof ref === "number"
+            ? sql`
+              SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+              WHERE r.id = ${ref} AND r.deleted_at IS NULL
+                AND (r.user_id = ${viewer} OR (r.visibility = 'public' AND u.deletion_requested_at IS NULL))`
+            : sql`
+              SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+              WHERE r.share_token = ${ref} AND r.deleted_at IS NULL
+                AND (r.user_id = ${viewer} OR (r.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
+      })
+
+      const applyPatch = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId, values: Columns, publishedAt: Schema.Date }),
+        Result: RouteRow,
+        execute: ({ id, owner, publishedAt, values }) =>
+          sql`
+            WITH r AS (
+              UPDATE routes SET ${sql.update(values)},
+                published_at = ${
+            values.visibility === "public"
+              ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
+              : sql`published_at`
+          }
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING *
+            )
+            SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const lockStart = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId }),
+        Result: StartRow,
+        execute: ({ id, owner }) =>
+          sql`
+            SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS has_geometry FROM routes
+            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+      })
+
+      const placeAt = (start: Position) =>
+        Effect.map(places.at(start), (place) => ({
+          place_city: place.placeCity ?? null,
+          place_region: place.placeRegion ?? null,
+          place_country_code: place.placeCountryCode ?? null
+        }))
+
+      // Where a patched route starts follows from what it says and from what is stored, so the row is held meanwhile.
+      const placeAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
+        if (patch.geometry === undefined && patch.waypoints === undefined) return {}
+        const stored = yield* lockStart({ owner, id })
+        if (Option.isNone(stored)) return {}
+        if (patch.geometry === undefined && stored.value.has_geometry) return {}
+        return yield* placeAt(startOf(patch.geometry, patch.waypoints ?? stored.value.waypoints))
+      })
+
+      const found = (row: Option.Option<RouteRow>) =>
+        Option.match(row, {
+          onNone: () => Effect.fail(new NotFound({ message: "No such route" })),
+          onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
+        })
+
+      return Routes.of({
+        create: Effect.fn("Routes.create")(function*(owner, route) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const place = yield* placeAt(startOf(route.geometry, route.waypoints))
+          const shareToken = Buffer.from(yield* random.randomBytes(16)).toString("hex")
+          const visibility = route.visibility ?? "private"
+          const row = yield* insert({
+            ...columnsOf(route),
+            ...place,
+            user_id: owner,
+            visibility,
+            provenance: route.provenance ?? "routing-engine",
+            tags: route.tags ?? [],
+            favourite: route.favourite ?? false,
+            distance: route.distance ?? measured(route.geometry),
+            share_token: shareToken,
+            published_at: visibility === "public" ? now : null,
+            created_at: now,
+            updated_at: now
+          })
+          return toStoredRoute(row, pseudonyms)
+        }, Effect.orDie),
+
+        list: Effect.fn("Routes.list")(function*(owner, { limit, offset }) {
+          const rows = yield* sql<{ total: number; id: bigint | null }>`
+            SELECT c.total, p.* FROM
+              (SELECT count(*)::int AS total FROM routes WHERE user_id = ${owner} AND deleted_at IS NULL) c
+              LEFT JOIN (
+                SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+                WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
+                ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}
+              ) p ON true
+            ORDER BY p.created_at DESC, p.id DESC`
+          const items = yield* decodeRows(rows.filter((row) => row.id !== null))
+          return { total: rows[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
+        }, Effect.orDie),
+
+        get: Effect.fn("Routes.get")(function*(ref, viewer) {
+          const viewerId = Option.getOrElse(viewer, () => NOBODY)
+          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId }), found)
+          return route.user.id === viewerId ? route : { ...route, favourite: false }
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+
+        update: Effect.fn("Routes.update")(
+          function*(owner, id, patch) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const place = yield* placeAfter(owner, id, patch)
+            const values = { ...columnsOf(patch), ...place, updated_at: now }
+            return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
+          },
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+        ),
+
+        remove: Effect.fn("Routes.remove")(function*(owner, id) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const rows = yield* sql`
+            UPDATE routes SET deleted_at = ${now}
+            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING id`
+          if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
+        }, Effect.catchTag("SqlError", Effect.die))
+      })
+    })
+  )
+}
+
+/** No user has this id. */
+const NOBODY = 0
+
+const Columns = Schema.Record(Schema.String, Schema.Unknown)
+
+const StartRow = Schema.Struct({
+  has_geometry: Schema.Boolean,
+  waypoints: Schema.fromJsonString(
+    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
+  )
+})
+
+const measured = (geometry: NewRoute["geometry"]) =>
+  geometry === undefined || geometry === null || geometry.length < 2 ? null : lengthOf(geometry)
+
+const startOf = (
+  geometry: ReadonlyArray<Position> | null | undefined,
+  waypoints: ReadonlyArray<Pick<Waypoint, "coord">>
+): Position => geometry?.[0] ?? waypoints[0]?.coord ?? [0, 0]
+
+const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
+  JSON.stringify(waypoints.map(({ coord, name, timestamp, type }) => ({
+    coord,
+    ...(type === null ? {} : { type }),
+    ...(name === null ? {} : { name }),
+    ...(timestamp === null ? {} : { timestamp })
+  })))
+
+const text = (value: string | null | undefined) => value === "" ? null : value
+
+/** The columns for what a body names. An absent member has none; `null` and "" for a text clear their column. */
+const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
+  const columns = {
+    name: body.name,
+    description: text(body.description),
+    activity: body.activity,
+    visibility: body.visibility,
+    tags: body.tags === null ? [] : body.tags,
+    favourite: body.favourite === null ? false : body.favourite,
+    waypoints: body.waypoints && waypointText(body.waypoints),
+    geometry: body.geometry && JSON.stringify(body.geometry),
+    distance: body.distance,
+    duration: body.duration,
+    elevation_gain: body.elevationGain,
+    start_address: text(body.startAddress),
+    end_address: text(body.endAddress),
+    routing_preferences: body.routingPreferences && JSON.stringify(body.routingPreferences),
+    provenance: body.provenance
+  }
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
+}
