@@ -1,0 +1,32 @@
+import { Array as Arr } from "effect"
+import { HttpMethod, HttpRouter, HttpServerResponse } from "effect/http"
+import { MethodNotAllowed } from "../schema/Errors.ts"
+import { Api } from "./api/Api.ts"
+import { toResponse } from "./ErrorResponse.ts"
+
+const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
+
+/** Paths that differ in the names of their parameters only are one path to a client. */
+const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
+
+/** A path that answers GET answers HEAD. */
+const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
+
+const refusal = (allowed: ReadonlyArray<string>) => {
+  const response = toResponse(
+    new MethodNotAllowed({ message: `This path has ${allowed.join(", ")}`, details: { allowed: [...allowed] } })
+  )
+  return HttpServerResponse.setHeader(response, "allow", allowed.join(", "))
+}
+
+const refusalsOf = (path: HttpRouter.PathInput, allowed: ReadonlyArray<string>) =>
+  [...HttpMethod.all]
+    .filter((method) => !allowed.includes(method))
+    .map((method) => HttpRouter.route(method, path, refusal(allowed)))
+
+/** Answers every known path with a method that it does not have; the router alone would call it unknown. */
+export const methodNotAllowedLayer = HttpRouter.addAll(
+  Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path))).flatMap((group) =>
+    refusalsOf(group[0].path, withHead(Arr.dedupe(group.map((endpoint) => endpoint.method))))
+  )
+)

@@ -1,0 +1,30 @@
+import { Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Api } from "./api/Api.ts"
+import { AuthHandlers } from "./handlers/AuthHandlers.ts"
+import { HealthHandlers } from "./handlers/HealthHandlers.ts"
+import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
+import { UsersHandlers } from "./handlers/UsersHandlers.ts"
+import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
+import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
+import { authenticationLayer } from "./middleware/Authentication.ts"
+import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
+import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
+import { jsonBodyLayer } from "./middleware/JsonBody.ts"
+
+const handlers = Layer.mergeAll(AuthHandlers, HealthHandlers, RoutesHandlers, UsersHandlers)
+
+const middleware = Layer.mergeAll(authenticationLayer, sameSiteLayer, jsonBodyLayer, commonFailuresLayer).pipe(
+  Layer.provide(CrossSite.layer)
+)
+
+const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(middleware))
+
+const routes = Layer.mergeAll(errorShapeLayer, answerHeadersLayer, corsLayer, api, methodNotAllowedLayer)
+
+/** The whole contract on an `HttpServer`. Paths are exact: no trailing slash, no double slash, no other case. */
+export const serverLayer = HttpRouter.serve(routes, {
+  disableLogger: true,
+  routerConfig: { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
+})

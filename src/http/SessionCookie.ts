@@ -1,0 +1,15 @@
+import { HttpServerResponse } from "effect/http"
+import { SESSION_TOKEN_SECONDS } from "../services/SessionTokens.ts"
+import { SESSION_COOKIE } from "./api/Authentication.ts"
+
+/** OWASP Session Management Cheat Sheet; `Lax` so that a link from elsewhere finds its reader signed in. */
+const ATTRIBUTES = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const
+
+export const setSessionCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.setCookieUnsafe(response, SESSION_COOKIE, token, {
+    ...ATTRIBUTES,
+    maxAge: SESSION_TOKEN_SECONDS * 1000
+  })
+
+export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>
+  HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, ATTRIBUTES)

@@ -1,0 +1,22 @@
+import { HttpApi, OpenApi } from "effect/http-api"
+import { AuthApi } from "./AuthApi.ts"
+import { HealthApi } from "./HealthApi.ts"
+import { CommonFailures } from "./Requests.ts"
+import { RoutesApi } from "./RoutesApi.ts"
+import { UsersApi } from "./UsersApi.ts"
+
+/** The contract: what clients may import without a line of the server. */
+export class Api extends HttpApi.make("route-planning-service")
+  .add(AuthApi, UsersApi, RoutesApi)
+  .prefix("/api/v1")
+  .add(HealthApi)
+  .middleware(CommonFailures)
+  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotateMerge(OpenApi.annotations({
+    title: "Route Planning Service",
+    version: "1",
+    description:
+      "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
+      + "[longitude, latitude] in degrees (WGS 84)."
+  }))
+{}

@@ -1,0 +1,39 @@
+import { Context } from "effect"
+import { HttpApiMiddleware } from "effect/http-api"
+import {
+  Forbidden,
+  Internal,
+  NotFound,
+  PayloadTooLarge,
+  Unavailable,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
+
+const KIB = 1024
+
+/** The most bytes that an endpoint's body may have. Declared on the endpoint where it is more than the usual 64 KiB. */
+export const BodyLimit = Context.Reference<number>("route-planning-service/BodyLimit", {
+  defaultValue: () => 64 * KIB
+})
+
+/** 8 MiB: a route of 100,000 positions, with room to spare. */
+export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
+
+/** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
+export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
+  "route-planning-service/CommonFailures",
+  { error: [ValidationFailed, NotFound, Internal, Unavailable] }
+) {}
+
+/** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
+export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
+  "route-planning-service/JsonBody",
+  { error: [ValidationFailed, PayloadTooLarge, UnsupportedMediaType] }
+) {}
+
+/** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */
+export class SameSite extends HttpApiMiddleware.Service<SameSite>()(
+  "route-planning-service/SameSite",
+  { error: Forbidden }
+) {}

@@ -1,0 +1,46 @@
+import { Effect, Option } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import { pageOf } from "../../schema/Page.ts"
+import { Routes } from "../../services/Routes.ts"
+import { Api } from "../api/Api.ts"
+import { Caller, Viewer } from "../api/Authentication.ts"
+import { success } from "../api/Success.ts"
+import { pageHeaders } from "../PageHeaders.ts"
+import { routeAnswer, routesAnswer } from "../RouteAnswer.ts"
+
+export const RoutesHandlers = HttpApiBuilder.group(
+  Api,
+  "routes",
+  Effect.fn(function*(handlers) {
+    const routes = yield* Routes
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = pageOf(query)
+        const { items, total } = yield* routes.list(userId, page)
+        return routesAnswer(items, { headers: pageHeaders(request.url, page, total) })
+      }),
+      create: Effect.fnUntraced(function*({ payload, request }) {
+        const { userId } = yield* Caller
+        const route = yield* routes.create(userId, payload)
+        return routeAnswer(route, { status: 201, headers: { location: `${pathOf(request.url)}/${route.id}` } })
+      }),
+      get: Effect.fnUntraced(function*({ params }) {
+        const viewer = yield* Viewer
+        return routeAnswer(yield* routes.get(params.ref, Option.map(viewer, ({ userId }) => userId)))
+      }),
+      update: Effect.fnUntraced(function*({ params, payload }) {
+        const { userId } = yield* Caller
+        return routeAnswer(yield* routes.update(userId, params.id, payload))
+      }),
+      remove: Effect.fnUntraced(function*({ params }) {
+        const { userId } = yield* Caller
+        yield* routes.remove(userId, params.id)
+        return success
+      })
+    })
+  })
+)
+
+const pathOf = (url: string) => new URL(url, "http://localhost").pathname

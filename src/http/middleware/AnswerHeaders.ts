@@ -1,0 +1,44 @@
+import { Effect } from "effect"
+import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
+import { baseUrl } from "../../services/Addresses.ts"
+
+const HARDENING = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'"
+}
+
+const TWO_YEARS = 63_072_000
+
+/** What a client did to a response's headers stays; what it left open is filled in. */
+const withDefaults = (
+  response: HttpServerResponse.HttpServerResponse,
+  defaults: Readonly<Record<string, string>>
+) => HttpServerResponse.setHeaders(response, { ...defaults, ...response.headers })
+
+/** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 413 left its body unread. */
+const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { "www-authenticate": "Bearer realm=\"route-planning-service\"" },
+  413: { connection: "close" }
+}
+
+/**
+ * The headers of every answer: hardening (OWASP HTTP Headers Cheat Sheet), `Cache-Control: no-store` where nothing else
+ * was said, and what the status asks for.
+ */
+export const answerHeadersLayer = HttpRouter.middleware(
+  Effect.gen(function*() {
+    const { protocol } = yield* baseUrl
+    const defaults = {
+      ...HARDENING,
+      "cache-control": "no-store",
+      ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
+    }
+    return (httpEffect) =>
+      HttpEffect.withPreResponseHandler(
+        httpEffect,
+        (_request, response) => Effect.succeed(withDefaults(response, { ...defaults, ...BY_STATUS[response.status] }))
+      )
+  }),
+  { global: true }
+)

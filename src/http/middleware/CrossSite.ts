@@ -1,0 +1,68 @@
+import { Config, Context, Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
+import { Forbidden } from "../../schema/Errors.ts"
+import { baseUrl } from "../../services/Addresses.ts"
+import { SameSite } from "../api/Requests.ts"
+
+const listed = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
+
+/** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */
+const corsOrigins = Config.String("CORS_ORIGINS").pipe(Config.withDefault(""), Config.map(listed))
+
+/** Tells requests that another site made a browser send from all others. */
+export class CrossSite extends Context.Service<CrossSite, {
+  /**
+   * Fails unless the request is of our own site, of an allowed origin, or of no browser at all: browsers always send
+   * `Sec-Fetch-Site`, or at least `Origin`, with what can do harm.
+   */
+  readonly check: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, Forbidden>
+}>()("route-planning-service/CrossSite") {
+  static readonly layer = Layer.effect(
+    CrossSite,
+    Effect.gen(function*() {
+      const own = (yield* baseUrl).origin
+      const allowed = new Set([own, ...(yield* corsOrigins)])
+      return CrossSite.of({
+        check: ({ headers }) => {
+          const site = headers["sec-fetch-site"]
+          const origin = headers["origin"]
+          const passes = site === "same-origin" || site === "none"
+            || (site === undefined && origin === undefined)
+            || (origin !== undefined && allowed.has(origin))
+          return passes ? Effect.void : Effect.fail(new Forbidden({ message: "Cross-site requests are refused" }))
+        }
+      })
+    })
+  )
+}
+
+export const sameSiteLayer = Layer.effect(
+  SameSite,
+  Effect.map(
+    CrossSite,
+    (crossSite) => (httpEffect) =>
+      Effect.flatMap(
+        HttpServerRequest.HttpServerRequest,
+        (request) => Effect.andThen(crossSite.check(request), httpEffect)
+      )
+  )
+)
+
+const EXPOSED_HEADERS = ["Link", "Location", "Retry-After", "X-Access-Token", "X-Total-Count"]
+
+const cors = (origins: ReadonlyArray<string>) =>
+  HttpRouter.middleware(
+    HttpMiddleware.cors({
+      allowedOrigins: (origin) => origins.includes(origin),
+      allowedHeaders: ["Authorization", "Content-Type", "X-Service-Confirm"],
+      exposedHeaders: EXPOSED_HEADERS,
+      credentials: true,
+      maxAge: 600
+    }),
+    { global: true }
+  )
+
+/** CORS headers for the allowed origins; without any no answer has one (Effect's own default would be `*`). */
+export const corsLayer = Layer.unwrap(
+  Effect.map(corsOrigins, (origins) => origins.length === 0 ? Layer.empty : cors(origins))
+)

@@ -1,0 +1,121 @@
+import { Cause, Effect, Option, Schema, SchemaIssue } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
+import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
+import { SqlError } from "effect/sql"
+import {
+  Internal,
+  NotFound,
+  PayloadTooLarge,
+  ServiceError,
+  Unavailable,
+  ValidationFailed
+} from "../../schema/Errors.ts"
+import { CommonFailures } from "../api/Requests.ts"
+import { toResponse } from "../ErrorResponse.ts"
+
+/** A client mends a request by its first errors; the rest of a very wrong one is only bulk. */
+const MAX_ISSUES = 100
+
+const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
+
+const isServiceError = Schema.is(ServiceError)
+
+const issuesOf = (error: Schema.SchemaError) =>
+  formatIssues(error.issue).issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({
+    path: (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
+    message
+  }))
+
+/**
+ * What a request's schemas refuse: a path names nothing, the rest is a validation failure with all its issues. What an
+ * answer's schema refuses is our own fault.
+ */
+export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
+  CommonFailures,
+  (error): Effect.Effect<HttpServerResponse.HttpServerResponse, NotFound | ValidationFailed> => {
+    switch (error.kind) {
+      case "Params":
+        return Effect.fail(new NotFound({ message: "No such resource" }))
+      case "Body":
+      case "ResponseHeaders":
+        return Effect.die(error.cause)
+      default:
+        return Effect.fail(ValidationFailed.of(issuesOf(error.cause)))
+    }
+  }
+)
+
+/** The database is away or overloaded: the same request may succeed later. Everything else that SQL says is our fault. */
+const isTransient = (error: SqlError.SqlError) =>
+  error.reason._tag === "ConnectionError"
+  || error.reason._tag === "StatementTimeoutError"
+  || error.reason._tag === "LockTimeoutError"
+  || error.reason._tag === "DeadlockError"
+  || error.reason._tag === "SerializationError"
+
+const fromHttpServer = (error: HttpServerError.HttpServerError) => {
+  switch (error.reason._tag) {
+    case "RouteNotFound":
+      return new NotFound({ message: "No such path" })
+    case "RequestParseError":
+      return error.reason.reason === "BodyTooLarge"
+        ? new PayloadTooLarge({ message: "The body is too large" })
+        : ValidationFailed.at("", "The request could not be read")
+    default:
+      return undefined
+  }
+}
+
+/** The error that a failure or defect stands for; none for what only an operator can tell apart. */
+const toServiceError = (failure: unknown): ServiceError | undefined => {
+  if (isServiceError(failure)) return failure
+  if (HttpServerError.isHttpServerError(failure)) return fromHttpServer(failure)
+  if (HttpApiError.HttpApiSchemaError.is(failure)) return undefined
+  if (SqlError.isSqlError(failure) && isTransient(failure)) {
+    return new Unavailable({ message: "The database is not reachable" })
+  }
+  return undefined
+}
+
+const failureOf = (cause: Cause.Cause<unknown>): unknown => {
+  const reason = cause.reasons.find((reason) => reason._tag !== "Interrupt")
+  if (reason === undefined) return undefined
+  return reason._tag === "Fail" ? reason.error : reason.defect
+}
+
+const traceId = Effect.flatMap(
+  Effect.option(Effect.currentParentSpan),
+  Option.match({
+    onSome: (span) => Effect.succeed(span.traceId),
+    onNone: () =>
+      SecureRandom.SecureRandom.use((random) => random.randomBytes(16)).pipe(
+        Effect.map((bytes) => Buffer.from(bytes).toString("hex"))
+      )
+  })
+)
+
+const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
+  const id = yield* traceId
+  yield* Effect.logError("request failed", cause).pipe(Effect.annotateLogs({ traceId: id }))
+  return new Internal({ message: "Something went wrong on our side", details: { traceId: id } })
+})
+
+const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
+  if (Cause.hasInterruptsOnly(cause)) return toResponse(new Unavailable({ message: "The service is shutting down" }))
+  const known = toServiceError(failureOf(cause))
+  return toResponse(known ?? (yield* renderUnknown(cause)))
+})
+
+/** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
+export const errorShapeLayer = HttpRouter.middleware(
+  Effect.map(
+    SecureRandom.SecureRandom,
+    (random) => (httpEffect) =>
+      Effect.catchCause(httpEffect, (cause) =>
+        cause.reasons.length === 0
+          ? Effect.failCause(cause)
+          : Effect.provideService(render(cause), SecureRandom.SecureRandom, random))
+  ),
+  { global: true }
+)
