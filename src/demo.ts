@@ -1,0 +1,97 @@
+import { NodeHttpClient, NodeRuntime } from "@effect/platform-node"
+import { Config, Console, Effect, Redacted, Schedule } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { HttpApiClient } from "effect/http-api"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { Api } from "./http/api/Api.ts"
+import type { Position } from "./schema/Geometry.ts"
+
+const POSITIONS = 5_000
+
+const round = (value: number, digits: number) => Number(value.toFixed(digits))
+
+/** A loop around Vaduz, as long and as uneven as a recorded ride: 5,000 positions with elevations. */
+const ride: ReadonlyArray<Position> = Array.from({ length: POSITIONS }, (_, index) => {
+  const angle = (2 * Math.PI * index) / (POSITIONS - 1)
+  const wobble = 1 + 0.04 * Math.sin(37 * angle) + 0.01 * Math.sin(211 * angle)
+  return [
+    round(9.52 + 0.06 * wobble * Math.cos(angle), 6),
+    round(47.14 + 0.04 * wobble * Math.sin(angle), 6),
+    round(460 + 150 * Math.sin(3 * angle), 1)
+  ]
+})
+
+/** What is too long to be read on a screen is told by its length, a credential not at all. */
+const abridge = (key: string, value: unknown) => {
+  if (key === "accessToken") return "(not shown)"
+  return Array.isArray(value) && value.length > 20 ? `... ${value.length} entries` : value
+}
+
+const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
+  step.pipe(
+    Effect.tap((answer) => Console.log(`\n== ${title}\n${JSON.stringify(answer, abridge, 2) ?? "done"}`)),
+    Effect.tapError((error) => Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
+  )
+
+const clientOf = (baseUrl: URL, accessToken: string | undefined) =>
+  HttpApiClient.make(Api, {
+    baseUrl,
+    transformClient: (client) =>
+      accessToken === undefined
+        ? client
+        : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(accessToken))
+  })
+
+/** The token of the newest link that was mailed to an address: the development server keeps its mails in a file. */
+const mailedToken = (email: string) =>
+  Effect.gen(function*() {
+    const directory = yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data"))
+    const lines = yield* Effect.tryPromise(() => readFile(join(directory, "mailbox.log"), "utf8"))
+    const line = lines.split("\n").findLast((line) => line.startsWith(`mail to ${email}:`))
+    return yield* Effect.fromNullishOr(/[?&]token=([\w-]+)/.exec(line ?? "")?.[1])
+  }).pipe(Effect.retry({ times: 20, schedule: Schedule.spaced("100 millis") }))
+
+const walk = Effect.gen(function*() {
+  const baseUrl = yield* Config.URL("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
+  const random = yield* SecureRandom.SecureRandom
+  const email = `demo-${yield* random.uuidV4()}@example.com`
+  const password = Redacted.make(`a long demo password ${yield* random.uuidV4()}`)
+  const visitor = yield* clientOf(baseUrl, undefined)
+
+  yield* show("sign up", visitor.auth.signUp({ payload: { email, password, name: "Demo Rider" } }))
+  const token = Redacted.make(yield* mailedToken(email))
+  const { accessToken } = yield* show("verify the address", visitor.auth.verifyEmail({ payload: { token } }))
+  const rider = yield* clientOf(baseUrl, accessToken)
+
+  const route = yield* show(
+    `save a route of ${POSITIONS} positions`,
+    rider.routes.create({
+      payload: {
+        name: "Around Vaduz",
+        activity: "cycle",
+        tags: ["demo", "gravel-loop"],
+        waypoints: [{ coord: [9.58, 47.14], type: "routed", name: "Start" }],
+        geometry: ride
+      }
+    })
+  )
+  yield* show("list my routes", Effect.map(rider.routes.list({ query: { limit: 5 } }), (routes) => routes.length))
+  yield* show(
+    "a stranger does not see it",
+    Effect.flip(visitor.routes.get({ params: { ref: route.shareToken } }))
+  )
+  yield* show(
+    "share it by link",
+    rider.routes.update({ params: { id: route.id }, payload: { visibility: "unlisted" } })
+  )
+  yield* show("a stranger opens the link", visitor.routes.get({ params: { ref: route.shareToken } }))
+  yield* show("my statistics", Effect.map(rider.users.me(), ({ statistics }) => statistics))
+  yield* show("delete it", rider.routes.remove({ params: { id: route.id } }))
+})
+
+walk.pipe(
+  Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto]),
+  NodeRuntime.runMain
+)

@@ -1,0 +1,37 @@
+import { Config, ConfigProvider, Effect, Layer, Option, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { join, resolve } from "node:path"
+import { databaseLayer } from "./layers/Database.ts"
+import { developmentMailboxLayer } from "./layers/DevelopmentMailbox.ts"
+import { generatedSecrets } from "./layers/DevelopmentSecrets.ts"
+import { embeddedPostgres } from "./layers/EmbeddedDatabase.ts"
+import { applicationLayer } from "./layers/Live.ts"
+import { run } from "./layers/Run.ts"
+
+/** The given database, or an embedded one that keeps its data in the data directory. */
+const databaseUrl = Effect.fnUntraced(function*(directory: string) {
+  const given = yield* Config.option(Config.Redacted("DATABASE_URL"))
+  const url = Option.isSome(given)
+    ? given.value
+    : yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: true })
+  return Redacted.value(url)
+})
+
+/** What nobody configured, so that one command is enough. The environment goes before it. */
+const defaultsLayer = (directory: string) =>
+  Layer.unwrap(Effect.gen(function*() {
+    const secrets = yield* generatedSecrets(directory)
+    const defaults = { ...secrets, DATABASE_URL: yield* databaseUrl(directory), HOST: "127.0.0.1" }
+    return ConfigProvider.layerAdd(ConfigProvider.fromUnknown(defaults))
+  })).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+const developmentLayer = Layer.unwrap(Effect.gen(function*() {
+  const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
+  return applicationLayer.pipe(
+    Layer.provide(developmentMailboxLayer(directory)),
+    Layer.provide(databaseLayer),
+    Layer.provide(defaultsLayer(directory))
+  )
+}))
+
+run(Layer.launch(developmentLayer))

@@ -1,0 +1,30 @@
+import { NodeServices } from "@effect/platform-node"
+import { PgClient, PgMigrator } from "@effect/sql-pg"
+import { Config, Layer } from "effect"
+import { fromFileSystem } from "effect/sql/MigratorFileSystem"
+import { fileURLToPath } from "node:url"
+
+/** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
+const SESSION_LIMITS = {
+  statement_timeout: "5000",
+  lock_timeout: "2000",
+  idle_in_transaction_session_timeout: "10000"
+}
+
+/** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
+const clientLayer = PgClient.layerConfig({
+  url: Config.Redacted("DATABASE_URL"),
+  maxConnections: Config.Int("DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
+  connectTimeout: Config.succeed("2 seconds"),
+  applicationName: Config.succeed("route-planning-service"),
+  startupParameters: Config.succeed(SESSION_LIMITS),
+  transformJson: Config.succeed(false)
+})
+
+/** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
+const migratorLayer = PgMigrator.layer({
+  loader: fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
+}).pipe(Layer.provide(NodeServices.layer))
+
+/** A migrated database. */
+export const databaseLayer = Layer.provideMerge(migratorLayer, clientLayer)

@@ -1,0 +1,32 @@
+import { Effect, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+
+const Secrets = Schema.Struct({
+  JWT_SECRET: Schema.NonEmptyString,
+  ANALYTICS_SALT: Schema.NonEmptyString,
+  PAT_PEPPER: Schema.NonEmptyString
+})
+
+const SecretsFile = Schema.fromJsonString(Secrets)
+
+/**
+ * The secrets of a development machine: made once, kept in the data directory for its owner's eyes only. Whoever wants
+ * new ones deletes the file.
+ */
+export const generatedSecrets = Effect.fn("generatedSecrets")(function*(directory: string) {
+  const random = yield* SecureRandom.SecureRandom
+  const path = join(directory, "secrets.json")
+  const kept = yield* Effect.option(Effect.tryPromise(() => readFile(path, "utf8")))
+  if (Option.isSome(kept)) return yield* Schema.decodeEffect(SecretsFile)(kept.value)
+  const secret = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
+  const secrets = yield* Effect.all({ JWT_SECRET: secret, ANALYTICS_SALT: secret, PAT_PEPPER: secret })
+  const text = yield* Schema.encodeEffect(SecretsFile)(secrets)
+  yield* Effect.tryPromise(async () => {
+    await mkdir(directory, { recursive: true })
+    await writeFile(path, text, { mode: 0o600 })
+    await chmod(path, 0o600)
+  })
+  return secrets
+})

