@@ -1,0 +1,63 @@
+import { Effect, Schema } from "effect"
+import { randomUUID } from "node:crypto"
+import { Mailbox } from "./Mailbox.ts"
+import { type Answer, type Call, TestServer } from "./TestServer.ts"
+
+/** Somebody who calls the service, with what they prove themselves by. */
+export interface Actor {
+  readonly get: (path: string, call?: Call) => Effect.Effect<Answer>
+  readonly post: (path: string, body?: unknown, call?: Call) => Effect.Effect<Answer>
+  readonly patch: (path: string, body?: unknown, call?: Call) => Effect.Effect<Answer>
+  readonly delete: (path: string, call?: Call) => Effect.Effect<Answer>
+}
+
+export interface Rider extends Actor {
+  readonly id: number
+  readonly email: string
+  readonly password: string
+  readonly token: string
+  readonly cookie: string
+}
+
+const actor = (server: TestServer["Service"], credential: Readonly<Record<string, string>>): Actor => {
+  const send = (method: string, path: string, call: Call = {}) =>
+    server.call(method, path, { ...call, headers: { ...credential, ...call.headers } })
+  return {
+    get: (path, call) => send("GET", path, call),
+    post: (path, body, call) => send("POST", path, body === undefined ? call : { body, ...call }),
+    patch: (path, body, call) => send("PATCH", path, body === undefined ? call : { body, ...call }),
+    delete: (path, call) => send("DELETE", path, call)
+  }
+}
+
+/** Nobody that the service knows. */
+export const anonymous = Effect.map(TestServer, (server) => actor(server, {}))
+
+/** Whoever sends these headers. */
+export const withHeaders = (headers: Readonly<Record<string, string>>) =>
+  Effect.map(TestServer, (server) => actor(server, headers))
+
+export const newEmail = () => `${randomUUID()}@example.com`
+
+const SignedIn = Schema.Struct({ accessToken: Schema.String, user: Schema.Struct({ id: Schema.Finite }) })
+
+/** A new user with a proven address and a session, calling with the session cookie. */
+export const signedInAs = Effect.fnUntraced(function*(person: { readonly email?: string; readonly name?: string }) {
+  const server = yield* TestServer
+  const visitor = actor(server, {})
+  const email = person.email ?? newEmail()
+  const password = `correct horse ${randomUUID()}`
+  yield* visitor.post("/auth/signup-email", {
+    email,
+    password,
+    ...(person.name === undefined ? {} : { name: person.name })
+  })
+  const token = yield* (yield* Mailbox).tokenFor(email)
+  const { body } = yield* visitor.post("/auth/verify-email", { token })
+  const { accessToken, user } = yield* Schema.decodeUnknownEffect(SignedIn)(body).pipe(Effect.orDie)
+  const cookie = `__Host-service_session=${accessToken}`
+  const rider: Rider = { ...actor(server, { cookie }), id: user.id, email, password, token: accessToken, cookie }
+  return rider
+})
+
+export const signedIn = signedInAs({})

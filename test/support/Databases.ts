@@ -1,0 +1,29 @@
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { inject } from "vitest"
+
+/** The migrated database that the others are clones of. */
+export const TEMPLATE = "template_migrated"
+
+/** The same server, another database. */
+export const databaseAt = (url: string, name: string): string => {
+  const address = new URL(url)
+  address.pathname = `/${name}`
+  return address.href
+}
+
+const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+  SqlClient.SqlClient.use(statement).pipe(
+    Effect.provide(PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })),
+    Effect.orDie
+  )
+
+/** The address of a database of one's own, gone when the scope closes. */
+export const clonedDatabase = Effect.acquireRelease(
+  Effect.sync(() => `test_${randomUUID().replaceAll("-", "")}`).pipe(
+    Effect.tap((name) => onServer((sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(TEMPLATE)}`))
+  ),
+  (name) => onServer((sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
+).pipe(Effect.map((name) => databaseAt(inject("postgresUrl"), name)))

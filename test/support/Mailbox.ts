@@ -1,0 +1,35 @@
+import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
+import { type Mail, Mailer } from "../../src/services/Mailer.ts"
+
+/** Where the mails of a test go instead of to a provider. */
+export class Mailbox extends Context.Service<Mailbox, {
+  readonly mails: Effect.Effect<ReadonlyArray<Mail>>
+  readonly mailsTo: (email: string) => Effect.Effect<ReadonlyArray<Mail>>
+  /** The token in the link of the newest mail to an address, once it has arrived. */
+  readonly tokenFor: (email: string) => Effect.Effect<string>
+}>()("test/Mailbox") {
+  static readonly layer = Layer.effectContext(Effect.gen(function*() {
+    const mails = yield* Ref.make<ReadonlyArray<Mail>>([])
+    const mailsTo = (email: string) => Effect.map(Ref.get(mails), (all) => all.filter((mail) => mail.to === email))
+    const mailbox = Mailbox.of({
+      mails: Ref.get(mails),
+      mailsTo,
+      tokenFor: (email) =>
+        Effect.map(mailsTo(email), (all) => tokenOf(all.at(-1))).pipe(
+          Effect.flatMap(Effect.fromOption),
+          // Mails are sent beside the request; the wait is real time, whatever clock the test has.
+          Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
+          Effect.retry({ times: 400 }),
+          Effect.orDie
+        )
+    })
+    return Context.make(Mailbox, mailbox).pipe(
+      Context.add(Mailer, Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) }))
+    )
+  }))
+}
+
+const tokenOf = (mail: Mail | undefined) =>
+  Option.fromNullishOr(mail?.link).pipe(
+    Option.flatMapNullishOr((link) => new URL(Redacted.value(link)).searchParams.get("token"))
+  )

@@ -1,0 +1,40 @@
+import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { TestProject } from "vitest/node"
+import { databaseLayer } from "../../src/layers/Database.ts"
+import { embeddedPostgres } from "../../src/layers/EmbeddedDatabase.ts"
+import { databaseAt, TEMPLATE } from "./Databases.ts"
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    readonly postgresUrl: string
+  }
+}
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "route-planning-service-"))),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
+)
+
+const withDatabase = (url: string) =>
+  databaseLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
+
+/** One server for the whole run, with one migrated database that each test file clones. */
+const start = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
+  yield* SqlClient.SqlClient.use((sql) => sql`CREATE DATABASE ${sql(TEMPLATE)}`).pipe(
+    Effect.provide(withDatabase(url))
+  )
+  yield* Effect.void.pipe(Effect.provide(withDatabase(databaseAt(url, TEMPLATE))))
+  return url
+})
+
+export default async (project: TestProject) => {
+  const scope = Scope.makeUnsafe()
+  project.provide("postgresUrl", await Effect.runPromise(Scope.provide(start, scope)))
+  return () => Effect.runPromise(Scope.close(scope, Exit.void))
+}

@@ -1,0 +1,87 @@
+import { ConfigProvider, Context, Effect, Layer, Schema } from "effect"
+import { HttpServer } from "effect/http"
+import { databaseLayer } from "../../src/layers/Database.ts"
+import { applicationLayer } from "../../src/layers/Live.ts"
+import { clonedDatabase } from "./Databases.ts"
+import { Mailbox } from "./Mailbox.ts"
+
+/** An answer as it came over the socket. `body` is undefined where it is not JSON. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+}
+
+export interface Call {
+  readonly body?: unknown
+  /** Sent as it is instead of `body`. */
+  readonly raw?: string | Uint8Array<ArrayBuffer>
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
+
+const bodyOf = ({ body, raw }: Call) => raw ?? (body === undefined ? undefined : JSON.stringify(body))
+
+const answerOf = async (url: string, method: string, call: Call): Promise<Answer> => {
+  const body = bodyOf(call)
+  const response = await fetch(url, {
+    method,
+    headers: { ...(call.body === undefined ? {} : { "content-type": "application/json" }), ...call.headers },
+    ...(body === undefined ? {} : { body }),
+    redirect: "manual"
+  })
+  const text = await response.text()
+  const json = parse(text)
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    body: json._tag === "Some" ? json.value : undefined
+  }
+}
+
+/** The whole service on a real socket, with a database of its own. */
+export class TestServer extends Context.Service<TestServer, {
+  readonly origin: string
+  /** `path` is below `/api/v1` unless it starts with `//`, which stands for the root. */
+  readonly call: (method: string, path: string, call?: Call) => Effect.Effect<Answer>
+}>()("test/TestServer") {
+  static readonly layer = (settings: Readonly<Record<string, string>> = {}) =>
+    Layer.effect(
+      TestServer,
+      Effect.map(HttpServer.HttpServer, ({ address }) => {
+        const origin = HttpServer.formatAddress(address)
+        return TestServer.of({
+          origin,
+          call: (method, path, call = {}) => {
+            const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
+            return Effect.promise(() => answerOf(url, method, call))
+          }
+        })
+      })
+    ).pipe(
+      Layer.provideMerge(applicationLayer),
+      Layer.provideMerge(Mailbox.layer),
+      Layer.provideMerge(databaseLayer),
+      Layer.provide(configLayer(settings))
+    )
+}
+
+export const SECRETS = {
+  JWT_SECRET: "a secret for tests, 32 characters or more",
+  ANALYTICS_SALT: "a salt for tests, 32 characters or more!",
+  PAT_PEPPER: "a pepper for tests, 32 characters or more"
+}
+
+const configLayer = (settings: Readonly<Record<string, string>>) =>
+  Layer.unwrap(Effect.map(clonedDatabase, (url) =>
+    ConfigProvider.layer(ConfigProvider.fromUnknown({
+      ...SECRETS,
+      DATABASE_URL: url,
+      HOST: "127.0.0.1",
+      PORT: "0",
+      BASE_URL: "http://localhost:3000",
+      ...settings
+    }))))
