@@ -17,7 +17,7 @@ export default Effect.gen(function*() {
       favourite boolean NOT NULL,
       waypoints text NOT NULL,
       geometry text,
-      distance float8 CHECK (distance >= 0 AND distance <= 1e8),
+      distance float8 CHECK (distance >= 0 AND distance < 'Infinity'),
       duration float8 CHECK (duration >= 0 AND duration <= 1e8),
       elevation_gain float8 CHECK (elevation_gain >= 0 AND elevation_gain <= 1e6),
       start_address text CHECK (char_length(start_address) <= 255),

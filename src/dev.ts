@@ -7,6 +7,7 @@ import { generatedSecrets } from "./layers/DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./layers/EmbeddedDatabase.ts"
 import { applicationLayer } from "./layers/Live.ts"
 import { run } from "./layers/Run.ts"
+import { Places } from "./services/Places.ts"
 
 /** The given database, or an embedded one that keeps its data in the data directory. */
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
@@ -28,7 +29,7 @@ const defaultsLayer = (directory: string) =>
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
   return applicationLayer.pipe(
-    Layer.provide(developmentMailboxLayer(directory)),
+    Layer.provide([developmentMailboxLayer(directory), Places.layer]),
     Layer.provide(databaseLayer),
     Layer.provide(defaultsLayer(directory))
   )

@@ -3,9 +3,10 @@ import { databaseLayer } from "./layers/Database.ts"
 import { applicationLayer, mailerLayer } from "./layers/Live.ts"
 import { run } from "./layers/Run.ts"
 import { settingsLayer } from "./layers/Settings.ts"
+import { Places } from "./services/Places.ts"
 
 applicationLayer.pipe(
-  Layer.provide(mailerLayer),
+  Layer.provide([mailerLayer, Places.layer]),
   Layer.provide(databaseLayer),
   Layer.provide(settingsLayer),
   Layer.launch,

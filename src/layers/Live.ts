@@ -10,7 +10,6 @@ import { Health } from "../services/Health.ts"
 import { MailedTokens } from "../services/MailedTokens.ts"
 import { Mailer } from "../services/Mailer.ts"
 import { Passwords } from "../services/Passwords.ts"
-import { Places } from "../services/Places.ts"
 import { Profiles } from "../services/Profiles.ts"
 import { Pseudonyms } from "../services/Pseudonyms.ts"
 import { Roles } from "../services/Roles.ts"
@@ -26,14 +25,13 @@ export const mailerLayer = Layer.unwrap(
       : Mailer.layerStandardOutput)
 )
 
-/** The capabilities, on a database and a mailer. */
+/** The capabilities, on a database, a mailer and places. */
 const servicesLayer = Accounts.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Health.layer, Profiles.layer, Routes.layer, Sessions.layer)),
   Layer.provideMerge(Layer.mergeAll(
     Handles.layer,
     MailedTokens.layer,
     Passwords.layer,
-    Places.layer,
     Pseudonyms.layer,
     Roles.layer,
     SessionTokens.layer
@@ -57,5 +55,5 @@ const listenLayer = NodeHttpServer.layerConfig(server, {
   gracefulShutdownTimeout: Config.succeed("10 seconds")
 })
 
-/** The application, all but its database and mailer: what production, development and tests have in common. */
+/** The application, all but its database, mailer and places: what production, development and tests have in common. */
 export const applicationLayer = serverLayer.pipe(Layer.provide(servicesLayer), Layer.provideMerge(listenLayer))

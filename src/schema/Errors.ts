@@ -76,7 +76,7 @@ export class MethodNotAllowed
 }
 
 /** The request is fine, the state it meets is not: a name is taken, a quota is full. */
-export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
+class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
   readonly _tag = "Conflict"
 }
 

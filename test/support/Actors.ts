@@ -11,7 +11,7 @@ export interface Actor {
   readonly delete: (path: string, call?: Call) => Effect.Effect<Answer>
 }
 
-export interface Rider extends Actor {
+interface Rider extends Actor {
   readonly id: number
   readonly email: string
   readonly password: string

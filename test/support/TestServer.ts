@@ -2,6 +2,7 @@ import { ConfigProvider, Context, Effect, Layer, Schema } from "effect"
 import { HttpServer } from "effect/http"
 import { databaseLayer } from "../../src/layers/Database.ts"
 import { applicationLayer } from "../../src/layers/Live.ts"
+import { Places } from "../../src/services/Places.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { Mailbox } from "./Mailbox.ts"
 
@@ -42,13 +43,19 @@ const answerOf = async (url: string, method: string, call: Call): Promise<Answer
   }
 }
 
+/** Spares a test that is not about places the loading of all cities of the world. */
+const nowhere = Layer.succeed(Places, { at: () => Effect.succeed({}) })
+
 /** The whole service on a real socket, with a database of its own. */
 export class TestServer extends Context.Service<TestServer, {
   readonly origin: string
   /** `path` is below `/api/v1` unless it starts with `//`, which stands for the root. */
   readonly call: (method: string, path: string, call?: Call) => Effect.Effect<Answer>
 }>()("test/TestServer") {
-  static readonly layer = (settings: Readonly<Record<string, string>> = {}) =>
+  static readonly layer = (
+    settings: Readonly<Record<string, string>> = {},
+    places: Layer.Layer<Places> = nowhere
+  ) =>
     Layer.effect(
       TestServer,
       Effect.map(HttpServer.HttpServer, ({ address }) => {
@@ -65,6 +72,7 @@ export class TestServer extends Context.Service<TestServer, {
       Layer.provideMerge(applicationLayer),
       Layer.provideMerge(Mailbox.layer),
       Layer.provideMerge(databaseLayer),
+      Layer.provide(places),
       Layer.provide(configLayer(settings))
     )
 }
