@@ -20,10 +20,16 @@ const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A
     Effect.orDie
   )
 
-/** The address of a database of one's own, gone when the scope closes. */
-export const clonedDatabase = Effect.acquireRelease(
-  Effect.sync(() => `test_${randomUUID().replaceAll("-", "")}`).pipe(
-    Effect.tap((name) => onServer((sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(TEMPLATE)}`))
-  ),
-  (name) => onServer((sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
-).pipe(Effect.map((name) => databaseAt(inject("postgresUrl"), name)))
+const temporaryDatabase = (template: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => `test_${randomUUID().replaceAll("-", "")}`).pipe(
+      Effect.tap((name) => onServer((sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`))
+    ),
+    (name) => onServer((sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
+  ).pipe(Effect.map((name) => databaseAt(inject("postgresUrl"), name)))
+
+/** The address of a migrated database of one's own, gone when the scope closes. */
+export const clonedDatabase = temporaryDatabase(TEMPLATE)
+
+/** The same without a single table. */
+export const emptyDatabase = temporaryDatabase("template0")

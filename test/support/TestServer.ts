@@ -3,6 +3,7 @@ import { HttpServer } from "effect/http"
 import { databaseLayer } from "../../src/layers/Database.ts"
 import { applicationLayer } from "../../src/layers/Live.ts"
 import { Places } from "../../src/services/Places.ts"
+import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { Mailbox } from "./Mailbox.ts"
 
@@ -55,27 +56,42 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly layer = (
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
-  ) =>
-    Layer.effect(
-      TestServer,
-      Effect.map(HttpServer.HttpServer, ({ address }) => {
-        const origin = HttpServer.formatAddress(address)
-        return TestServer.of({
-          origin,
-          call: (method, path, call = {}) => {
-            const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
-            return Effect.promise(() => answerOf(url, method, call))
-          }
-        })
-      })
-    ).pipe(
-      Layer.provideMerge(applicationLayer),
-      Layer.provideMerge(Mailbox.layer),
-      Layer.provideMerge(databaseLayer),
-      Layer.provide(places),
-      Layer.provide(configLayer(settings))
+  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places)))
+
+  /** The same with a proxy before its database. */
+  static readonly behindProxy = Layer.unwrap(
+    Effect.map(
+      clonedDatabase,
+      (url) =>
+        Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => onDatabase(proxy.url, {}, nowhere))).pipe(
+          Layer.provideMerge(DatabaseProxy.layer(url))
+        )
     )
+  )
 }
+
+const testServer = Layer.effect(
+  TestServer,
+  Effect.map(HttpServer.HttpServer, ({ address }) => {
+    const origin = HttpServer.formatAddress(address)
+    return TestServer.of({
+      origin,
+      call: (method, path, call = {}) => {
+        const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
+        return Effect.promise(() => answerOf(url, method, call))
+      }
+    })
+  })
+)
+
+const onDatabase = (url: string, settings: Readonly<Record<string, string>>, places: Layer.Layer<Places>) =>
+  testServer.pipe(
+    Layer.provideMerge(applicationLayer),
+    Layer.provideMerge(Mailbox.layer),
+    Layer.provideMerge(databaseLayer),
+    Layer.provide(places),
+    Layer.provide(configLayer(url, settings))
+  )
 
 export const SECRETS = {
   JWT_SECRET: "a secret for tests, 32 characters or more",
@@ -83,13 +99,12 @@ export const SECRETS = {
   PAT_PEPPER: "a pepper for tests, 32 characters or more"
 }
 
-const configLayer = (settings: Readonly<Record<string, string>>) =>
-  Layer.unwrap(Effect.map(clonedDatabase, (url) =>
-    ConfigProvider.layer(ConfigProvider.fromUnknown({
-      ...SECRETS,
-      DATABASE_URL: url,
-      HOST: "127.0.0.1",
-      PORT: "0",
-      BASE_URL: "http://localhost:3000",
-      ...settings
-    }))))
+const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
+  ConfigProvider.layer(ConfigProvider.fromUnknown({
+    ...SECRETS,
+    DATABASE_URL: url,
+    HOST: "127.0.0.1",
+    PORT: "0",
+    BASE_URL: "http://localhost:3000",
+    ...settings
+  }))

@@ -1,0 +1,60 @@
+import { assert, describe, it } from "@effect/vitest"
+import { globSync, readFileSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+
+const ROOT = resolve(import.meta.dirname, "..")
+
+const sources = globSync("{src,test,bench,migrations}/**/*.ts", { cwd: ROOT })
+
+const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
+
+/** The files of ours that a file imports, from the root. */
+const importsOf = (file: string) =>
+  [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, path = ""]) =>
+    relative(ROOT, resolve(join(ROOT, dirname(file)), path))
+  )
+
+const roomOf = (file: string) => {
+  if (file.startsWith("src/http/api/")) return "api"
+  const [top = "", room = ""] = file.split("/")
+  return top === "src" && !room.endsWith(".ts") ? room : top === "src" ? "main" : top
+}
+
+/** What each room may import beside itself. */
+const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
+  schema: [],
+  services: ["schema"],
+  api: ["schema"],
+  http: ["schema", "services", "api"],
+  layers: ["schema", "services", "api", "http"],
+  main: ["schema", "services", "api", "http", "layers"],
+  migrations: []
+}
+
+describe("the house", () => {
+  it("imports point one way: schema, services, http, layers, main", () => {
+    const wrong = sources.filter((file) => file.startsWith("src/") || file.startsWith("migrations/")).flatMap(
+      (file) => {
+        const allowed = [roomOf(file), ...ALLOWED[roomOf(file)] ?? []]
+        return importsOf(file).filter((path) => !allowed.includes(roomOf(path))).map((path) => `${file} -> ${path}`)
+      }
+    )
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("nothing imports a program", () => {
+    const programs = ["src/main.ts", "src/dev.ts", "src/demo.ts"]
+    assert.deepStrictEqual(sources.flatMap(importsOf).filter((path) => programs.includes(path)), [])
+  })
+
+  it("files stay small enough to hold in the head", () => {
+    const long = sources.filter((file) => file.startsWith("src/") && textOf(file).split("\n").length > 260)
+    assert.deepStrictEqual(long, [])
+  })
+
+  it("time and chance come from services, never from the platform", () => {
+    const platform = /\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomUUID\(|\bnow\(\)|CURRENT_TIMESTAMP/
+    const wrong = sources.filter((file) => /^src\/(schema|services|http)\//.test(file) && platform.test(textOf(file)))
+    assert.deepStrictEqual(wrong, [])
+  })
+})

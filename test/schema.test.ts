@@ -1,0 +1,139 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Option, Schema } from "effect"
+import * as fc from "fast-check"
+import { Positions } from "../src/schema/Geometry.ts"
+import { RouteIdFromPath, RouteRef } from "../src/schema/Ids.ts"
+import { PageQuery } from "../src/schema/Page.ts"
+import { NewRoute, RoutePatch } from "../src/schema/Route.ts"
+import { Tags } from "../src/schema/Tags.ts"
+import { trimmedText } from "../src/schema/Text.ts"
+import { Email, NewPassword } from "../src/schema/User.ts"
+import { emailKey } from "../src/services/EmailAddresses.ts"
+import { lengthOf } from "../src/services/Geodesy.ts"
+
+const position = fc.tuple(
+  fc.double({ min: -180, max: 180, noNaN: true }),
+  fc.double({ min: -90, max: 90, noNaN: true })
+)
+
+const anyText = fc.string({ unit: "binary", maxLength: 300 })
+
+const accepts = <S extends Schema.Decoder<unknown>>(schema: S) => {
+  const decode = Schema.decodeUnknownOption(schema)
+  return (value: unknown) => Option.isSome(decode(value))
+}
+
+describe("what comes from outside", () => {
+  it("a geometry is accepted whole and unchanged, to the last digit", () => {
+    const decode = Schema.decodeUnknownSync(Positions)
+    fc.assert(fc.property(fc.array(position, { maxLength: 50 }), (positions) => {
+      const sent = JSON.stringify(positions)
+      assert.strictEqual(JSON.stringify(decode(JSON.parse(sent))), sent)
+    }))
+  })
+
+  it("a geometry with anything else in it is refused", () => {
+    const isAccepted = accepts(Positions)
+    const anything = fc.jsonValue().filter((value) =>
+      !Array.isArray(value) || value.length < 2 || value.length > 3 || !value.every((n) => typeof n === "number")
+    )
+    fc.assert(fc.property(fc.array(position), anything, fc.array(position), (before, broken, after) => {
+      assert.isFalse(isAccepted([...before, broken, ...after]))
+    }))
+  })
+
+  it("no JSON value whatever makes a decoder throw", () => {
+    for (const schema of [NewRoute, RoutePatch, Tags, Positions, Email, NewPassword]) {
+      const isAccepted = accepts(schema)
+      fc.assert(fc.property(fc.jsonValue(), (value) => typeof isAccepted(value) === "boolean"))
+    }
+  })
+
+  it("text is trimmed and otherwise as it was sent, or refused for what PostgreSQL cannot hold", () => {
+    const decode = Schema.decodeUnknownOption(trimmedText(0, 1000))
+    fc.assert(fc.property(anyText, (text) => {
+      const storable = text.isWellFormed() && !text.includes("\u0000")
+      assert.deepStrictEqual(decode(text), storable ? Option.some(text.trim()) : Option.none())
+    }))
+  })
+
+  it("length is counted in code points", () => {
+    const isAccepted = accepts(NewPassword)
+    fc.assert(fc.property(fc.string({ unit: "grapheme", minLength: 0, maxLength: 200 }), (text) => {
+      const length = [...text].length
+      assert.strictEqual(
+        isAccepted(text),
+        length >= 12 && length <= 128 && !text.includes("\u0000") && text.isWellFormed()
+      )
+    }))
+  })
+
+  it("normalising tags is done once and for all, and keeps no tag that the contract forbids", () => {
+    const decode = Schema.decodeUnknownOption(Tags)
+    const words = fc.array(fc.string({ unit: fc.constantFrom("a", "B", "7", "-", " ", "\t", "é"), maxLength: 26 }), {
+      maxLength: 12
+    })
+    fc.assert(fc.property(words, (tags) => {
+      const once = decode(tags)
+      if (Option.isNone(once)) return
+      assert.deepStrictEqual(decode(once.value), once)
+      assert.isTrue(once.value.every((tag) => /^[a-z0-9][a-z0-9-]{0,23}$/.test(tag)))
+      assert.strictEqual(new Set(once.value).size, once.value.length)
+      assert.isAtMost(once.value.length, 10)
+    }))
+  })
+
+  it("an id in a path is its own decimal digits", () => {
+    const decode = Schema.decodeUnknownOption(RouteIdFromPath)
+    fc.assert(fc.property(fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }), (id) => {
+      assert.strictEqual(Option.getOrUndefined(decode(String(id))), id)
+    }))
+    fc.assert(fc.property(fc.string(), (text) => {
+      if (!/^[1-9][0-9]{0,15}$/.test(text)) assert.isTrue(Option.isNone(decode(text)))
+    }))
+    assert.isTrue(Option.isNone(decode("9007199254740992")))
+  })
+
+  it("a reference of 32 hex digits of any case is a share token", () => {
+    const decode = Schema.decodeUnknownOption(RouteRef)
+    const hex = fc.string({ unit: fc.constantFrom(..."0123456789abcdefABCDEF"), minLength: 32, maxLength: 32 })
+    fc.assert(fc.property(hex, (token) => {
+      assert.strictEqual<unknown>(Option.getOrUndefined(decode(token)), token.toLowerCase())
+    }))
+  })
+
+  it("a page is plain decimals in their bounds", () => {
+    const decode = Schema.decodeUnknownOption(Schema.Struct(PageQuery))
+    fc.assert(fc.property(fc.integer({ min: -10, max: 1_000_010 }), (n) => {
+      assert.strictEqual(Option.isSome(decode({ limit: String(n) })), n >= 1 && n <= 200)
+      assert.strictEqual(Option.isSome(decode({ offset: String(n) })), n >= 0 && n <= 1_000_000)
+    }))
+  })
+})
+
+describe("what follows from it", () => {
+  it("spellings of one email address have one key", () => {
+    fc.assert(fc.property(fc.emailAddress(), (email) => {
+      const key = emailKey(email)
+      assert.strictEqual(emailKey(email.toUpperCase()), key)
+      assert.strictEqual(emailKey(`  ${email} `), key)
+      assert.strictEqual(emailKey(key), key)
+    }))
+    assert.strictEqual(emailKey("a@bücher.example"), emailKey("A@XN--BCHER-KVA.example"))
+    assert.strictEqual(emailKey("e\u0301@x.example"), emailKey("\u00e9@x.example"))
+    assert.notStrictEqual(emailKey("a+b@x.example"), emailKey("a@x.example"))
+  })
+
+  it("a length is the same there and back, and no detour is shorter", () => {
+    fc.assert(fc.property(fc.array(position, { minLength: 2, maxLength: 20 }), (positions) => {
+      const ends = [...positions.slice(0, 1), ...positions.slice(-1)]
+      const length = lengthOf(positions)
+      assert.approximately(lengthOf(positions.toReversed()), length, 1e-3 + length * 1e-9)
+      assert.isAtLeast(length + 1e-3 + length * 1e-9, lengthOf(ends))
+    }))
+  })
+
+  it("a degree along a meridian is 111.2 km", () => {
+    assert.approximately(lengthOf([[9, 47], [9, 48]]), 111_195, 10)
+  })
+})

@@ -1,0 +1,77 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Exit, Layer, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { join } from "node:path"
+import { settingsLayer } from "../src/layers/Settings.ts"
+
+const COMPLETE = {
+  DATABASE_URL: "postgres://127.0.0.1:1/none",
+  JWT_SECRET: "j".repeat(32),
+  ANALYTICS_SALT: "a".repeat(32),
+  PAT_PEPPER: "p".repeat(32),
+  GOOGLE_CLIENT_ID: "id",
+  GOOGLE_CLIENT_SECRET: "secret"
+}
+
+const start = (settings: Readonly<Record<string, string>>) =>
+  Effect.void.pipe(
+    Effect.provide(settingsLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))))
+  )
+
+const refusal = (settings: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(start(settings)), ({ message }) => message)
+
+/** Runs the production program to its end. */
+const production = (env: Readonly<Record<string, string>>) =>
+  Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
+    const main = join(import.meta.dirname, "../src/main.ts")
+    const child = spawn(process.execPath, ["--disable-proto=delete", main], {
+      env: { NODE_ENV: "production", PORT: "0", HOST: "127.0.0.1", ...env }
+    })
+    const chunks: Array<Buffer> = []
+    child.stdout.on("data", (chunk) => chunks.push(chunk))
+    child.stderr.on("data", (chunk) => chunks.push(chunk))
+    child.on("close", (code) => resume(Effect.succeed({ code, output: Buffer.concat(chunks).toString() })))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+const LogLine = Schema.fromJsonString(Schema.Struct({ level: Schema.String, message: Schema.Unknown }))
+
+describe("a production start", () => {
+  it.effect("is refused without its settings, and all that are missing are named at once", () =>
+    Effect.gen(function*() {
+      const message = yield* refusal({})
+      for (const name of Object.keys(COMPLETE)) assert.include(message, `${name} is missing`)
+      for (const name of Object.keys(COMPLETE)) {
+        assert.strictEqual(yield* refusal({ ...COMPLETE, [name]: "" }), `${name} is missing`)
+      }
+    }))
+
+  it.effect("is refused with a secret that is short, without telling it", () =>
+    Effect.gen(function*() {
+      for (const name of ["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"]) {
+        const message = yield* refusal({ ...COMPLETE, [name]: "short-and-secret" })
+        assert.strictEqual(message, `${name} is shorter than 32 characters`)
+      }
+      assert.isTrue(Exit.isSuccess(yield* Effect.exit(start(COMPLETE))))
+    }))
+
+  it.live("ends with 1 and one line of JSON that says why", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* production({ JWT_SECRET: "short" })
+      assert.strictEqual(code, 1)
+      const line = yield* Schema.decodeEffect(LogLine)(output.trim())
+      assert.strictEqual(line.level, "FATAL")
+      assert.include(
+        output,
+        "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing"
+      )
+    }), 20_000)
+
+  it.live("ends with 1 when the database is not there", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* production(COMPLETE)
+      assert.strictEqual(code, 1)
+      assert.notInclude(output, "j".repeat(32))
+    }), 20_000)
+})

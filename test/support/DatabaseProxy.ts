@@ -1,0 +1,71 @@
+import { Context, Effect, Layer } from "effect"
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+/** Stands between the service and PostgreSQL, so that a test can take the database away and give it back. */
+export class DatabaseProxy extends Context.Service<DatabaseProxy, {
+  /** The address by which a client reaches the same database through the proxy. */
+  readonly url: string
+  readonly forward: Effect.Effect<void>
+  /** Closes all connections and takes no new ones, like a server that is stopped. */
+  readonly refuse: Effect.Effect<void>
+  /** Keeps all connections and carries nothing, like a network that is broken. */
+  readonly hang: Effect.Effect<void>
+  /** Closes all connections once. */
+  readonly cut: Effect.Effect<void>
+}>()("test/DatabaseProxy") {
+  static readonly layer = (target: string) =>
+    Layer.effect(
+      DatabaseProxy,
+      Effect.map(Effect.acquireRelease(listen(new URL(target)), (proxy) => Effect.sync(proxy.close)), (proxy) => {
+        const url = new URL(target)
+        url.port = String(proxy.port)
+        return DatabaseProxy.of({
+          url: url.href,
+          forward: Effect.sync(() => proxy.set("forward")),
+          refuse: Effect.sync(() => proxy.set("refuse")),
+          hang: Effect.sync(() => proxy.set("hang")),
+          cut: Effect.sync(proxy.cut)
+        })
+      })
+    )
+}
+
+type Mode = "forward" | "refuse" | "hang"
+
+const pipe = (from: Socket, to: Socket, state: { readonly mode: Mode }) => {
+  from.on("data", (chunk) => state.mode === "hang" ? undefined : to.write(chunk))
+  from.on("close", () => to.destroy())
+  from.on("error", () => to.destroy())
+}
+
+const portOf = (server: Server) => {
+  const address = server.address()
+  return address === null || typeof address === "string" ? 0 : address.port
+}
+
+const listen = (target: URL) =>
+  Effect.callback<{ port: number; set: (mode: Mode) => void; cut: () => void; close: () => void }>((resume) => {
+    const state: { mode: Mode } = { mode: "forward" }
+    const sockets = new Set<Socket>()
+    const cut = () => sockets.forEach((socket) => socket.destroy())
+    const server = createServer((socket) => {
+      if (state.mode === "refuse") return socket.destroy()
+      const upstream = connect(Number(target.port), target.hostname)
+      for (const end of [socket, upstream]) {
+        sockets.add(end)
+        end.on("close", () => sockets.delete(end))
+      }
+      pipe(socket, upstream, state)
+      pipe(upstream, socket, state)
+      return undefined
+    })
+    const set = (mode: Mode) => {
+      state.mode = mode
+      if (mode === "refuse") cut()
+    }
+    const close = () => {
+      cut()
+      server.close()
+    }
+    server.listen(0, "127.0.0.1", () => resume(Effect.succeed({ port: portOf(server), set, cut, close })))
+  })
