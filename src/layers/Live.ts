@@ -40,14 +40,24 @@ const servicesLayer = Accounts.layer.pipe(
 )
 
 /** Slow clients are cut off; idle connections outlive those of a proxy in front (its usual limit is 60 s). */
-const server = () =>
-  createServer({
-    headersTimeout: 5_000,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 65_000,
-    connectionsCheckingInterval: 1_000,
-    maxHeaderSize: 16 * 1024
+const LIMITS = {
+  headersTimeout: 5_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16 * 1024
+}
+
+const starting = JSON.stringify({ statusCode: 503, code: "INTERNAL", message: "The service is starting" })
+
+/** Effect listens a moment before it serves; without an answer of our own a request in between would wait for ever. */
+const server = () => {
+  const server = createServer(LIMITS)
+  return server.on("request", (_request, response) => {
+    if (server.listenerCount("request") > 1) return
+    response.writeHead(503, { "content-type": "application/json", "cache-control": "no-store" }).end(starting)
   })
+}
 
 const listenLayer = NodeHttpServer.layerConfig(server, {
   port,
@@ -56,4 +66,4 @@ const listenLayer = NodeHttpServer.layerConfig(server, {
 })
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = serverLayer.pipe(Layer.provide(servicesLayer), Layer.provideMerge(listenLayer))
+export const applicationLayer = serverLayer.pipe(Layer.provideMerge(listenLayer), Layer.provide(servicesLayer))

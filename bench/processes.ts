@@ -1,0 +1,63 @@
+import { Effect, Schedule } from "effect"
+import { spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { join } from "node:path"
+
+const ROOT = join(import.meta.dirname, "..")
+
+export const SETTINGS = {
+  NODE_ENV: "production",
+  HOST: "127.0.0.1",
+  JWT_SECRET: "a secret of the benchmark, 32 characters",
+  ANALYTICS_SALT: "a salt of the benchmark, 32 characters!",
+  PAT_PEPPER: "a pepper of the benchmark, 32 characters",
+  GOOGLE_CLIENT_ID: "benchmark",
+  GOOGLE_CLIENT_SECRET: "benchmark"
+}
+
+const freePort = Effect.callback<number>((resume) => {
+  const probe = createServer()
+  probe.listen(0, "127.0.0.1", () => {
+    const address = probe.address()
+    probe.close(() => resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port)))
+  })
+})
+
+const start = (script: string, env: Readonly<Record<string, string>>) => {
+  const child = spawn(process.execPath, ["--disable-proto=delete", join(ROOT, script)], {
+    env: { PATH: process.env["PATH"], ...env },
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  const lines: Array<string> = []
+  child.stdout.on("data", (chunk: Buffer) => lines.push(chunk.toString()))
+  return { child, lines, ended: new Promise((resolve) => child.once("close", resolve)) }
+}
+
+/** A program of ours on a port of its own, ended by its process id when the scope closes. */
+export const running = Effect.fnUntraced(function*(script: string, env: Readonly<Record<string, string>>) {
+  const port = yield* freePort
+  const started = performance.now()
+  const { child, lines } = yield* Effect.acquireRelease(
+    Effect.sync(() => start(script, { PORT: String(port), ...env })),
+    ({ child, ended }) =>
+      Effect.promise(() => {
+        child.kill("SIGTERM")
+        return ended
+      })
+  )
+  return { pid: child.pid ?? 0, origin: `http://127.0.0.1:${port}`, started, output: () => lines.join("") }
+})
+
+/** Waits until a URL answers with success; milliseconds since `started`. */
+export const readyAfter = (url: string, started: number) =>
+  Effect.tryPromise(() => fetch(url).then(({ ok }) => ok ? undefined : Promise.reject(new Error("not ready")))).pipe(
+    Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 3000 }),
+    Effect.map(() => performance.now() - started)
+  )
+
+/** Resident memory of a process, in MiB. */
+export const residentMemory = (pid: number) =>
+  Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8")).pipe(
+    Effect.map((status) => Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024)
+  )

@@ -1,0 +1,84 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Redacted, Schema } from "effect"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Client } from "pg"
+import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
+import { decodeTimes } from "./decode.ts"
+import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
+import { compareReads } from "./reads.ts"
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.promise(() => mkdtemp(join(tmpdir(), "route-planning-service-bench-"))),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
+)
+
+const developmentReady = Effect.fnUntraced(function*(directory: string) {
+  const { origin, started } = yield* running("src/dev.ts", { DATA_DIR: directory })
+  return yield* readyAfter(`${origin}/health/ready`, started)
+}, Effect.scoped)
+
+const route = (positions: number) =>
+  JSON.stringify(Array.from({ length: positions }, (_, n) => [
+    Number((9 + n / 10_000).toFixed(6)),
+    Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
+    Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
+  ]))
+
+const seed = (url: string) =>
+  Effect.promise(async () => {
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query(
+      `INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+       VALUES ('bench@example.com', 'bench@example.com', now(), 'Bench', 'bench', now(), now())`
+    )
+    const { rows } = await client.query(
+      `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
+         published_at, created_at, updated_at)
+       SELECT id, 'Five thousand positions', 'public', '{}', false, '[{"coord":[9,47]}]', $1, 'routing-engine',
+         repeat('a', 32), now(), now(), now() FROM users RETURNING id`,
+      [route(5000)]
+    )
+    await client.end()
+    return Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.NumberFromString })))(rows)[0]?.id
+  })
+
+const reads = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const database = { directory: join(directory, "postgres"), durable: false }
+  const url = Redacted.value(yield* embeddedPostgres(database))
+  const ours = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url })
+  yield* readyAfter(`${ours.origin}/health/ready`, ours.started)
+  const id = yield* seed(url)
+  const peer = yield* running("bench/peer.ts", { DATABASE_URL: url })
+  yield* readyAfter(`${peer.origin}/api/v1/routes/${id}`, peer.started)
+  yield* Effect.sleep("3 seconds")
+  const atRest = yield* residentMemory(ours.pid)
+  const path = `/api/v1/routes/${id}`
+  return { atRest, ...yield* compareReads(`${ours.origin}${path}`, `${peer.origin}${path}`) }
+}).pipe(Effect.scoped)
+
+const figures = Effect.gen(function*() {
+  const directory = join(yield* temporaryDirectory, "data")
+  const fresh = yield* developmentReady(directory)
+  const existing = yield* developmentReady(directory)
+  yield* Console.log(`ready on a fresh database        ${(fresh / 1000).toFixed(2)} s`)
+  yield* Console.log(`ready on an existing database    ${(existing / 1000).toFixed(2)} s`)
+  const read = yield* reads
+  yield* Console.log(`memory at rest                   ${read.atRest.toFixed(0)} MiB`)
+  yield* Console.log(
+    `GET /routes/{ref}, 5,000 positions: ours ${read.ours.toFixed(0)}/s, Fastify + pg ${
+      read.peer.toFixed(0)
+    }/s, ratio ${read.ratio.toFixed(2)}; p99 of ours ${read.p99} ms`
+  )
+  const decode = decodeTimes()
+  yield* Console.log(
+    `decoding 100,000 positions: ours ${decode.ours.toFixed(1)} ms, generic tuples ${
+      decode.generic.toFixed(1)
+    } ms, ratio ${decode.ratio.toFixed(0)}`
+  )
+}).pipe(Effect.scoped)
+
+NodeRuntime.runMain(figures)
