@@ -1,18 +1,12 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Redacted, Schema } from "effect"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Client } from "pg"
 import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
+import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { decodeTimes } from "./decode.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { compareReads } from "./reads.ts"
-
-const temporaryDirectory = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "route-planning-service-bench-"))),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
-)
 
 const developmentReady = Effect.fnUntraced(function*(directory: string) {
   const { origin, started } = yield* running("src/dev.ts", { DATA_DIR: directory })

@@ -15,7 +15,7 @@ const PackedCities = Schema.Struct({
 export type PackedCities = typeof PackedCities.Type
 
 /** A city, and the region of its country where that is known. */
-export interface City {
+interface City {
   readonly name: string
   readonly region: string | undefined
 }

@@ -1,23 +1,17 @@
 import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
 import { databaseLayer } from "../../src/layers/Database.ts"
 import { embeddedPostgres } from "../../src/layers/EmbeddedDatabase.ts"
 import { databaseAt, TEMPLATE } from "./Databases.ts"
+import { temporaryDirectory } from "./TemporaryDirectory.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
     readonly postgresUrl: string
   }
 }
-
-const temporaryDirectory = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "route-planning-service-"))),
-  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true }))
-)
 
 const withDatabase = (url: string) =>
   databaseLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
