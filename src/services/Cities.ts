@@ -46,15 +46,15 @@ const READER = fileURLToPath(new URL("./CitiesReader.ts", import.meta.url))
  * Reads the cities in a process of its own: parsing 17 MB would hold up requests for half a second, and the 100 MB that
  * parsing leaves behind end with the process.
  */
-export const readCities = Effect.callback<unknown, Error>((resume) => {
+export const readCities = Effect.callback<unknown>((resume) => {
   const reader = fork(READER, {
     serialization: "advanced",
     execArgv: [],
     stdio: ["ignore", "ignore", "inherit", "ipc"]
   })
   reader.once("message", (packed) => resume(Effect.succeed(packed)))
-  reader.once("error", (error) => resume(Effect.fail(error)))
-  reader.once("exit", (code) => resume(Effect.fail(new Error(`the reader of the cities ended with ${code}`))))
+  reader.once("error", (error) => resume(Effect.die(error)))
+  reader.once("exit", (code) => resume(Effect.die(new Error(`the reader of the cities ended with ${code}`))))
   return Effect.sync(() => reader.kill())
 }).pipe(
   Effect.flatMap(Schema.decodeUnknownEffect(PackedCities)),
