@@ -76,8 +76,27 @@ export class MethodNotAllowed
 }
 
 /** The request is fine, the state it meets is not: a name is taken, a quota is full. */
-class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
+export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
   readonly _tag = "Conflict"
+}
+
+/**
+ * A destructive call by a script that did not confirm it; `details.impact` says what would happen (RFC 6585, 3). The same
+ * request with `X-Service-Confirm: true` does it.
+ */
+export class PreconditionRequired
+  extends Schema.Error<PreconditionRequired>("PreconditionRequired")(shape(428, "PRECONDITION_REQUIRED"), {
+    httpApiStatus: 428
+  })
+{
+  readonly _tag = "PreconditionRequired"
+}
+
+/** Too many requests of one caller; `details.retryAfterSeconds` says when the next one may come (RFC 6585, 4). */
+export class RateLimited
+  extends Schema.Error<RateLimited>("RateLimited")(shape(429, "RATE_LIMITED"), { httpApiStatus: 429 })
+{
+  readonly _tag = "RateLimited"
 }
 
 /** Our own fault. Says nothing about it but `details.traceId`, by which an operator finds the rest. */
@@ -85,11 +104,23 @@ export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INT
   readonly _tag = "Internal"
 }
 
+/** A service that we depend on answered something that we cannot use. */
+export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502, "INTERNAL"), { httpApiStatus: 502 }) {
+  readonly _tag = "BadGateway"
+}
+
 /** A part that the answer needs is away for now; trying again later is right. */
 export class Unavailable
   extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), { httpApiStatus: 503 })
 {
   readonly _tag = "Unavailable"
+}
+
+/** A service that we depend on did not answer in time. */
+export class GatewayTimeout
+  extends Schema.Error<GatewayTimeout>("GatewayTimeout")(shape(504, "INTERNAL"), { httpApiStatus: 504 })
+{
+  readonly _tag = "GatewayTimeout"
 }
 
 /** Every error that may leave the service. */
@@ -102,7 +133,11 @@ export const ServiceError = Schema.Union([
   NotFound,
   MethodNotAllowed,
   Conflict,
+  PreconditionRequired,
+  RateLimited,
   Internal,
-  Unavailable
+  BadGateway,
+  Unavailable,
+  GatewayTimeout
 ])
 export type ServiceError = typeof ServiceError.Type
