@@ -68,6 +68,7 @@ const walk = Effect.gen(function*() {
   const route = yield* show(
     `save a route of ${POSITIONS} positions`,
     rider.routes.create({
+      headers: {},
       payload: {
         name: "Around Vaduz",
         activity: "cycle",
@@ -84,11 +85,11 @@ const walk = Effect.gen(function*() {
   )
   yield* show(
     "share it by link",
-    rider.routes.update({ params: { id: route.id }, payload: { visibility: "unlisted" } })
+    rider.routes.update({ headers: {}, params: { id: route.id }, payload: { visibility: "unlisted" } })
   )
   yield* show("a stranger opens the link", visitor.routes.get({ params: { ref: route.shareToken } }))
   yield* show("my statistics", Effect.map(rider.users.me(), ({ statistics }) => statistics))
-  yield* show("delete it", rider.routes.remove({ params: { id: route.id } }))
+  yield* show("delete it", rider.routes.remove({ headers: {}, params: { id: route.id } }))
 })
 
 walk.pipe(

@@ -26,3 +26,7 @@ export const pageHeaders = (url: string, page: Page, total: number): Record<stri
       .join(", ")
   }
 }
+
+/** A page of a list that is short by its rules, and so read as a whole. */
+export const sliceOf = <A>(items: ReadonlyArray<A>, { limit, offset }: Page): ReadonlyArray<A> =>
+  items.slice(offset, offset + limit)

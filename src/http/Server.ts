@@ -5,6 +5,8 @@ import { Api } from "./api/Api.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
+import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
+import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
 import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
@@ -12,16 +14,39 @@ import { authenticationLayer } from "./middleware/Authentication.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
+import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 
-const handlers = Layer.mergeAll(AuthHandlers, HealthHandlers, RoutesHandlers, UsersHandlers)
-
-const middleware = Layer.mergeAll(authenticationLayer, sameSiteLayer, jsonBodyLayer, commonFailuresLayer).pipe(
-  Layer.provide(CrossSite.layer)
+const handlers = Layer.mergeAll(
+  AuthHandlers,
+  HealthHandlers,
+  RoutesHandlers,
+  SessionsHandlers,
+  TokensHandlers,
+  UsersHandlers
 )
 
-const api = HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers), Layer.provide(middleware))
+const middleware = Layer.mergeAll(
+  authenticationLayer,
+  addressLimitLayer,
+  sameSiteLayer,
+  jsonBodyLayer,
+  commonFailuresLayer
+).pipe(Layer.provide(CrossSite.layer))
 
-const routes = Layer.mergeAll(errorShapeLayer, answerHeadersLayer, corsLayer, api, methodNotAllowedLayer)
+const api = HttpApiBuilder.layer(Api).pipe(
+  Layer.provide(handlers),
+  Layer.provide(middleware),
+  Layer.provide(Limiter.layer)
+)
+
+const routes = Layer.mergeAll(
+  errorShapeLayer,
+  answerHeadersLayer,
+  corsLayer,
+  clientAddressLayer,
+  api,
+  methodNotAllowedLayer
+)
 
 /** The whole contract on an `HttpServer`. Paths are exact: no trailing slash, no double slash, no other case. */
 export const serverLayer = HttpRouter.serve(routes, {

@@ -1,4 +1,5 @@
-import { HttpServerResponse } from "effect/http"
+import { Effect } from "effect"
+import { HttpEffect, HttpServerResponse } from "effect/http"
 import { SESSION_TOKEN_SECONDS } from "../services/SessionTokens.ts"
 import { SESSION_COOKIE } from "./api/Authentication.ts"
 
@@ -13,3 +14,8 @@ export const setSessionCookie = (token: string) => (response: HttpServerResponse
 
 export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>
   HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, ATTRIBUTES)
+
+/** Clears the cookie, and takes back the fresh token that authentication put on the answer. */
+export const answerSignedOut = HttpEffect.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(clearSessionCookie(HttpServerResponse.removeHeader(response, "x-access-token")))
+)

@@ -7,15 +7,23 @@ import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
+import { IdentityProvider } from "../services/IdentityProvider.ts"
 import { MailedTokens } from "../services/MailedTokens.ts"
 import { Mailer } from "../services/Mailer.ts"
+import { Outbox } from "../services/Outbox.ts"
+import { PasswordChanges } from "../services/PasswordChanges.ts"
+import { PasswordPolicy } from "../services/PasswordPolicy.ts"
 import { Passwords } from "../services/Passwords.ts"
+import { PersonalAccessTokens } from "../services/PersonalAccessTokens.ts"
 import { Profiles } from "../services/Profiles.ts"
+import { ProviderSignIn } from "../services/ProviderSignIn.ts"
 import { Pseudonyms } from "../services/Pseudonyms.ts"
+import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
 import { Routes } from "../services/Routes.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
+import { rateCountersLayer } from "./Redis.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
 export const mailerLayer = Layer.unwrap(
@@ -25,17 +33,22 @@ export const mailerLayer = Layer.unwrap(
       : Mailer.layerStandardOutput)
 )
 
-/** The capabilities, on a database, a mailer and places. */
-const servicesLayer = Accounts.layer.pipe(
-  Layer.provideMerge(Layer.mergeAll(Health.layer, Profiles.layer, Routes.layer, Sessions.layer)),
+/** What signs people in, and scripts. */
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
   Layer.provideMerge(Layer.mergeAll(
     Handles.layer,
+    IdentityProvider.layer,
     MailedTokens.layer,
+    PasswordPolicy.layer,
     Passwords.layer,
-    Pseudonyms.layer,
-    Roles.layer,
     SessionTokens.layer
-  )),
+  ))
+)
+
+/** The capabilities, on a database, a mailer and places. */
+const servicesLayer = Layer.mergeAll(identityLayer, Health.layer, RateLimits.layer, Routes.layer).pipe(
+  Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
 

@@ -1,5 +1,5 @@
 import { Schema, SchemaGetter } from "effect"
-import { RouteId, ShareToken, UserId } from "./Ids.ts"
+import { RouteId, ShareToken, TokenId, UserId } from "./Ids.ts"
 
 /** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
 const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
@@ -9,6 +9,7 @@ const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
 
 export const UserIdColumn = idColumn(UserId)
 export const RouteIdColumn = idColumn(RouteId)
+export const TokenIdColumn = idColumn(TokenId)
 export const ShareTokenColumn = ShareToken
 
 /** `timestamptz` arrives as a Date and travels as ISO 8601 UTC with milliseconds. */

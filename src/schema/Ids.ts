@@ -9,8 +9,16 @@ export type UserId = typeof UserId.Type
 export const RouteId = Id.pipe(Schema.brand("RouteId"))
 export type RouteId = typeof RouteId.Type
 
+export const TokenId = Id.pipe(Schema.brand("TokenId"))
+export type TokenId = typeof TokenId.Type
+
 export const SessionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("SessionId"))
 export type SessionId = typeof SessionId.Type
+
+/** A session's id in a path, of any case. What is no UUID names nothing. */
+export const SessionIdFromPath = Schema.String.pipe(
+  Schema.decodeTo(SessionId, SchemaTransformation.toLowerCase())
+)
 
 /** The unguessable handle of a shared resource: 128 random bits in lower-case hex. */
 export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)).pipe(Schema.brand("ShareToken"))
@@ -23,6 +31,7 @@ const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
   DecimalId.pipe(Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
 
 export const RouteIdFromPath = fromPath(RouteId)
+export const TokenIdFromPath = fromPath(TokenId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
   Schema.decodeTo(ShareToken, SchemaTransformation.toLowerCase())

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
 /** A value out of an open set: known ones are documented, unknown ones are kept. */
@@ -21,34 +21,53 @@ export type RoutingPreferences = typeof RoutingPreferences.Type
 /** Kilometres per hour. */
 const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 }))
 
+/** The members of a struct, all of them optional. */
+const optionalMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct(fields).mapFields(Struct.map(Schema.optionalKey))
+
+/** The same where `null` clears a member. */
+const clearableMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct(fields).mapFields(Struct.map(Schema.NullOr)).mapFields(Struct.map(Schema.optionalKey))
+
+const members = {
+  units: OpenValue,
+  showPois: Schema.Boolean,
+  terrain3d: Schema.Boolean,
+  autoSnap: Schema.Boolean,
+  defaultActivity: OpenValue,
+  selectedSports: Schema.Array(OpenValue).check(Schema.isMaxLength(50)),
+  mapStyle: OpenValue,
+  defaultRouteVisibility: Visibility
+}
+
+const sportSpeeds = { run: Speed, cycle: Speed, walk: Speed }
+
+const overlays = {
+  heatmap: Schema.Boolean,
+  contour: Schema.Boolean,
+  bike: Schema.Boolean,
+  surface: Schema.Boolean,
+  wind: Schema.Boolean,
+  hikingNodes: Schema.Boolean,
+  cyclingNodes: Schema.Boolean
+}
+
+const routingDefaults = { cycle: RoutingPreferences, run: RoutingPreferences, walk: RoutingPreferences }
+
 /** A user's settings. All members are optional; unknown members are ignored and never stored. */
-export const Preferences = Schema.Struct({
-  units: Schema.optionalKey(OpenValue),
-  showPois: Schema.optionalKey(Schema.Boolean),
-  terrain3d: Schema.optionalKey(Schema.Boolean),
-  autoSnap: Schema.optionalKey(Schema.Boolean),
-  defaultActivity: Schema.optionalKey(OpenValue),
-  selectedSports: Schema.optionalKey(Schema.Array(OpenValue).check(Schema.isMaxLength(50))),
-  sportSpeeds: Schema.optionalKey(Schema.Struct({
-    run: Schema.optionalKey(Speed),
-    cycle: Schema.optionalKey(Speed),
-    walk: Schema.optionalKey(Speed)
-  })),
-  mapStyle: Schema.optionalKey(OpenValue),
-  overlays: Schema.optionalKey(Schema.Struct({
-    heatmap: Schema.optionalKey(Schema.Boolean),
-    contour: Schema.optionalKey(Schema.Boolean),
-    bike: Schema.optionalKey(Schema.Boolean),
-    surface: Schema.optionalKey(Schema.Boolean),
-    wind: Schema.optionalKey(Schema.Boolean),
-    hikingNodes: Schema.optionalKey(Schema.Boolean),
-    cyclingNodes: Schema.optionalKey(Schema.Boolean)
-  })),
-  defaultRouteVisibility: Schema.optionalKey(Visibility),
-  routingDefaults: Schema.optionalKey(Schema.Struct({
-    cycle: Schema.optionalKey(RoutingPreferences),
-    run: Schema.optionalKey(RoutingPreferences),
-    walk: Schema.optionalKey(RoutingPreferences)
-  }))
+export const Preferences = optionalMembers({
+  ...members,
+  sportSpeeds: optionalMembers(sportSpeeds),
+  overlays: optionalMembers(overlays),
+  routingDefaults: optionalMembers(routingDefaults)
 })
 export type Preferences = typeof Preferences.Type
+
+/** A change of settings: what it names is set, or cleared by `null`; objects are merged, arrays replaced. */
+export const PreferencesPatch = clearableMembers({
+  ...members,
+  sportSpeeds: clearableMembers(sportSpeeds),
+  overlays: clearableMembers(overlays),
+  routingDefaults: clearableMembers(routingDefaults)
+})
+export type PreferencesPatch = typeof PreferencesPatch.Type

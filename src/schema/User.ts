@@ -1,7 +1,8 @@
 import { Schema } from "effect"
-import { SessionId, UserId } from "./Ids.ts"
-import { Preferences } from "./Preferences.ts"
+import { type SessionId, type TokenId, UserId } from "./Ids.ts"
+import { Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import type { Scope } from "./Token.ts"
 
 /** The public address of a user's profile. */
 export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
@@ -67,9 +68,47 @@ export const PasswordAttempt = WellFormedString.check(isCodePointLength(1, 1024)
 /** 32 random bytes, base64url: the secret of a mailed link. */
 export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))
 
-/** Who makes an authenticated request, decided once, before anything else of the request is looked at. */
-export interface Principal {
+/** What others see of a user by their handle. `publicRoutes` counts what the public listing has of them. */
+export const PublicProfile = Schema.Struct({
+  ...UserSummary.fields,
+  createdAt: Schema.String,
+  publicRoutes: Schema.Int
+})
+export type PublicProfile = typeof PublicProfile.Type
+
+const isAvatar = (text: string) => {
+  const url = URL.parse(text)
+  return /^https:\/\/[^/\\\s]/i.test(text) && url?.protocol === "https:" && url.username === "" && url.password === ""
+}
+
+/** An https URL without credentials. The service never fetches it. */
+const NewAvatar = trimmedText(1, 2048).check(Schema.makeFilter(isAvatar, { expected: "an https URL" }))
+
+/** What users may change of their profile; `null` clears what is optional, preferences are merged member by member. */
+export const ProfilePatch = Schema.Struct({
+  name: Schema.optionalKey(DisplayName),
+  handle: Schema.optionalKey(Handle),
+  avatar: Schema.optionalKey(Schema.NullOr(NewAvatar)),
+  preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch))
+})
+export type ProfilePatch = typeof ProfilePatch.Type
+
+/** A person who makes an authenticated request in a session. */
+export interface SessionPrincipal {
+  readonly kind: "session"
   readonly userId: UserId
   readonly role: Role
   readonly sessionId: SessionId
+  readonly isPendingDeletion: boolean
 }
+
+/** A script that makes an authenticated request with a personal access token of its user. */
+export interface TokenPrincipal {
+  readonly kind: "token"
+  readonly userId: UserId
+  readonly tokenId: TokenId
+  readonly scope: Scope
+}
+
+/** Who makes an authenticated request, decided once, before anything else of the request is looked at. */
+export type Principal = SessionPrincipal | TokenPrincipal

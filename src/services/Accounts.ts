@@ -7,8 +7,11 @@ import type { User } from "../schema/User.ts"
 import { appUrl } from "./Addresses.ts"
 import { emailKey } from "./EmailAddresses.ts"
 import { Handles } from "./Handles.ts"
+import { mailedLink } from "./MailedLinks.ts"
 import { MailedTokens } from "./MailedTokens.ts"
-import { type Mail, Mailer } from "./Mailer.ts"
+import type { Mail } from "./Mailer.ts"
+import { Outbox } from "./Outbox.ts"
+import { PasswordPolicy } from "./PasswordPolicy.ts"
 import { Passwords } from "./Passwords.ts"
 import { Profiles } from "./Profiles.ts"
 import { type Device, Sessions } from "./Sessions.ts"
@@ -32,7 +35,9 @@ export class Accounts extends Context.Service<Accounts, {
    * Registers an address and mails a link that proves it. Succeeds alike whether or not the address is known, and takes
    * the same time: who already has an account is told by mail, and nobody else is.
    */
-  readonly signUp: (registration: Credentials & { readonly name: string | undefined }) => Effect.Effect<void>
+  readonly signUp: (
+    registration: Credentials & { readonly name: string | undefined }
+  ) => Effect.Effect<void, ValidationFailed>
   /** Uses a verification link up: the password that its sign-up chose becomes the account's, and the caller is in. */
   readonly verifyEmail: (token: Redacted.Redacted, device: Device) => Effect.Effect<SignIn, ValidationFailed>
   /**
@@ -47,8 +52,9 @@ export class Accounts extends Context.Service<Accounts, {
       const sql = yield* SqlClient.SqlClient
       const handles = yield* Handles
       const mailedTokens = yield* MailedTokens
-      const mailer = yield* Mailer
+      const outbox = yield* Outbox
       const passwords = yield* Passwords
+      const policy = yield* PasswordPolicy
       const profiles = yield* Profiles
       const sessions = yield* Sessions
       const app = yield* appUrl
@@ -107,7 +113,7 @@ export class Accounts extends Context.Service<Accounts, {
           to: email,
           subject: "Verify your email address",
           text: "Open this link within 24 hours to verify your email address and sign in:",
-          link: linkTo(app, "verify-email", token)
+          link: mailedLink(app, "verify-email", token)
         }
       })
 
@@ -120,17 +126,16 @@ export class Accounts extends Context.Service<Accounts, {
           : yield* mailVerification(known.email, known.id, passwordHash)
       })
 
-      const send = (mail: Mail) =>
-        mailer.send(mail).pipe(
-          Effect.catch((error) => Effect.logError("mail not sent", { reason: error.reason, subject: mail.subject })),
-          Effect.forkDetach,
-          Effect.asVoid
-        )
-
       const signIn = Effect.fnUntraced(function*(userId: UserId, device: Device) {
         const accessToken = yield* sessions.start(userId, device)
         return { accessToken, user: yield* profiles.user(userId) }
       })
+
+      // A password that was changed while it was being verified signs nobody in.
+      const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
+        const rows = yield* sql`SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR UPDATE`
+        return rows.length === 0 ? yield* wrongCredentials : yield* signIn(userId, device)
+      }, sql.withTransaction)
 
       const activate = (userId: UserId, passwordHash: string | undefined, now: Date) =>
         sql`
@@ -139,11 +144,12 @@ export class Accounts extends Context.Service<Accounts, {
 
       return Accounts.of({
         signUp: Effect.fn("Accounts.signUp")(function*({ email, name, password }) {
-          const passwordHash = yield* passwords.hash(password)
           const displayName = name ?? email.slice(0, email.lastIndexOf("@"))
-          const mail = yield* signUpMail(email, displayName, passwordHash).pipe(sql.withTransaction)
-          yield* send(mail)
-        }, Effect.orDie),
+          yield* policy.check("password", password, { email, name })
+          const passwordHash = yield* passwords.hash(password)
+          yield* Effect.flatMap(signUpMail(email, displayName, passwordHash), outbox.put).pipe(sql.withTransaction)
+          yield* outbox.wake
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
 
         verifyEmail: Effect.fn("Accounts.verifyEmail")(
           function*(token, device) {
@@ -166,22 +172,27 @@ export class Accounts extends Context.Service<Accounts, {
           const digest = account?.password_hash ?? undefined
           const matches = yield* passwords.verify(password, digest)
           if (!matches || account === undefined || digest === undefined) {
-            return yield* new Unauthorized({ message: "Wrong email address or password" })
+            return yield* wrongCredentials
           }
           if (!account.is_email_verified) {
-            yield* Effect.flatMap(mailVerification(account.email, account.id, digest), send)
+            yield* Effect.flatMap(mailVerification(account.email, account.id, digest), outbox.put).pipe(
+              sql.withTransaction
+            )
+            yield* outbox.wake
             return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
           }
-          if (passwords.isOutdated(digest)) {
-            const rehashed = yield* passwords.hash(password)
+          const rehashed = passwords.isOutdated(digest) ? yield* passwords.hash(password) : undefined
+          if (rehashed !== undefined) {
             yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${account.id} AND password_hash = ${digest}`
           }
-          return yield* signIn(account.id, device)
+          return yield* signInUnchanged(account.id, rehashed ?? digest, device)
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })
   )
 }
+
+const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
 
 const AccountRow = Schema.Struct({
   id: UserIdColumn,
@@ -197,9 +208,3 @@ const knownUserMail = (email: string): Mail => ({
     + "request a password reset.",
   link: undefined
 })
-
-const linkTo = (app: URL, page: string, token: Redacted.Redacted) => {
-  const url = new URL(page, app.href.endsWith("/") ? app : `${app.href}/`)
-  url.searchParams.set("token", Redacted.value(token))
-  return Redacted.make(url.href)
-}

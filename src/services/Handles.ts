@@ -15,7 +15,7 @@ const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 const FALLBACK = "rider"
 
 /** A handle of digits only would read as an id, a reserved word as another resource. */
-const isReservedHandle = (handle: string): boolean => RESERVED.has(handle) || /^[0-9]+$/.test(handle)
+export const isReservedHandle = (handle: string): boolean => RESERVED.has(handle) || /^[0-9]+$/.test(handle)
 
 const spell = (text: string) =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")

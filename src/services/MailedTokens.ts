@@ -10,6 +10,8 @@ const HOUR = 60 * 60 * 1000
 /** How long the link of each purpose is good for. */
 const LIFETIME = { "verify-email": 24 * HOUR, "reset-password": HOUR / 2 } as const
 
+const MAX_LIVE_RESETS = 3
+
 export type MailedTokenPurpose = keyof typeof LIFETIME
 
 /** What a token was issued for. `passwordHash` is the password that its sign-up chose. */
@@ -22,6 +24,7 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
  * standard hash is enough for a secret of 256 bits (OWASP ASVS 6.5.2).
  */
 export class MailedTokens extends Context.Service<MailedTokens, {
+  /** Of a user's links to reset the password the three newest are good. */
   readonly issue: (
     request: {
       readonly userId: UserId
@@ -56,6 +59,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             RETURNING user_id, password_hash`
       })
 
+      // A sign-up's links are all kept: whoever signs up for another person's address must not be able to push theirs out.
+      const keepNewest = (userId: UserId) =>
+        sql`
+          DELETE FROM email_tokens WHERE token_hash IN (
+            SELECT token_hash FROM email_tokens WHERE user_id = ${userId} AND purpose = 'reset-password'
+            ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS}
+          )`
+
       return MailedTokens.of({
         issue: Effect.fn("MailedTokens.issue")(function*({ passwordHash, purpose, userId }) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
@@ -70,6 +81,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
               expires_at: new Date(now + LIFETIME[purpose])
             })
           }`
+          if (purpose === "reset-password") yield* keepNewest(userId)
           return token
         }, Effect.orDie),
 

@@ -25,6 +25,8 @@ export class Routes extends Context.Service<Routes, {
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
   readonly get: (ref: RouteRef, viewer: Option.Option<UserId>) => Effect.Effect<StoredRoute, NotFound>
+  /** The name of a route of one's own, for saying what would happen to it. */
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
   /** Changes what the patch names, all of it or nothing. */
   readonly update: (owner: UserId, id: RouteId, patch: RoutePatch) => Effect.Effect<StoredRoute, NotFound>
   /** Deletes softly: gone for everyone at once. */
@@ -154,6 +156,12 @@ export class Routes extends Context.Service<Routes, {
           const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId }), found)
           return route.user.id === viewerId ? route : { ...route, favourite: false }
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+
+        requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
+          const rows = yield* sql<{ name: string }>`
+            SELECT name FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+          return rows[0] ?? (yield* new NotFound({ message: "No such route" }))
+        }, Effect.catchTag("SqlError", Effect.die)),
 
         update: Effect.fn("Routes.update")(
           function*(owner, id, patch) {

@@ -1,9 +1,11 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../schema/Columns.ts"
+import { TimestampColumn, UserIdColumn } from "../schema/Columns.ts"
+import { NotFound } from "../schema/Errors.ts"
 import { SessionId, UserId } from "../schema/Ids.ts"
-import type { Principal } from "../schema/User.ts"
+import type { Session } from "../schema/Session.ts"
+import type { SessionPrincipal } from "../schema/User.ts"
 import { Roles } from "./Roles.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
@@ -25,7 +27,7 @@ export interface Device {
 
 /** A request's session, with the token that its answer carries back. */
 export interface LiveSession {
-  readonly principal: Principal
+  readonly principal: SessionPrincipal
   readonly freshToken: string
 }
 
@@ -37,6 +39,12 @@ export class Sessions extends Context.Service<Sessions, {
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   /** Ends the session that a token stands for, if it is live. */
   readonly end: (token: string) => Effect.Effect<void>
+  /** A user's live sessions, the newest sign-in first. */
+  readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
+  /** Ends one session of a user: no request that begins later passes, on any replica. */
+  readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
+  /** Ends all sessions of a user, but the one to be kept. */
+  readonly revokeAll: (userId: UserId, keep?: SessionId) => Effect.Effect<void>
 }>()("route-planning-service/Sessions") {
   static readonly layer = Layer.effect(
     Sessions,
@@ -52,9 +60,19 @@ export class Sessions extends Context.Service<Sessions, {
         execute: ({ id, now, userId }) =>
           sql`
             SELECT u.id AS user_id, u.email, u.email_verified_at IS NOT NULL AS is_email_verified,
-              u.preferences ->> 'units' AS units, s.last_seen_at
+              u.preferences ->> 'units' AS units, u.deletion_requested_at IS NOT NULL AS is_pending_deletion,
+              s.last_seen_at
             FROM sessions s JOIN users u ON u.id = s.user_id
             WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
+      })
+
+      const findAll = SqlSchema.findAll({
+        Request: Schema.Struct({ userId: UserId, now: Schema.Date }),
+        Result: SessionRow,
+        execute: ({ now, userId }) =>
+          sql`
+            SELECT id, created_at, last_seen_at, expires_at, user_agent, ip_address FROM sessions
+            WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
       })
 
       const findUser = SqlSchema.findOne({
@@ -118,7 +136,14 @@ export class Sessions extends Context.Service<Sessions, {
             yield* sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
           }
           const role = roles.of({ email: row.email, isEmailVerified: row.is_email_verified })
-          return Option.some({ principal: { userId, role, sessionId }, freshToken: yield* sign(row, sessionId) })
+          const principal: SessionPrincipal = {
+            kind: "session",
+            userId,
+            role,
+            sessionId,
+            isPendingDeletion: row.is_pending_deletion
+          }
+          return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
 
         end: Effect.fn("Sessions.end")(function*(token) {
@@ -128,6 +153,26 @@ export class Sessions extends Context.Service<Sessions, {
           yield* sql`
             UPDATE sessions SET revoked_at = ${now}
             WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
+        }, Effect.orDie),
+
+        list: Effect.fn("Sessions.list")(function*(userId, current) {
+          const rows = yield* findAll({ userId, now: new Date(yield* Clock.currentTimeMillis) })
+          return rows.map((row) => toSession(row, current))
+        }, Effect.orDie),
+
+        revoke: Effect.fn("Sessions.revoke")(function*(userId, id) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const rows = yield* sql`
+            UPDATE sessions SET revoked_at = ${now}
+            WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
+          if (rows.length === 0) return yield* new NotFound({ message: "No such session" })
+        }, Effect.catchTag("SqlError", Effect.die)),
+
+        revokeAll: Effect.fn("Sessions.revokeAll")(function*(userId, keep) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          yield* sql`
+            UPDATE sessions SET revoked_at = ${now}
+            WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid`
         }, Effect.orDie)
       })
     })
@@ -141,4 +186,27 @@ const UserRow = Schema.Struct({
   units: Schema.NullOr(Schema.String)
 })
 
-const LiveRow = Schema.Struct({ ...UserRow.fields, last_seen_at: Schema.Date })
+const LiveRow = Schema.Struct({
+  ...UserRow.fields,
+  is_pending_deletion: Schema.Boolean,
+  last_seen_at: Schema.Date
+})
+
+const SessionRow = Schema.Struct({
+  id: SessionId,
+  created_at: TimestampColumn,
+  last_seen_at: TimestampColumn,
+  expires_at: TimestampColumn,
+  user_agent: Schema.NullOr(Schema.String),
+  ip_address: Schema.NullOr(Schema.String)
+})
+
+const toSession = (row: typeof SessionRow.Type, current: SessionId): Session => ({
+  id: row.id,
+  createdAt: row.created_at,
+  lastSeenAt: row.last_seen_at,
+  expiresAt: row.expires_at,
+  userAgent: row.user_agent,
+  ipAddress: row.ip_address,
+  current: row.id === current
+})

@@ -9,9 +9,10 @@ export interface Actor {
   readonly post: (path: string, body?: unknown, call?: Call) => Effect.Effect<Answer>
   readonly patch: (path: string, body?: unknown, call?: Call) => Effect.Effect<Answer>
   readonly delete: (path: string, call?: Call) => Effect.Effect<Answer>
+  readonly call: (method: string, path: string, call?: Call) => Effect.Effect<Answer>
 }
 
-interface Rider extends Actor {
+export interface Rider extends Actor {
   readonly id: number
   readonly email: string
   readonly password: string
@@ -26,7 +27,8 @@ const actor = (server: TestServer["Service"], credential: Readonly<Record<string
     get: (path, call) => send("GET", path, call),
     post: (path, body, call) => send("POST", path, body === undefined ? call : { body, ...call }),
     patch: (path, body, call) => send("PATCH", path, body === undefined ? call : { body, ...call }),
-    delete: (path, call) => send("DELETE", path, call)
+    delete: (path, call) => send("DELETE", path, call),
+    call: send
   }
 }
 

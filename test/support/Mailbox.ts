@@ -7,21 +7,25 @@ export class Mailbox extends Context.Service<Mailbox, {
   readonly mailsTo: (email: string) => Effect.Effect<ReadonlyArray<Mail>>
   /** The token in the link of the newest mail to an address, once it has arrived. */
   readonly tokenFor: (email: string) => Effect.Effect<string>
+  /** The same, once more than so many mails have arrived. */
+  readonly tokenAfter: (email: string, count: number) => Effect.Effect<string>
 }>()("test/Mailbox") {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
     const mails = yield* Ref.make<ReadonlyArray<Mail>>([])
     const mailsTo = (email: string) => Effect.map(Ref.get(mails), (all) => all.filter((mail) => mail.to === email))
+    const tokenAfter = (email: string, count: number) =>
+      Effect.map(mailsTo(email), (all) => tokenOf(all.slice(count).at(-1))).pipe(
+        Effect.flatMap(Effect.fromOption),
+        // Mails are sent beside the request; the wait is real time, whatever clock the test has.
+        Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
+        Effect.retry({ times: 400 }),
+        Effect.orDie
+      )
     const mailbox = Mailbox.of({
       mails: Ref.get(mails),
       mailsTo,
-      tokenFor: (email) =>
-        Effect.map(mailsTo(email), (all) => tokenOf(all.at(-1))).pipe(
-          Effect.flatMap(Effect.fromOption),
-          // Mails are sent beside the request; the wait is real time, whatever clock the test has.
-          Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
-          Effect.retry({ times: 400 }),
-          Effect.orDie
-        )
+      tokenFor: (email) => tokenAfter(email, 0),
+      tokenAfter
     })
     return Context.make(Mailbox, mailbox).pipe(
       Context.add(Mailer, Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) }))

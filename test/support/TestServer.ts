@@ -106,5 +106,8 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     HOST: "127.0.0.1",
     PORT: "0",
     BASE_URL: "http://localhost:3000",
+    RATE_LIMITS_ENABLED: "false",
+    // A test that moves the clock by a month should not poll for each second of it.
+    OUTBOX_POLL_INTERVAL: "1 hour",
     ...settings
   }))

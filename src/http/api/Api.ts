@@ -3,11 +3,13 @@ import { AuthApi } from "./AuthApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { CommonFailures } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
+import { SessionsApi } from "./SessionsApi.ts"
+import { TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, UsersApi, RoutesApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi)
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)

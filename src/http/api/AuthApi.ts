@@ -1,15 +1,43 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
+import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
+import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
+import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
 import { JsonBody, SameSite } from "./Requests.ts"
 import { Success } from "./Success.ts"
+
+const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)))
 
 /** `accessToken` is the JWT that the session cookie carries too. */
 const SignIn = Schema.Struct({ accessToken: Schema.String, user: User })
 
+/** One of the three: an authorization code of the popup flow, an ID token, or the field that one-tap posts. */
+const ProviderCredential = Schema.Struct({
+  code: Schema.optionalKey(Secret),
+  idToken: Schema.optionalKey(Secret),
+  credential: Schema.optionalKey(Secret)
+}).check(
+  Schema.makeFilter(
+    ({ code, credential, idToken }) =>
+      [code, credential, idToken].filter((value) => value !== undefined).length === 1
+      || "Expected exactly one of code, idToken and credential"
+  )
+)
+
+const providerErrors = [Unauthorized, Forbidden, Conflict, BadGateway, GatewayTimeout]
+
 export class AuthApi extends HttpApiGroup.make("auth")
   .add(
+    HttpApiEndpoint.post("google", "/google", {
+      payload: ProviderCredential,
+      success: SignIn,
+      error: providerErrors
+    }).annotate(Tier, "auth").annotate(
+      OpenApi.Description,
+      "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
+        + "address is linked. Sets the session cookie."
+    ),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({
         email: Email,
@@ -17,27 +45,50 @@ export class AuthApi extends HttpApiGroup.make("auth")
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
       }),
       success: Success.pipe(HttpApiSchema.status("Created"))
-    }).annotate(
+    }).annotate(Tier, "auth").annotate(
       OpenApi.Description,
       "Registers an account and mails a verification link, good for 24 hours. The answer is the same for an address "
-        + "that has an account already; its owner is told by mail."
+        + "that has an account already; its owner is told by mail. A common password, or one that holds the email "
+        + "address or name, is refused."
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }),
       success: SignIn
-    }).annotate(OpenApi.Description, "Uses a verification link's token up and signs in."),
+    }).annotate(Tier, "auth").annotate(OpenApi.Description, "Uses a verification link's token up and signs in."),
     HttpApiEndpoint.post("logIn", "/login-email", {
       payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }),
       success: SignIn,
       error: [Unauthorized, Forbidden]
-    }).annotate(OpenApi.Description, "Signs in by email and password; sets the session cookie."),
+    }).annotate(Tier, "auth").annotate(
+      OpenApi.Description,
+      "Signs in by email and password; sets the session cookie."
+    ),
+    HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
+      payload: Schema.Struct({ email: Email }),
+      success: Success
+    }).annotate(Tier, "auth").annotate(
+      OpenApi.Description,
+      "Mails a link, good for 30 minutes, if the address has an account. The answer is the same if not."
+    ),
+    HttpApiEndpoint.post("resetPassword", "/reset-password", {
+      payload: Schema.Struct({
+        token: Schema.RedactedFromValue(MailedToken),
+        password: Schema.RedactedFromValue(NewPassword)
+      }),
+      success: Success
+    }).annotate(Tier, "auth").annotate(
+      OpenApi.Description,
+      "Uses a reset link's token up: sets the password, proves the address, and ends every session. Signs nobody in."
+    ),
     HttpApiEndpoint.post("logOut", "/logout", { success: Success }).annotate(
       OpenApi.Description,
-      "Ends the session, if there is one, and clears the cookie."
+      "Ends the session, if there is one, and clears the cookie. Personal access tokens are refused."
     )
   )
   .middleware(JsonBody)
+  .middleware(TokensRefused)
   .middleware(SameSite)
+  .middleware(AddressLimit)
   .prefix("/auth")
   .annotate(OpenApi.Description, "Sign-up and sign-in.")
 {}

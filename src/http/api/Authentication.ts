@@ -1,7 +1,7 @@
 import { Context, type Option } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import type { Principal } from "../../schema/User.ts"
+import { Forbidden, RateLimited, Unauthorized } from "../../schema/Errors.ts"
+import type { Principal, SessionPrincipal } from "../../schema/User.ts"
 
 /** The name of the session cookie; the prefix binds it to this host, this path and TLS (RFC 6265bis, 4.1.3.2). */
 export const SESSION_COOKIE = "__Host-service_session"
@@ -9,20 +9,34 @@ export const SESSION_COOKIE = "__Host-service_session"
 /** Who makes this request. */
 export class Caller extends Context.Service<Caller, Principal>()("route-planning-service/Caller") {}
 
+/** Whose session makes this request. */
+export class CurrentSession
+  extends Context.Service<CurrentSession, SessionPrincipal>()("route-planning-service/CurrentSession")
+{}
+
 /** Who makes this request, if anybody that we know. */
 export class Viewer extends Context.Service<Viewer, Option.Option<Principal>>()("route-planning-service/Viewer") {}
 
+const error = [Unauthorized, Forbidden, RateLimited]
+
 /**
- * A session is required: the cookie, or its JWT as a bearer token. When `Authorization` is present it alone decides.
- * The answer brings a fresh token the way the request brought its own.
+ * A session (the cookie, or its JWT as a bearer token) or a personal access token with the endpoint's `RequiredScope`.
+ * When `Authorization` is present it alone decides. A session's answer brings a fresh token the way that the request
+ * brought its own.
  */
 export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: Caller }>()(
   "route-planning-service/Authentication",
-  { error: [Unauthorized, Forbidden] }
+  { error }
 ) {}
 
-/** A session is welcome. No credential is an anonymous visitor, a bad one is refused all the same. */
+/** A session is required; a personal access token is refused, whatever its scope. */
+export class SessionAuthentication extends HttpApiMiddleware.Service<
+  SessionAuthentication,
+  { provides: CurrentSession }
+>()("route-planning-service/SessionAuthentication", { error }) {}
+
+/** Any credential is welcome. None is an anonymous visitor, a bad one is refused all the same. */
 export class OptionalAuthentication extends HttpApiMiddleware.Service<OptionalAuthentication, { provides: Viewer }>()(
   "route-planning-service/OptionalAuthentication",
-  { error: [Unauthorized, Forbidden] }
+  { error }
 ) {}

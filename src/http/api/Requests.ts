@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import {
   Forbidden,
@@ -19,6 +19,9 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
 
 /** 8 MiB: a route of 100,000 positions, with room to spare. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
+
+/** By which a script confirms a destructive call: exactly `true`. Sessions need not. */
+export const ConfirmHeader = { "x-service-confirm": Schema.optionalKey(Schema.String) }
 
 /** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(

@@ -1,18 +1,59 @@
+import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Profile } from "../../schema/User.ts"
-import { Authentication } from "./Authentication.ts"
+import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
+import { Handle, NewPassword, PasswordAttempt, Profile, ProfilePatch, PublicProfile } from "../../schema/User.ts"
+import { AddressLimit, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
+import { Authentication, SessionAuthentication } from "./Authentication.ts"
+import { JsonBody } from "./Requests.ts"
+import { Success } from "./Success.ts"
 
 const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes."
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(
-    HttpApiEndpoint.get("me", "/me", { success: Profile }).annotate(OpenApi.Description, aboutMe),
-    HttpApiEndpoint.get("profile", "/profile", { success: Profile }).annotate(
+    HttpApiEndpoint.get("me", "/me", { success: Profile })
+      .annotate(RequiredScope, "read")
+      .annotate(OpenWhilePending, true)
+      .annotate(OpenApi.Description, aboutMe),
+    HttpApiEndpoint.get("profile", "/profile", { success: Profile })
+      .annotate(RequiredScope, "read")
+      .annotate(OpenWhilePending, true)
+      .annotate(OpenApi.Description, "Another name of `GET /users/me`."),
+    HttpApiEndpoint.patch("update", "/me", { payload: ProfilePatch, success: Profile, error: Conflict }).annotate(
       OpenApi.Description,
-      "Another name of `GET /users/me`."
+      "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
+        + "changed handle frees the old one at once."
     )
   )
+  .middleware(JsonBody)
   .middleware(Authentication)
+  .add(
+    HttpApiEndpoint.get("publicProfile", "/:handle", {
+      params: { handle: Handle },
+      success: PublicProfile,
+      error: NotFound
+    })
+      .middleware(AddressLimit)
+      .annotate(OpenApi.Description, "What anybody sees of a user. An old handle is not found.")
+  )
+  .annotateEndpoints(Tier, "moderate")
+  .add(
+    HttpApiEndpoint.post("changePassword", "/me/password", {
+      payload: Schema.Struct({
+        currentPassword: Schema.optionalKey(Schema.NullOr(Schema.RedactedFromValue(PasswordAttempt))),
+        newPassword: Schema.RedactedFromValue(NewPassword)
+      }),
+      success: Success,
+      error: Forbidden
+    })
+      .middleware(JsonBody)
+      .middleware(SessionAuthentication)
+      .annotate(Tier, "strict")
+      .annotate(
+        OpenApi.Description,
+        "Sets or changes the password. The current one is needed where there is one. The caller's other sessions end."
+      )
+  )
   .prefix("/users")
-  .annotate(OpenApi.Description, "Accounts as their owners see them.")
+  .annotate(OpenApi.Description, "Accounts as their owners see them, and as others do.")
 {}

@@ -1,11 +1,17 @@
-import { Effect, Option } from "effect"
+import { Effect, Option, Redacted } from "effect"
 import { HttpEffect, HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Accounts } from "../../services/Accounts.ts"
+import { createHash } from "node:crypto"
+import { Accounts, type SignIn } from "../../services/Accounts.ts"
+import { emailKey } from "../../services/EmailAddresses.ts"
+import type { ProviderCredential } from "../../services/IdentityProvider.ts"
+import { PasswordChanges } from "../../services/PasswordChanges.ts"
+import { ProviderSignIn } from "../../services/ProviderSignIn.ts"
 import { type Device, Sessions } from "../../services/Sessions.ts"
 import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
 import { credentialOf } from "../Credential.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
 import { clearSessionCookie, setSessionCookie } from "../SessionCookie.ts"
 
 const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device => ({
@@ -21,6 +27,9 @@ export const AuthHandlers = HttpApiBuilder.group(
   "auth",
   Effect.fn(function*(handlers) {
     const accounts = yield* Accounts
+    const limiter = yield* Limiter
+    const passwordChanges = yield* PasswordChanges
+    const providers = yield* ProviderSignIn
     const sessions = yield* Sessions
 
     // A browser that signs in again, or as somebody else, leaves no session behind (OWASP ASVS 7.2.4).
@@ -29,20 +38,37 @@ export const AuthHandlers = HttpApiBuilder.group(
       if (token !== undefined) yield* sessions.end(token)
     })
 
+    const answerSignIn = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, signIn: SignIn) {
+      yield* endPrevious(request)
+      yield* answerWith(setSessionCookie(signIn.accessToken))
+      return signIn
+    })
+
+    const limitEmail = (email: string, endpoint: keyof typeof Api.groups.auth.endpoints) =>
+      limiter.countBeside(emailSubject(email), Api.groups.auth.endpoints[endpoint])
+
     return handlers.handleAll({
-      signUp: ({ payload }) => Effect.as(accounts.signUp({ ...payload, name: payload.name ?? undefined }), success),
+      google: Effect.fnUntraced(function*({ payload, request }) {
+        return yield* answerSignIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
+      }),
+      signUp: Effect.fnUntraced(function*({ payload }) {
+        yield* limitEmail(payload.email, "signUp")
+        yield* accounts.signUp({ ...payload, name: payload.name ?? undefined })
+        return success
+      }),
       verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
-        const signIn = yield* accounts.verifyEmail(payload.token, deviceOf(request))
-        yield* endPrevious(request)
-        yield* answerWith(setSessionCookie(signIn.accessToken))
-        return signIn
+        return yield* answerSignIn(request, yield* accounts.verifyEmail(payload.token, deviceOf(request)))
       }),
       logIn: Effect.fnUntraced(function*({ payload, request }) {
-        const signIn = yield* accounts.logIn(payload, deviceOf(request))
-        yield* endPrevious(request)
-        yield* answerWith(setSessionCookie(signIn.accessToken))
-        return signIn
+        yield* limitEmail(payload.email, "logIn")
+        return yield* answerSignIn(request, yield* accounts.logIn(payload, deviceOf(request)))
       }),
+      requestPasswordReset: Effect.fnUntraced(function*({ payload }) {
+        yield* limitEmail(payload.email, "requestPasswordReset")
+        yield* passwordChanges.requestReset(payload.email)
+        return success
+      }),
+      resetPassword: ({ payload }) => Effect.as(passwordChanges.reset(payload.token, payload.password), success),
       logOut: Effect.fnUntraced(function*({ request }) {
         yield* endPrevious(request)
         yield* answerWith(clearSessionCookie)
@@ -51,3 +77,14 @@ export const AuthHandlers = HttpApiBuilder.group(
     })
   })
 )
+
+/** Limits are counted for an address in whatever spelling, and no counter holds the address itself. */
+const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
+
+const credentialIn = ({ code, credential, idToken }: {
+  readonly code?: Redacted.Redacted
+  readonly idToken?: Redacted.Redacted
+  readonly credential?: Redacted.Redacted
+}): ProviderCredential => code === undefined ? { idToken: idToken ?? credential ?? NO_TOKEN } : { code }
+
+const NO_TOKEN = Redacted.make("")

@@ -1,15 +1,30 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { PasswordChanges } from "../../services/PasswordChanges.ts"
 import { Profiles } from "../../services/Profiles.ts"
 import { Api } from "../api/Api.ts"
-import { Caller } from "../api/Authentication.ts"
+import { Caller, CurrentSession } from "../api/Authentication.ts"
+import { success } from "../api/Success.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
   Api,
   "users",
   Effect.fn(function*(handlers) {
+    const passwordChanges = yield* PasswordChanges
     const profiles = yield* Profiles
+
     const me = () => Effect.flatMap(Caller, ({ userId }) => profiles.profile(userId))
-    return handlers.handleAll({ me, profile: me })
+
+    return handlers.handleAll({
+      me,
+      profile: me,
+      update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => profiles.update(userId, payload)),
+      publicProfile: ({ params }) => profiles.publicProfile(params.handle),
+      changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword } }) {
+        const session = yield* CurrentSession
+        yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
+        return success
+      })
+    })
   })
 )

@@ -1,11 +1,25 @@
 import { Context, Effect, Layer, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import { type LiveSession, Sessions } from "../../services/Sessions.ts"
-import { Authentication, Caller, OptionalAuthentication, SESSION_COOKIE, Viewer } from "../api/Authentication.ts"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
+import type { Principal } from "../../schema/User.ts"
+import { looksLikeToken, PersonalAccessTokens } from "../../services/PersonalAccessTokens.ts"
+import { Sessions } from "../../services/Sessions.ts"
+import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
+import {
+  Authentication,
+  Caller,
+  CurrentSession,
+  OptionalAuthentication,
+  SESSION_COOKIE,
+  SessionAuthentication,
+  Viewer
+} from "../api/Authentication.ts"
+import { addressSubject } from "../ClientAddress.ts"
 import { bearerToken } from "../Credential.ts"
 import { clearSessionCookie, setSessionCookie } from "../SessionCookie.ts"
 import { CrossSite } from "./CrossSite.ts"
+import { Limiter } from "./RateLimit.ts"
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 
@@ -30,11 +44,11 @@ const unlessServerError = (
     Effect.succeed(response.status >= 500 ? response : change(response))
   )
 
-/** The steps from a request's credential to the session behind it. */
+/** What a request proves itself by: a session that its answer refreshes, or a personal access token. */
 class Credentials extends Context.Service<Credentials, {
   /** None without a credential; `Unauthorized` with one that is not good. */
   readonly read: Effect.Effect<
-    Option.Option<LiveSession>,
+    Option.Option<Principal>,
     Unauthorized | Forbidden,
     HttpServerRequest.HttpServerRequest
   >
@@ -43,16 +57,30 @@ class Credentials extends Context.Service<Credentials, {
     Credentials,
     Effect.gen(function*() {
       const sessions = yield* Sessions
+      const tokens = yield* PersonalAccessTokens
       const crossSite = yield* CrossSite
 
-      const byBearer = Effect.fnUntraced(function*(authorization: string) {
-        const token = bearerToken(authorization)
-        const live = token === undefined ? Option.none() : yield* sessions.authenticate(token)
+      const bySessionToken = Effect.fnUntraced(function*(token: string) {
+        const live = yield* sessions.authenticate(token)
         if (Option.isNone(live)) return yield* refused
-        const { freshToken } = live.value
-        yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", freshToken))
-        return live
+        yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", live.value.freshToken))
+        return live.value.principal
       })
+
+      const byAccessToken = Effect.fnUntraced(function*(token: string) {
+        const principal = yield* tokens.authenticate(token)
+        return Option.isNone(principal) ? yield* refused : principal.value
+      })
+
+      const byBearer = (authorization: string): Effect.Effect<
+        Principal,
+        Unauthorized,
+        HttpServerRequest.HttpServerRequest
+      > => {
+        const token = bearerToken(authorization)
+        if (token === undefined) return Effect.fail(refused)
+        return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token)
+      }
 
       const byCookie = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, token: string) {
         const live = yield* sessions.authenticate(token)
@@ -62,7 +90,7 @@ class Credentials extends Context.Service<Credentials, {
         }
         if (!SAFE_METHODS.has(request.method)) yield* crossSite.check(request)
         yield* unlessServerError(setSessionCookie(live.value.freshToken))
-        return live
+        return live.value.principal
       })
 
       return Credentials.of({
@@ -70,32 +98,117 @@ class Credentials extends Context.Service<Credentials, {
           yield* varyByCredential
           const request = yield* HttpServerRequest.HttpServerRequest
           const authorization = request.headers["authorization"]
-          if (authorization !== undefined) return yield* byBearer(authorization)
+          if (authorization !== undefined) return Option.some(yield* byBearer(authorization))
           const cookie = request.cookies[SESSION_COOKIE]
-          return cookie === undefined ? Option.none() : yield* byCookie(request, cookie)
+          return cookie === undefined ? Option.none() : Option.some(yield* byCookie(request, cookie))
         })
       })
     })
   )
 }
 
-const required = Layer.effect(
+const subjectOf = (principal: Principal) =>
+  principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
+
+const checkPending = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+  principal.kind === "session" && principal.isPendingDeletion && !Context.get(endpoint.annotations, OpenWhilePending)
+    ? Effect.fail(new Forbidden({ message: "The account is about to be deleted: cancel the deletion first" }))
+    : Effect.void
+
+const checkScope = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+  principal.kind === "token" && principal.scope === "read" &&
+    Context.get(endpoint.annotations, RequiredScope) === "write"
+    ? Effect.fail(new Forbidden({ message: "The token's scope does not reach this far: it needs \"write\"" }))
+    : Effect.void
+
+const sessionNeeded = new Forbidden({ message: "Personal access tokens may not do this: it needs a session" })
+
+const requireSession = (principal: Principal) =>
+  principal.kind === "session"
+    ? Effect.succeed(principal)
+    : Effect.fail(sessionNeeded)
+
+/** The order of checks: who, of which kind, with which scope, how often. A refused credential counts for its address. */
+const admit = Effect.gen(function*() {
+  const credentials = yield* Credentials
+  const limiter = yield* Limiter
+
+  const identify = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    return yield* credentials.read.pipe(
+      Effect.tapError(() => limiter.count(addressSubject(request), endpoint))
+    )
+  })
+
+  const required = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const principal = yield* identify(endpoint)
+    if (Option.isSome(principal)) return principal.value
+    yield* limiter.count(addressSubject(request), endpoint)
+    return yield* new Unauthorized({ message: "Sign in first" })
+  })
+
+  return {
+    caller: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const principal = yield* required(endpoint)
+      yield* checkPending(principal, endpoint)
+      yield* checkScope(principal, endpoint)
+      yield* limiter.count(subjectOf(principal), endpoint)
+      return principal
+    }),
+    session: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const principal = yield* Effect.flatMap(required(endpoint), requireSession)
+      yield* checkPending(principal, endpoint)
+      yield* limiter.count(subjectOf(principal), endpoint)
+      return principal
+    }),
+    viewer: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const principal = yield* identify(endpoint)
+      if (Option.isSome(principal)) yield* checkPending(principal.value, endpoint)
+      yield* limiter.count(
+        Option.match(principal, { onNone: () => addressSubject(request), onSome: subjectOf }),
+        endpoint
+      )
+      return principal
+    })
+  }
+})
+
+const tokensRefusedLayer = Layer.succeed(TokensRefused, (httpEffect) =>
+  Effect.gen(function*() {
+    const { headers } = yield* HttpServerRequest.HttpServerRequest
+    if (looksLikeToken(bearerToken(headers["authorization"] ?? "") ?? "")) return yield* sessionNeeded
+    return yield* httpEffect
+  }))
+
+const callerLayer = Layer.effect(
   Authentication,
-  Effect.map(Credentials, (credentials) =>
-    Effect.fnUntraced(function*(httpEffect) {
-      const live = yield* credentials.read
-      if (Option.isNone(live)) return yield* new Unauthorized({ message: "Sign in first" })
-      return yield* Effect.provideService(httpEffect, Caller, live.value.principal)
-    }))
+  Effect.map(
+    admit,
+    ({ caller }) => (httpEffect, { endpoint }) =>
+      Effect.flatMap(caller(endpoint), (principal) => Effect.provideService(httpEffect, Caller, principal))
+  )
 )
 
-const optional = Layer.effect(
+const sessionLayer = Layer.effect(
+  SessionAuthentication,
+  Effect.map(
+    admit,
+    ({ session }) => (httpEffect, { endpoint }) =>
+      Effect.flatMap(session(endpoint), (principal) => Effect.provideService(httpEffect, CurrentSession, principal))
+  )
+)
+
+const viewerLayer = Layer.effect(
   OptionalAuthentication,
-  Effect.map(Credentials, (credentials) =>
-    Effect.fnUntraced(function*(httpEffect) {
-      const live = yield* credentials.read
-      return yield* Effect.provideService(httpEffect, Viewer, Option.map(live, ({ principal }) => principal))
-    }))
+  Effect.map(
+    admit,
+    ({ viewer }) => (httpEffect, { endpoint }) =>
+      Effect.flatMap(viewer(endpoint), (principal) => Effect.provideService(httpEffect, Viewer, principal))
+  )
 )
 
-export const authenticationLayer = Layer.merge(required, optional).pipe(Layer.provide(Credentials.layer))
+export const authenticationLayer = Layer.mergeAll(callerLayer, sessionLayer, viewerLayer, tokensRefusedLayer).pipe(
+  Layer.provide(Credentials.layer)
+)

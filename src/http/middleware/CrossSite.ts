@@ -48,7 +48,15 @@ export const sameSiteLayer = Layer.effect(
   )
 )
 
-const EXPOSED_HEADERS = ["Link", "Location", "Retry-After", "X-Access-Token", "X-Total-Count"]
+const EXPOSED_HEADERS = [
+  "Link",
+  "Location",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Retry-After",
+  "X-Access-Token",
+  "X-Total-Count"
+]
 
 const cors = (origins: ReadonlyArray<string>) =>
   HttpRouter.middleware(

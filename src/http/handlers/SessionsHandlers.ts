@@ -1,0 +1,40 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { pageOf } from "../../schema/Page.ts"
+import { Sessions } from "../../services/Sessions.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentSession } from "../api/Authentication.ts"
+import { success } from "../api/Success.ts"
+import { pageHeaders, sliceOf } from "../PageHeaders.ts"
+import { answerSignedOut } from "../SessionCookie.ts"
+
+export const SessionsHandlers = HttpApiBuilder.group(
+  Api,
+  "sessions",
+  Effect.fn(function*(handlers) {
+    const sessions = yield* Sessions
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { sessionId, userId } = yield* CurrentSession
+        const page = pageOf(query)
+        const all = yield* sessions.list(userId, sessionId)
+        return HttpServerResponse.jsonUnsafe(sliceOf(all, page), {
+          headers: pageHeaders(request.url, page, all.length)
+        })
+      }),
+      revoke: Effect.fnUntraced(function*({ params }) {
+        const { sessionId, userId } = yield* CurrentSession
+        yield* sessions.revoke(userId, params.id)
+        if (params.id === sessionId) yield* answerSignedOut
+        return success
+      }),
+      logOutEverywhere: Effect.fnUntraced(function*() {
+        const { userId } = yield* CurrentSession
+        yield* sessions.revokeAll(userId)
+        yield* answerSignedOut
+        return success
+      })
+    })
+  })
+)

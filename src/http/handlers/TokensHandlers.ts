@@ -1,0 +1,30 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { pageOf } from "../../schema/Page.ts"
+import { PersonalAccessTokens } from "../../services/PersonalAccessTokens.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentSession } from "../api/Authentication.ts"
+import { success } from "../api/Success.ts"
+import { pageHeaders, sliceOf } from "../PageHeaders.ts"
+
+export const TokensHandlers = HttpApiBuilder.group(
+  Api,
+  "tokens",
+  Effect.fn(function*(handlers) {
+    const tokens = yield* PersonalAccessTokens
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* CurrentSession
+        const page = pageOf(query)
+        const all = yield* tokens.list(userId)
+        return HttpServerResponse.jsonUnsafe(sliceOf(all, page), {
+          headers: pageHeaders(request.url, page, all.length)
+        })
+      }),
+      mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => tokens.mint(userId, payload)),
+      revoke: ({ params }) =>
+        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(tokens.revoke(userId, params.id), success))
+    })
+  })
+)

@@ -1,0 +1,82 @@
+import { Config, Context, Effect, Layer } from "effect"
+import { HttpEffect, HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { IpNetwork } from "effect/net"
+import { RateLimited } from "../../schema/Errors.ts"
+import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
+import { type RateLimit, RateLimits } from "../../services/RateLimits.ts"
+import { AddressLimit, Tier } from "../api/Access.ts"
+import { addressSubject } from "../ClientAddress.ts"
+
+/** The header fields of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3) with a refusal. */
+const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
+  "ratelimit-policy": `"${tier}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
+  "ratelimit": `"${tier}";r=${remaining};t=${resetSeconds}`,
+  ...(isExceeded ? { "retry-after": String(resetSeconds) } : {})
+})
+
+const refusal = ({ limit, resetSeconds }: RateLimit) =>
+  new RateLimited({
+    message: `At most ${limit} requests a minute: try again in ${resetSeconds} s`,
+    details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
+  })
+
+type Count = (
+  subject: string,
+  endpoint: HttpApiEndpoint.Top
+) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
+
+const tell = (limit: RateLimit) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(limit)))
+  )
+
+/** Counts a request for a subject and tells the client what is left, by the endpoint's tier. */
+export class Limiter extends Context.Service<Limiter, {
+  readonly count: Count
+  /** The same for a second subject of the request, of whom the client hears only when it is refused. */
+  readonly countBeside: Count
+}>()("route-planning-service/Limiter") {
+  static readonly layer = Layer.effect(
+    Limiter,
+    Effect.map(RateLimits, (limits) => {
+      const countWith = (isToldOf: (limit: RateLimit) => boolean): Count =>
+        Effect.fnUntraced(function*(subject, endpoint) {
+          const tier = Context.get(endpoint.annotations, Tier)
+          const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`)
+          if (limit === undefined) return
+          if (isToldOf(limit)) yield* tell(limit)
+          if (limit.isExceeded) return yield* refusal(limit)
+        })
+
+      return Limiter.of({ count: countWith(() => true), countBeside: countWith(({ isExceeded }) => isExceeded) })
+    })
+  )
+}
+
+export const addressLimitLayer = Layer.effect(
+  AddressLimit,
+  Effect.map(Limiter, (limiter) => (httpEffect, { endpoint }) =>
+    Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      yield* limiter.count(addressSubject(request), endpoint)
+      return yield* httpEffect
+    }))
+)
+
+/** Networks of proxies that we run (`TRUSTED_PROXIES`, CIDRs, comma separated). Nobody else is believed. */
+const trustedProxies = Config.String("TRUSTED_PROXIES").pipe(
+  Config.withDefault(""),
+  Config.map((text) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== ""))
+)
+
+/** The client's address: the socket's, or what the last proxy of ours says of where a request came from. */
+export const clientAddressLayer = Layer.unwrap(
+  Effect.map(trustedProxies, (networks) =>
+    networks.length === 0
+      ? Layer.empty
+      : HttpRouter.middleware(
+        HttpMiddleware.xForwardedHeaders({ trustedProxies: networks.map(IpNetwork.fromStringUnsafe) }),
+        { global: true }
+      ))
+)

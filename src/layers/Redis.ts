@@ -1,0 +1,69 @@
+import { NodeRedis } from "@effect/platform-node"
+import { Clock, Config, Effect, Layer, Option, Redacted, Ref, Schedule, type Scope } from "effect"
+import { RateLimiter } from "effect/persistence"
+import { processCountersLayer } from "../services/RateCounters.ts"
+
+/** A count that Redis does not give soon is worth less than the request that waits for it. */
+const PATIENCE = "250 millis"
+
+const COMPLAINT_INTERVAL = 60_000
+
+type Store = RateLimiter.RateLimiterStore["Service"]
+
+/** Fails at once while Redis is away, and reconnects by itself. */
+const connect = (url: Redacted.Redacted): Effect.Effect<Store, unknown, Scope.Scope> =>
+  Layer.build(
+    RateLimiter.layerStoreRedis({ prefix: "route-planning-service:limit:" }).pipe(
+      Layer.provide(NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true }))
+    )
+  ).pipe(Effect.flatMap((context) => Effect.provide(RateLimiter.RateLimiterStore, context)))
+
+/**
+ * Counters that several processes share. While Redis is away this process counts alone, says so once a minute, and goes
+ * back when it can.
+ */
+const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
+  const own = yield* RateLimiter.RateLimiterStore
+  const shared = yield* Ref.make(Option.none<Store>())
+  const lastComplaint = yield* Ref.make(-COMPLAINT_INTERVAL)
+
+  // Its cause may hold the address of Redis, and with it a password.
+  const complain = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const last = yield* Ref.getAndUpdate(lastComplaint, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
+    if (now - last >= COMPLAINT_INTERVAL) {
+      yield* Effect.logWarning("Redis is not reachable: this process counts its rate limits alone")
+    }
+  })
+
+  yield* connect(url).pipe(
+    Effect.flatMap((store) => Ref.set(shared, Option.some(store))),
+    Effect.tapError(() => complain),
+    Effect.retry(Schedule.spaced("2 seconds")),
+    Effect.forkScoped
+  )
+
+  return RateLimiter.RateLimiterStore.of({
+    ...own,
+    fixedWindow: (options) =>
+      Effect.flatMap(
+        Ref.get(shared),
+        Option.match({
+          onNone: () => own.fixedWindow(options),
+          onSome: (store) =>
+            store.fixedWindow(options).pipe(
+              Effect.timeout(PATIENCE),
+              Effect.catch(() => Effect.andThen(complain, own.fixedWindow(options)))
+            )
+        })
+      )
+  })
+})
+
+/** In Redis where `REDIS_URL` is set, in this process where not. */
+export const rateCountersLayer = Layer.unwrap(
+  Effect.map(Config.option(Config.Redacted("REDIS_URL")), (url) =>
+    Option.isNone(url)
+      ? processCountersLayer
+      : Layer.effect(RateLimiter.RateLimiterStore, sharedStore(url.value)).pipe(Layer.provide(processCountersLayer)))
+)

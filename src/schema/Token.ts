@@ -1,0 +1,39 @@
+import { Schema } from "effect"
+import { TokenId } from "./Ids.ts"
+import { trimmedText } from "./Text.ts"
+
+/** What a personal access token may do: `write` includes `read`. */
+export const Scope = Schema.Literals(["read", "write"])
+export type Scope = typeof Scope.Type
+
+const DEFAULT_DAYS = 90
+const MAX_DAYS = 366
+
+/** What a client says of a new token. Absent, it is good for 90 days; `null` never expires. */
+export const NewToken = Schema.Struct({
+  name: trimmedText(1, 100),
+  scope: Scope,
+  expiresInDays: Schema.optionalKey(
+    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_DAYS })))
+  )
+})
+export type NewToken = typeof NewToken.Type
+
+export const daysOf = ({ expiresInDays }: NewToken): number | null =>
+  expiresInDays === undefined ? DEFAULT_DAYS : expiresInDays
+
+/** A personal access token as its owner sees it. `hint` is its last four characters. */
+export const PersonalAccessToken = Schema.Struct({
+  id: TokenId,
+  name: Schema.String,
+  scope: Scope,
+  hint: Schema.String,
+  createdAt: Schema.String,
+  expiresAt: Schema.NullOr(Schema.String),
+  lastUsedAt: Schema.NullOr(Schema.String)
+})
+export type PersonalAccessToken = typeof PersonalAccessToken.Type
+
+/** The same with the token itself, which is shown this once. */
+export const MintedToken = Schema.Struct({ ...PersonalAccessToken.fields, token: Schema.String })
+export type MintedToken = typeof MintedToken.Type

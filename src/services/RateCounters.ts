@@ -1,0 +1,44 @@
+import { Cache, Clock, Duration, Effect, Layer } from "effect"
+import { RateLimiter } from "effect/persistence"
+
+/** As many subjects as a process counts at once; over it the one unseen for longest starts anew. */
+const MAX_KEYS = 100_000
+
+const WINDOW = Duration.seconds(60)
+
+interface Counter {
+  used: number
+  readonly endsAt: number
+}
+
+/**
+ * Fixed windows in this process, each beginning with its first request. Effect's own store in memory keeps every key for
+ * ever, which a visitor with many addresses could use to fill it; refused requests do not count here either.
+ */
+const boundedStore = Effect.gen(function*() {
+  const store = yield* RateLimiter.RateLimiterStore
+  const counters = yield* Cache.make({
+    capacity: MAX_KEYS,
+    timeToLive: WINDOW,
+    lookup: (_key: string) =>
+      Effect.map(
+        Clock.currentTimeMillis,
+        (now): Counter => ({ used: 0, endsAt: now + Duration.toMillis(WINDOW) })
+      )
+  })
+  return RateLimiter.RateLimiterStore.of({
+    ...store,
+    fixedWindow: Effect.fnUntraced(function*({ key, limit, tokens }) {
+      const counter = yield* Cache.get(counters, key)
+      const remaining = counter.endsAt - (yield* Clock.currentTimeMillis)
+      const used = counter.used + tokens
+      if (limit === undefined || used <= limit) counter.used = used
+      return [used, remaining]
+    })
+  })
+})
+
+/** Counters of this process alone. */
+export const processCountersLayer = Layer.effect(RateLimiter.RateLimiterStore, boundedStore).pipe(
+  Layer.provide(RateLimiter.layerStoreMemory)
+)

@@ -1,0 +1,132 @@
+import { assert, layer } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Layer, Logger, Redacted, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { databaseLayer } from "../src/layers/Database.ts"
+import { type Mail, Mailer, MailNotSent } from "../src/services/Mailer.ts"
+import { Outbox } from "../src/services/Outbox.ts"
+import { clonedDatabase } from "./support/Databases.ts"
+import { SECRETS } from "./support/TestServer.ts"
+
+const logged: Array<string> = []
+
+/** A mail provider that can be taken down. */
+class Provider extends Context.Service<Provider, {
+  readonly isDown: Ref.Ref<boolean>
+  readonly taken: Ref.Ref<ReadonlyArray<Mail>>
+  readonly tries: Ref.Ref<number>
+}>()("test/Provider") {
+  static readonly layer = Layer.effectContext(Effect.gen(function*() {
+    const provider = {
+      isDown: yield* Ref.make(false),
+      taken: yield* Ref.make<ReadonlyArray<Mail>>([]),
+      tries: yield* Ref.make(0)
+    }
+    const mailer = Mailer.of({
+      send: Effect.fnUntraced(function*(mail) {
+        yield* Ref.update(provider.tries, (tries) => tries + 1)
+        if (yield* Ref.get(provider.isDown)) return yield* new MailNotSent({ reason: "TransportError" })
+        yield* Ref.update(provider.taken, (taken) => [...taken, mail])
+      })
+    })
+    return Context.make(Provider, provider).pipe(Context.add(Mailer, mailer))
+  }))
+}
+
+const MAIL: Mail = {
+  to: "rider@example.com",
+  subject: "Verify",
+  text: "Open this link:",
+  link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
+}
+
+const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
+  Outbox.layer.pipe(
+    Layer.provideMerge(Provider.layer),
+    Layer.provideMerge(databaseLayer),
+    Layer.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => logged.push(line))])),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({
+      ...SECRETS,
+      DATABASE_URL: url,
+      OUTBOX_POLL_INTERVAL: "1 hour"
+    })))
+  )))
+
+/** Real time, for what happens beside the test. */
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.filterOrFail((isTrue) => isTrue),
+    Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
+    Effect.retry({ times: 600 }),
+    Effect.orDie
+  )
+
+const waiting = SqlClient.SqlClient.use((sql) => sql<{ payload: string }>`SELECT payload FROM outbox`)
+
+layer(outboxLayer)("the outbox", (it) => {
+  it.effect("sends a mail after it was written, and forgets it", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { taken } = yield* Provider
+      yield* outbox.put(MAIL)
+      yield* outbox.wake
+      yield* until(Effect.map(Ref.get(taken), (mails) => mails.length === 1))
+      const [mail] = yield* Ref.get(taken)
+      assert.strictEqual(
+        Redacted.value(mail?.link ?? Redacted.make("")),
+        Redacted.value(MAIL.link ?? Redacted.make(""))
+      )
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+    }))
+
+  it.effect("sends nothing of a transaction that failed", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const { tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* outbox.put(MAIL).pipe(Effect.andThen(Effect.fail("no")), sql.withTransaction, Effect.ignore)
+      yield* outbox.wake
+      assert.deepStrictEqual(yield* waiting, [])
+      assert.strictEqual(yield* Ref.get(tries), before)
+    }))
+
+  it.effect("keeps a mail while the provider is down, encrypted and out of the log, and sends it when it is back", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { isDown, taken, tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(MAIL)
+      yield* outbox.wake
+      yield* until(Effect.map(Ref.get(tries), (count) => count > before))
+      const rows = yield* waiting
+      assert.strictEqual(rows.length, 1)
+      assert.notInclude(JSON.stringify(rows), "canary")
+      assert.notInclude(JSON.stringify(rows), "rider@example.com")
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("mail not sent"))))
+      assert.isFalse(logged.some((line) => line.includes("canary") || line.includes("rider@example.com")))
+
+      yield* Ref.set(isDown, false)
+      const count = (yield* Ref.get(taken)).length
+      yield* until(Effect.gen(function*() {
+        yield* TestClock.adjust("10 minutes")
+        yield* outbox.wake
+        return (yield* Ref.get(taken)).length === count + 1
+      }))
+    }))
+
+  it.effect("drops after a day what could not be sent, and says so", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { isDown } = yield* Provider
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(MAIL)
+      yield* TestClock.adjust("24 hours")
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        return (yield* waiting).length === 0
+      }))
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("not sent within a day"))))
+    }))
+})
