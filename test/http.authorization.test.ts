@@ -123,8 +123,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it
     "is what the documented table says, for every endpoint and every kind of caller",
     () =>
       Effect.gen(function*() {
-        const rows = yield* Effect.forEach(endpoints, row)
-        const callers = Object.keys(callersFor(0))
+        const made = yield* lasting
+        const rows = yield* Effect.forEach(endpoints, (endpoint, n) => row(endpoint, n, made))
+        const callers = Object.keys(callersFor(0, made))
         const table = [
           `| | ${callers.join(" | ")} |`,
           `|---|${callers.map(() => "---").join("|")}|`,
