@@ -1,5 +1,5 @@
 import { NodeRedis } from "@effect/platform-node"
-import { Clock, Config, Effect, Layer, Option, Redacted, Ref, Schedule, type Scope } from "effect"
+import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Scope } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { processCountersLayer } from "../services/RateCounters.ts"
 
@@ -10,13 +10,17 @@ const COMPLAINT_INTERVAL = 60_000
 
 type Store = RateLimiter.RateLimiterStore["Service"]
 
-/** Fails at once while Redis is away, and reconnects by itself. */
-const connect = (url: Redacted.Redacted): Effect.Effect<Store, unknown, Scope.Scope> =>
-  Layer.build(
-    RateLimiter.layerStoreRedis({ prefix: "route-planning-service:limit:" }).pipe(
-      Layer.provide(NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true }))
-    )
-  ).pipe(Effect.flatMap((context) => Effect.provide(RateLimiter.RateLimiterStore, context)))
+/** Commands fail at once while Redis is away; the client reconnects by itself once it was connected. */
+const connect = Effect.fnUntraced(function*(url: Redacted.Redacted) {
+  const scope = yield* Scope.fork(yield* Effect.scope)
+  const layer = RateLimiter.layerStoreRedis({ prefix: "route-planning-service:limit:" }).pipe(
+    Layer.provide(NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true }))
+  )
+  const context = yield* Layer.buildWithScope(layer, scope).pipe(
+    Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+  )
+  return Context.get(context, RateLimiter.RateLimiterStore)
+})
 
 /**
  * Counters that several processes share. While Redis is away this process counts alone, says so once a minute, and goes

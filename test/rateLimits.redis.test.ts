@@ -1,0 +1,66 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Layer, Logger, Schedule } from "effect"
+import { rateCountersLayer } from "../src/layers/Redis.ts"
+import { RateLimits } from "../src/services/RateLimits.ts"
+import { hasRedis, RedisServer } from "./support/RedisServer.ts"
+
+/** One process of several that count in one Redis. */
+const replica = Effect.gen(function*() {
+  const { url } = yield* RedisServer
+  const context = yield* Layer.build(
+    Layer.fresh(RateLimits.layer.pipe(
+      Layer.provide(rateCountersLayer),
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ REDIS_URL: url })))
+    ))
+  )
+  return yield* Effect.provide(RateLimits, context)
+})
+
+const count = (replica: RateLimits["Service"], subject: string) => replica.count("moderate", subject, "GET /x")
+
+/** How many of many requests at once, half to each replica, are let through. */
+const admitted = Effect.fnUntraced(function*(replicas: ReadonlyArray<RateLimits["Service"]>, subject: string) {
+  const calls = Array.from({ length: 200 }, (_, n) => replicas[n % replicas.length])
+  const limits = yield* Effect.forEach(
+    calls.filter((replica) => replica !== undefined),
+    (replica) => count(replica, subject),
+    { concurrency: "unbounded" }
+  )
+  return limits.filter((limit) => limit !== undefined && !limit.isExceeded).length
+})
+
+/** Both replicas are connected when a count of one is seen by the other. */
+const connected = (replicas: ReadonlyArray<RateLimits["Service"]>, label: string) =>
+  Effect.gen(function*() {
+    const subject = `${label}-${yield* Effect.sync(() => performance.now())}`
+    const limits = yield* Effect.forEach(replicas, (replica) => count(replica, subject))
+    if (limits.at(-1)?.remaining !== 60 - replicas.length) return yield* Effect.fail("not yet")
+  }).pipe(Effect.retry({ schedule: Schedule.spaced("100 millis"), times: 100 }))
+
+describe.skipIf(!hasRedis)("limits counted in Redis (skipped where there is no redis-server)", () => {
+  it.live("are exact over several processes, go on without Redis, and go back to it", () =>
+    Effect.gen(function*() {
+      const redis = yield* RedisServer
+      const replicas = [yield* replica, yield* replica]
+      yield* connected(replicas, "start")
+      assert.strictEqual(yield* admitted(replicas, "user:1"), 60)
+
+      yield* redis.stop
+      assert.strictEqual(yield* admitted(replicas, "user:2"), 120)
+
+      yield* redis.start
+      yield* connected(replicas, "again")
+      assert.strictEqual(yield* admitted(replicas, "user:3"), 60)
+    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped), 60_000)
+
+  it.live("begin without Redis, and use it when it comes", () =>
+    Effect.gen(function*() {
+      const redis = yield* RedisServer
+      yield* redis.stop
+      const replicas = [yield* replica, yield* replica]
+      assert.strictEqual(yield* admitted(replicas, "user:1"), 120)
+      yield* redis.start
+      yield* connected(replicas, "late")
+      assert.strictEqual(yield* admitted(replicas, "user:2"), 60)
+    }).pipe(Effect.provide([RedisServer.layer, Logger.layer([])]), Effect.scoped), 60_000)
+})
