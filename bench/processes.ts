@@ -7,7 +7,7 @@ import { join } from "node:path"
 const ROOT = join(import.meta.dirname, "..")
 
 export const SETTINGS = {
-  NODE_ENV: "production",
+  RATE_LIMITS_ENABLED: "false",
   HOST: "127.0.0.1",
   JWT_SECRET: "a secret of the benchmark, 32 characters",
   ANALYTICS_SALT: "a salt of the benchmark, 32 characters!",

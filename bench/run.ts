@@ -1,4 +1,5 @@
 import { NodeRuntime } from "@effect/platform-node"
+import { argon2id, hash } from "argon2"
 import { Console, Effect, Redacted, Schema } from "effect"
 import { join } from "node:path"
 import { Client } from "pg"
@@ -7,6 +8,7 @@ import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { decodeTimes } from "./decode.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { compareReads } from "./reads.ts"
+import { compareSignIns, readsBesideSignIns } from "./signIns.ts"
 
 const developmentReady = Effect.fnUntraced(function*(directory: string) {
   const { origin, started } = yield* running("src/dev.ts", { DATA_DIR: directory })
@@ -26,13 +28,23 @@ const seed = (url: string) =>
     await client.connect()
     await client.query(
       `INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-       VALUES ('bench@example.com', 'bench@example.com', now(), 'Bench', 'bench', now(), now())`
+       VALUES ('bench@example.com', 'bench@example.com', now(), 'Bench', 'bench', now(), now()),
+         ('provider-only@example.com', 'provider-only@example.com', now(), 'Provider', 'provider', now(), now())`
     )
+    const salt = Buffer.alloc(16, "salt")
+    const digest = await hash("a long enough password", {
+      type: argon2id,
+      memoryCost: 19_456,
+      timeCost: 2,
+      parallelism: 1,
+      salt
+    })
+    await client.query(`UPDATE users SET password_hash = $1 WHERE handle = 'bench'`, [digest])
     const { rows } = await client.query(
       `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
          published_at, created_at, updated_at)
        SELECT id, 'Five thousand positions', 'public', '{}', false, '[{"coord":[9,47]}]', $1, 'routing-engine',
-         repeat('a', 32), now(), now(), now() FROM users RETURNING id`,
+         repeat('a', 32), now(), now(), now() FROM users WHERE handle = 'bench' RETURNING id`,
       [route(5000)]
     )
     await client.end()
@@ -51,7 +63,20 @@ const reads = Effect.gen(function*() {
   yield* Effect.sleep("3 seconds")
   const atRest = yield* residentMemory(ours.pid)
   const path = `/api/v1/routes/${id}`
-  return { atRest, ...yield* compareReads(`${ours.origin}${path}`, `${peer.origin}${path}`) }
+  const read = yield* compareReads(`${ours.origin}${path}`, `${peer.origin}${path}`)
+  return { atRest, ...read }
+}).pipe(Effect.scoped)
+
+const signIns = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const database = { directory: join(directory, "postgres"), durable: false }
+  const url = Redacted.value(yield* embeddedPostgres(database))
+  const settings = { ...SETTINGS, DATABASE_URL: url }
+  const { origin, started } = yield* running("src/main.ts", settings)
+  yield* readyAfter(`${origin}/health/ready`, started)
+  const id = yield* seed(url)
+  const times = yield* compareSignIns(origin, "bench@example.com", "provider-only@example.com")
+  return { times, ...yield* readsBesideSignIns(origin, `/api/v1/routes/${id}`) }
 }).pipe(Effect.scoped)
 
 const figures = Effect.gen(function*() {
@@ -66,6 +91,14 @@ const figures = Effect.gen(function*() {
     `GET /routes/{ref}, 5,000 positions: ours ${read.ours.toFixed(0)}/s, Fastify + pg ${
       read.peer.toFixed(0)
     }/s, ratio ${read.ratio.toFixed(2)}; p99 of ours ${read.p99} ms`
+  )
+  const signIn = yield* signIns
+  const kinds = Object.entries(signIn.times).map(([kind, time]) => `${kind} ${time.toFixed(2)} ms`)
+  yield* Console.log(`refused sign-ins, medians           ${kinds.join(", ")}`)
+  yield* Console.log(
+    `p99 of GET /routes/{ref}, idle ${signIn.idle} ms; beside ${
+      signIn.signIns.toFixed(0)
+    } sign-ins/s ${signIn.flooded} ms`
   )
   const decode = decodeTimes()
   yield* Console.log(

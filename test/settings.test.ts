@@ -54,6 +54,10 @@ describe("a production start", () => {
         assert.strictEqual(message, `${name} is shorter than 32 characters`)
       }
       assert.isTrue(Exit.isSuccess(yield* Effect.exit(start(COMPLETE))))
+      assert.include(
+        yield* refusal({ ...COMPLETE, NODE_ENV: "production", RATE_LIMITS_ENABLED: "false" }),
+        "RATE_LIMITS_ENABLED"
+      )
     }))
 
   it.live("ends with 1 and one line of JSON that says why", () =>

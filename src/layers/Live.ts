@@ -30,7 +30,10 @@ export const mailerLayer = Layer.unwrap(
   Effect.map(Config.option(Config.Redacted("EMAIL_API_KEY")), (key) =>
     Option.isSome(key)
       ? Mailer.layerApi.pipe(Layer.provide(NodeHttpClient.layerUndici))
-      : Mailer.layerStandardOutput)
+      : Layer.provide(
+        Mailer.layerStandardOutput,
+        Layer.effectDiscard(Effect.logWarning("EMAIL_API_KEY is not set: mailed links go to standard output"))
+      ))
 )
 
 /** What signs people in, and scripts. */
@@ -38,7 +41,7 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
   Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
   Layer.provideMerge(Layer.mergeAll(
     Handles.layer,
-    IdentityProvider.layer,
+    IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
     MailedTokens.layer,
     PasswordPolicy.layer,
     Passwords.layer,

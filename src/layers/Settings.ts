@@ -28,10 +28,20 @@ const complaintAbout = Effect.fnUntraced(function*(name: string) {
     : []
 })
 
+/** Limits may be off for a load test, not where strangers call. */
+const limitsComplaint = Config.all({
+  environment: Config.String("NODE_ENV").pipe(Config.withDefault("")),
+  isLimited: Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
+}).pipe(
+  Config.map(({ environment, isLimited }) =>
+    isLimited || environment !== "production" ? [] : ["RATE_LIMITS_ENABLED must not be false in production"]
+  )
+)
+
 /** Refuses to start without the required settings, naming all that are missing or too short at once. */
 export const settingsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    const complaints = (yield* Effect.forEach(REQUIRED, complaintAbout)).flat()
+    const complaints = [...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(), ...yield* limitsComplaint]
     if (complaints.length > 0) return yield* new SettingsRefused({ message: complaints.join("; ") })
   })
 )
