@@ -8,12 +8,15 @@ const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelis
 
 const SALT_BYTES = 16
 
+/** One core stays free for everything else, so that a flood of sign-ins does not hold up those who are in. */
+const MAX_HASHES = Math.max(1, availableParallelism() - 1)
+
 /** Passwords are compared after NFKC, so that what one keyboard composes another may decompose. */
 const normalise = (password: Redacted.Redacted) => Redacted.value(password).normalize("NFKC")
 
 /**
- * Hashing and verifying of passwords with argon2id. Hashing costs memory and a core by design, so at most as many run
- * at once as there are cores; the rest wait their turn.
+ * Hashing and verifying of passwords with argon2id. Hashing costs memory and a core by design, so fewer run at
+ * once than there are cores; the rest wait their turn.
  */
 export class Passwords extends Context.Service<Passwords, {
   /** A PHC string with a fresh salt. */
@@ -30,7 +33,7 @@ export class Passwords extends Context.Service<Passwords, {
     Passwords,
     Effect.gen(function*() {
       const random = yield* SecureRandom.SecureRandom
-      const turns = yield* Semaphore.make(availableParallelism())
+      const turns = yield* Semaphore.make(MAX_HASHES)
 
       const hashText = Effect.fnUntraced(function*(password: string) {
         const salt = Buffer.from(yield* random.randomBytes(SALT_BYTES))
