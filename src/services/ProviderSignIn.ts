@@ -54,7 +54,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         execute: ({ issuer, key }) =>
           sql`
             SELECT id, email_verified_at IS NOT NULL AS is_email_verified,
-              EXISTS (SELECT 1 FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS is_linked
+              (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS linked_subject
             FROM users WHERE email_key = ${key} FOR UPDATE`
       })
 
@@ -98,25 +98,25 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return id
       })
 
-      const accountFor = Effect.fnUntraced(function*(identity: Identity, attempt: number, now: Date) {
-        const known = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
-        if (Option.isNone(known)) return yield* createUser(identity, attempt, now)
-        const { id, is_email_verified, is_linked } = known.value
-        if (is_linked) {
-          return yield* new Conflict({ message: "This account is linked to another identity of the provider" })
-        }
-        if (!is_email_verified) yield* takeOver(id, now)
-        return id
+      const link = Effect.fnUntraced(function*({ issuer, subject }: Identity, userId: UserId, now: Date) {
+        yield* sql`INSERT INTO identities ${sql.insert({ issuer, subject, user_id: userId, created_at: now })}`
+        return userId
       })
 
       const resolve = Effect.fnUntraced(function*(identity: Identity, attempt: number) {
         const bySubject = yield* findBySubject(identity)
         if (Option.isSome(bySubject)) return bySubject.value.id
         const now = new Date(yield* Clock.currentTimeMillis)
-        const userId = yield* accountFor(identity, attempt, now)
-        const { issuer, subject } = identity
-        yield* sql`INSERT INTO identities ${sql.insert({ issuer, subject, user_id: userId, created_at: now })}`
-        return userId
+        const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
+        if (Option.isNone(byEmail)) return yield* link(identity, yield* createUser(identity, attempt, now), now)
+        const { id, is_email_verified, linked_subject } = byEmail.value
+        // The same person, linked since we looked.
+        if (linked_subject === identity.subject) return id
+        if (linked_subject !== null) {
+          return yield* new Conflict({ message: "This account is linked to another identity of the provider" })
+        }
+        if (!is_email_verified) yield* takeOver(id, now)
+        return yield* link(identity, id, now)
       }, sql.withTransaction)
 
       const resolveRacing = (identity: Identity, attempt = 0): ReturnType<typeof resolve> =>
@@ -145,5 +145,5 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 const EmailRow = Schema.Struct({
   id: UserIdColumn,
   is_email_verified: Schema.Boolean,
-  is_linked: Schema.Boolean
+  linked_subject: Schema.NullOr(Schema.String)
 })
