@@ -1,98 +1,83 @@
-import { Cache, Clock, Context, Data, Duration, Effect, Layer, Ref, Schema } from "effect"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose"
-import { type BadGateway, type GatewayTimeout, Unauthorized, type Unavailable } from "../schema/Errors.ts"
-import { askFor } from "./Upstream.ts"
+import { Cache, Clock, Duration, Effect, Exit, Option, Ref, Schema } from "effect"
+import { type HttpClient, HttpClientRequest } from "effect/http"
+import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
+import { askProvider, unusable } from "./ProviderCalls.ts"
 
-/** A provider rotates its keys over days; who asks for an unknown key makes us look again, but not at will. */
-const KEYS_LIFETIME = Duration.minutes(10)
-const REFETCH_INTERVAL = 30_000
+const FRESH = Duration.minutes(10)
 
-const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const
+/** Between two fetches, whatever tokens ask for: who invents key ids must not make us a burden to the provider. */
+const COOL_DOWN = Duration.seconds(30)
 
-/** Symmetric algorithms are never accepted: our client secret signs nothing (RFC 8725, 3.1). */
-const ALGORITHMS = ["RS256", "ES256"]
+const parameters = {
+  kid: Schema.optionalKey(Schema.String),
+  use: Schema.optionalKey(Schema.String)
+}
 
-/** Clocks differ a little. */
-const TOLERANCE_SECONDS = 60
+const Key = Schema.Union([
+  Schema.Struct({
+    ...parameters,
+    kty: Schema.Literal("RSA"),
+    alg: Schema.optionalKey(Schema.Literal("RS256")),
+    n: Schema.String,
+    e: Schema.String
+  }),
+  Schema.Struct({
+    ...parameters,
+    kty: Schema.Literal("EC"),
+    alg: Schema.optionalKey(Schema.Literal("ES256")),
+    crv: Schema.Literal("P-256"),
+    x: Schema.String,
+    y: Schema.String
+  })
+])
 
-const KeySet = Schema.Struct({
-  keys: Schema.Array(Schema.StructWithRest(Schema.Struct({ kty: Schema.String }), [
-    Schema.Record(Schema.String, Schema.Unknown)
-  ]))
+const decodeKey = Schema.decodeUnknownOption(Key)
+
+const KeySet = Schema.Struct({ keys: Schema.Array(Schema.Unknown) })
+
+interface Keys {
+  readonly resolve: JWTVerifyGetKey
+  readonly ids: ReadonlySet<string | undefined>
+  readonly freshUntil: number
+}
+
+/**
+ * The keys that a provider signs with (OpenID Connect Core, 10.1.1), by the id in a token's header. They are kept for 10
+ * minutes; an id that is not among them brings them anew, at most once in 30 seconds. While the provider does not give
+ * them out, those that are kept go on. Callers at one time share one fetch.
+ */
+export const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
+  const latest = yield* Ref.make(Option.none<Keys>())
+
+  const fetch = Effect.fnUntraced(function*(url: string) {
+    const { keys: all } = yield* askProvider(client, HttpClientRequest.get(url), KeySet).pipe(
+      Effect.catchTag("ProviderRefused", () => Effect.fail(unusable()))
+    )
+    // Keys of other kinds are ignored (RFC 7517, 5), and so is whatever else stands in those that we know.
+    const keys = all.flatMap((key) => Option.toArray(decodeKey(key)))
+    if (keys.length === 0) return yield* unusable()
+    const fetched: Keys = {
+      resolve: createLocalJWKSet({ keys }),
+      ids: new Set(keys.map(({ kid }) => kid)),
+      freshUntil: (yield* Clock.currentTimeMillis) + Duration.toMillis(FRESH)
+    }
+    yield* Ref.set(latest, Option.some(fetched))
+    return fetched
+  })
+
+  const attempts = yield* Cache.makeWith(fetch, {
+    capacity: 1,
+    // Without any keys there is no sign-in to be had but by another attempt.
+    timeToLive: (exit) => Exit.isFailure(exit) && Option.isNone(Ref.getUnsafe(latest)) ? Duration.zero : COOL_DOWN
+  })
+
+  return Effect.fnUntraced(function*(url: URL, id: string | undefined) {
+    const now = yield* Clock.currentTimeMillis
+    const kept = Option.filter(yield* Ref.get(latest), ({ ids }) => id === undefined || ids.has(id))
+    if (Option.isSome(kept) && now < kept.value.freshUntil) return kept.value.resolve
+    const { resolve } = yield* Cache.get(attempts, url.href).pipe(
+      Effect.catch((error) => Option.isSome(kept) ? Effect.succeed(kept.value) : Effect.fail(error))
+    )
+    return resolve
+  })
 })
-
-const notAccepted = new Unauthorized({ message: "The sign-in was not accepted" })
-
-/** Signed by a key that the provider may have made since we looked. */
-class UnknownKey extends Data.TaggedError("UnknownKey") {}
-
-type Failure = Unauthorized | BadGateway | Unavailable | GatewayTimeout
-
-/** What a token must be, beside signed: by whom and for whom, for what. */
-export interface Expected {
-  readonly keysAt: string
-  readonly issuer: ReadonlyArray<string>
-  readonly audience: string
-}
-
-/** The keys by which an identity provider signs (RFC 7517), kept for ten minutes. */
-export class ProviderKeys extends Context.Service<ProviderKeys, {
-  /** The claims of a token that the provider signed, for us, and that is not over. */
-  readonly verify: (token: string, expected: Expected) => Effect.Effect<JWTPayload, Failure>
-}>()("route-planning-service/ProviderKeys") {
-  static readonly layer = Layer.effect(
-    ProviderKeys,
-    Effect.gen(function*() {
-      const client = yield* HttpClient.HttpClient
-      const refetchedAt = yield* Ref.make(-REFETCH_INTERVAL)
-
-      const keys = yield* Cache.makeWith(
-        (url: string) => askFor(client, HttpClientRequest.get(url), PROVIDER, KeySet),
-        { capacity: 1, timeToLive: (exit) => exit._tag === "Success" ? KEYS_LIFETIME : Duration.zero }
-      )
-
-      // One look a while for all callers: a flood of tokens with made-up keys is no flood at the provider.
-      const refetch = Effect.fnUntraced(function*(url: string) {
-        const now = yield* Clock.currentTimeMillis
-        const isDue = yield* Ref.modify(
-          refetchedAt,
-          (last) => now - last >= REFETCH_INTERVAL ? [true, now] : [false, last]
-        )
-        return isDue ? yield* Cache.refresh(keys, url) : yield* notAccepted
-      })
-
-      const verifyWith = Effect.fnUntraced(function*(token: string, keySet: JSONWebKeySet, expected: Expected) {
-        const currentDate = new Date(yield* Clock.currentTimeMillis)
-        return yield* Effect.tryPromise({
-          try: () =>
-            jwtVerify(token, createLocalJWKSet(keySet), {
-              algorithms: ALGORITHMS,
-              issuer: [...expected.issuer],
-              audience: expected.audience,
-              requiredClaims: ["sub", "iat", "exp"],
-              clockTolerance: TOLERANCE_SECONDS,
-              currentDate
-            }),
-          catch: (error) => error instanceof errors.JWKSNoMatchingKey ? new UnknownKey() : notAccepted
-        })
-      })
-
-      return ProviderKeys.of({
-        verify: Effect.fn("ProviderKeys.verify")(function*(token, expected) {
-          const known = yield* Cache.get(keys, expected.keysAt)
-          const { payload } = yield* verifyWith(token, toKeySet(known), expected).pipe(
-            Effect.catchTag(
-              "UnknownKey",
-              () => Effect.flatMap(refetch(expected.keysAt), (fresh) => verifyWith(token, toKeySet(fresh), expected))
-            ),
-            Effect.catchTag("UnknownKey", () => Effect.fail(notAccepted))
-          )
-          return payload
-        })
-      })
-    })
-  )
-}
-
-const toKeySet = ({ keys }: typeof KeySet.Type): JSONWebKeySet => ({ keys: keys.map((key) => ({ ...key })) })

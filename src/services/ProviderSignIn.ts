@@ -68,7 +68,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const useOnce = Effect.fnUntraced(function*({ expiresAt, tokenHash }: Identity) {
         yield* sql`DELETE FROM used_id_tokens WHERE expires_at <= ${new Date(yield* Clock.currentTimeMillis)}`
         const rows = yield* sql`
-          INSERT INTO used_id_tokens (token_hash, expires_at) VALUES (${tokenHash}, ${expiresAt})
+          INSERT INTO used_id_tokens (token_hash, expires_at)
+          VALUES (${tokenHash}, ${expiresAt}::timestamptz + interval '60 seconds')
           ON CONFLICT DO NOTHING RETURNING token_hash`
         if (rows.length === 0) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
       })

@@ -1,0 +1,117 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SignJWT } from "jose"
+import { createServer, type RequestListener, type Server } from "node:http"
+import {
+  type JWK,
+  type MutableResponse,
+  type MutableToken,
+  OAuth2Issuer,
+  OAuth2Service,
+  type TokenRequest,
+  type TokenRequestIncomingMessage
+} from "oauth2-mock-server"
+
+export const CLIENT_ID = "our-client.apps.example"
+
+export const DISCOVERY = "/.well-known/openid-configuration"
+
+/** The time at which codes are exchanged. */
+export const NOW = Date.UTC(2026, 0, 1)
+
+/** What the provider says of the one person that it knows. */
+export const ada = {
+  sub: "248289761001",
+  email: "ada@example.com",
+  email_verified: true,
+  name: "Ada Lovelace",
+  picture: "https://example.com/ada.png"
+}
+
+const claimsAt = (millis: number) => {
+  const iat = Math.floor(millis / 1000)
+  return { ...ada, iat, nbf: iat, exp: iat + 3600 }
+}
+
+/** A real OpenID provider on a socket, which does not have to behave. Every code but "spent" is good. */
+export class OpenIdProvider extends Context.Service<OpenIdProvider, {
+  readonly url: string
+  /** How often a path was asked for. */
+  readonly hits: (path: string) => number
+  /** What was sent to the token endpoint. */
+  readonly forms: ReadonlyArray<TokenRequest>
+  readonly misbehave: (path: string, listener: RequestListener) => Effect.Effect<void>
+  readonly behave: (path: string) => Effect.Effect<void>
+  readonly stop: Effect.Effect<void>
+  /** A key that the provider publishes from now on. */
+  readonly newKey: (alg: string) => Effect.Effect<JWK>
+  /** The same with its private part, the newest last. */
+  readonly keys: Effect.Effect<ReadonlyArray<JWK>>
+  /** An ID token for Ada. A claim that is undefined is left out. */
+  readonly token: (
+    claims?: Readonly<Record<string, unknown>>,
+    key?: JWK,
+    header?: Readonly<Record<string, unknown>>
+  ) => Effect.Effect<string>
+}>()("test/OpenIdProvider") {
+  static readonly layer = Layer.effect(
+    OpenIdProvider,
+    Effect.gen(function*() {
+      const issuer = new OAuth2Issuer()
+      const service = new OAuth2Service(issuer)
+      const requests: Array<string> = []
+      const forms: Array<TokenRequest> = []
+      const faults = new Map<string, RequestListener>()
+      const server = createServer((request, response) => {
+        const path = request.url ?? ""
+        requests.push(path)
+        const listener = faults.get(path) ?? service.requestHandler
+        listener(request, response)
+      })
+      const url = yield* Effect.acquireRelease(listen(server), () => Effect.sync(() => close(server)))
+      issuer.url = url
+      service.on("beforeTokenSigning", ({ payload }: MutableToken) => Object.assign(payload, claimsAt(NOW)))
+      service.on("beforeResponse", (response: MutableResponse, { body }: TokenRequestIncomingMessage) => {
+        forms.push(body)
+        if (body.code !== "spent") return
+        response.statusCode = 400
+        response.body = { error: "invalid_grant", error_description: `The code ${body.code} is spent` }
+      })
+      const newKey = (alg: string) => Effect.promise(() => issuer.keys.generate(alg))
+      yield* newKey("RS256")
+
+      return OpenIdProvider.of({
+        url,
+        hits: (path) => requests.filter((request) => request === path).length,
+        forms,
+        misbehave: (path, listener) => Effect.sync(() => void faults.set(path, listener)),
+        behave: (path) => Effect.sync(() => void faults.delete(path)),
+        stop: Effect.sync(() => close(server)),
+        newKey,
+        keys: Effect.sync(() => issuer.keys.toJSON(true)),
+        token: Effect.fnUntraced(function*(claims = {}, key = issuer.keys.toJSON(true).at(-1), header = {}) {
+          if (key === undefined) return yield* Effect.die("The provider has no key")
+          const payload = { iss: url, aud: CLIENT_ID, ...claimsAt(yield* Clock.currentTimeMillis), ...claims }
+          return yield* Effect.promise(() =>
+            new SignJWT(payload).setProtectedHeader({ typ: "JWT", kid: key.kid, alg: key.alg, ...header }).sign(key, {
+              crit: { ext: true }
+            })
+          )
+        })
+      })
+    })
+  )
+}
+
+const listen = (server: Server) =>
+  Effect.callback<string>((resume) => {
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = address === null || typeof address === "string" ? 0 : address.port
+      resume(Effect.succeed(`http://127.0.0.1:${port}`))
+    })
+  })
+
+const close = (server: Server) => {
+  server.close()
+  server.closeAllConnections()
+}
