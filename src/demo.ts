@@ -81,13 +81,16 @@ const walk = Effect.gen(function*() {
   yield* show("list my routes", Effect.map(rider.routes.list({ query: { limit: 5 } }), (routes) => routes.length))
   yield* show(
     "a stranger does not see it",
-    Effect.flip(visitor.routes.get({ params: { ref: route.shareToken } }))
+    Effect.flip(visitor.routes.get({ headers: {}, params: { ref: route.shareToken }, query: {} }))
   )
   yield* show(
     "share it by link",
     rider.routes.update({ headers: {}, params: { id: route.id }, payload: { visibility: "unlisted" } })
   )
-  yield* show("a stranger opens the link", visitor.routes.get({ params: { ref: route.shareToken } }))
+  yield* show(
+    "a stranger opens the link",
+    visitor.routes.get({ headers: {}, params: { ref: route.shareToken }, query: {} })
+  )
   yield* show("my statistics", Effect.map(rider.users.me(), ({ statistics }) => statistics))
   yield* show("delete it", rider.routes.remove({ headers: {}, params: { id: route.id } }))
 })

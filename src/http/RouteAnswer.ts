@@ -1,11 +1,13 @@
 import { HttpServerResponse } from "effect/http"
+import type { GeometryForm } from "../schema/Geometry.ts"
 import type { StoredRoute } from "../schema/Route.ts"
+import { etagOf, isKnown } from "./ETag.ts"
 
 /**
  * A route as JSON. Its long members are JSON text already and go in as they stand: parsing and printing them again would
  * be most of the work of a read.
  */
-const toJson = ({ geometry, waypoints, ...members }: StoredRoute): string => {
+const toJson = ({ geometry, version: _, waypoints, ...members }: StoredRoute): string => {
   const text = JSON.stringify(members)
   const line = geometry === undefined ? "" : `,"geometry":${geometry}`
   return `${text.slice(0, -1)},"waypoints":${waypoints}${line}}`
@@ -14,7 +16,20 @@ const toJson = ({ geometry, waypoints, ...members }: StoredRoute): string => {
 const json = (body: string, options?: HttpServerResponse.Options) =>
   HttpServerResponse.text(body, { ...options, contentType: "application/json" })
 
-export const routeAnswer = (route: StoredRoute, options?: HttpServerResponse.Options) => json(toJson(route), options)
+/** A route with its entity tag. */
+export const routeAnswer = (
+  route: StoredRoute,
+  options: HttpServerResponse.Options = {},
+  form: GeometryForm = "full"
+) => json(toJson(route), { ...options, headers: { ...options.headers, etag: etagOf(route, form) } })
+
+/** The same for a read: without a body for whoever has it already. */
+export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: string | undefined) => {
+  const etag = etagOf(route, form)
+  return isKnown(ifNoneMatch, etag)
+    ? HttpServerResponse.empty({ status: 304, headers: { etag } })
+    : routeAnswer(route, {}, form)
+}
 
 export const routesAnswer = (routes: ReadonlyArray<StoredRoute>, options?: HttpServerResponse.Options) =>
   json(`[${routes.map(toJson).join(",")}]`, options)

@@ -18,8 +18,10 @@ import { PersonalAccessTokens } from "../services/PersonalAccessTokens.ts"
 import { Profiles } from "../services/Profiles.ts"
 import { ProviderSignIn } from "../services/ProviderSignIn.ts"
 import { Pseudonyms } from "../services/Pseudonyms.ts"
+import { PublicRoutes } from "../services/PublicRoutes.ts"
 import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
+import { RouteBin, routePurgeLayer } from "../services/RouteBin.ts"
 import { Routes } from "../services/Routes.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
@@ -50,7 +52,15 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
 )
 
 /** The capabilities, on a database, a mailer and places. */
-const servicesLayer = Layer.mergeAll(identityLayer, Health.layer, RateLimits.layer, Routes.layer).pipe(
+const servicesLayer = Layer.mergeAll(
+  identityLayer,
+  Health.layer,
+  PublicRoutes.layer,
+  RateLimits.layer,
+  RouteBin.layer,
+  routePurgeLayer,
+  Routes.layer
+).pipe(
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )

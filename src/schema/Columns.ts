@@ -12,6 +12,9 @@ export const RouteIdColumn = idColumn(RouteId)
 export const TokenIdColumn = idColumn(TokenId)
 export const ShareTokenColumn = ShareToken
 
+/** How often a row was changed. */
+export const VersionColumn = idColumn(Schema.Int)
+
 /** `timestamptz` arrives as a Date and travels as ISO 8601 UTC with milliseconds. */
 export const TimestampColumn = Schema.Date.pipe(
   Schema.decodeTo(Schema.String, {

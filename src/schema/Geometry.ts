@@ -53,3 +53,7 @@ const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 9
 
 /** `[lng, lat]` in degrees. */
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
+
+/** How a read gives the line: whole, at most 200 positions of it, not at all, or as a polyline with six decimals. */
+export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"])
+export type GeometryForm = typeof GeometryForm.Type

@@ -32,6 +32,7 @@ const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
 
 export const RouteIdFromPath = fromPath(RouteId)
 export const TokenIdFromPath = fromPath(TokenId)
+export const UserIdFromPath = fromPath(UserId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
   Schema.decodeTo(ShareToken, SchemaTransformation.toLowerCase())

@@ -78,7 +78,7 @@ export const Route = Schema.Struct({
   tags: Schema.Array(Schema.String),
   favourite: Schema.Boolean,
   waypoints: Schema.Array(Waypoint),
-  geometry: Schema.optionalKey(Positions),
+  geometry: Schema.optionalKey(Schema.Union([Schema.String, Positions])),
   distance: Schema.optionalKey(Schema.Finite),
   duration: Schema.optionalKey(Schema.Finite),
   elevationGain: Schema.optionalKey(Schema.Finite),
@@ -101,4 +101,6 @@ type JsonText = string
 export interface StoredRoute extends Omit<Route, "waypoints" | "geometry"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
+  /** How often it was changed: what an ETag is made of. */
+  readonly version: number
 }

@@ -1,15 +1,23 @@
 import { Schema } from "effect"
-import { RouteIdColumn, ShareTokenColumn, TimestampColumn, UserIdColumn } from "../schema/Columns.ts"
+import { RouteIdColumn, ShareTokenColumn, TimestampColumn, UserIdColumn, VersionColumn } from "../schema/Columns.ts"
+import type { GeometryForm } from "../schema/Geometry.ts"
 import { Activity, RoutingPreferences, Visibility } from "../schema/Preferences.ts"
 import { Provenance, type StoredRoute } from "../schema/Route.ts"
 import type { Pseudonyms } from "./Pseudonyms.ts"
 
-/** What a read of a route selects from `routes r JOIN users u`. */
-export const ROUTE_COLUMNS = `
-  r.id, r.user_id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints, r.geometry,
-  r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city, r.place_region,
-  r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
-  u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar`
+const LINE: Record<GeometryForm, string> = {
+  full: "r.geometry",
+  simplified: "r.simplified",
+  none: "NULL::text",
+  polyline6: "to_json(r.polyline6)::text"
+}
+
+/** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
+export const routeColumns = (form: GeometryForm) => `
+  r.id, r.user_id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints,
+  ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
+  r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
+  r.version, u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar`
 
 const Text = Schema.NullOr(Schema.String)
 const Measure = Schema.NullOr(Schema.Finite)
@@ -38,6 +46,7 @@ export const RouteRow = Schema.Struct({
   share_token: ShareTokenColumn,
   created_at: TimestampColumn,
   updated_at: TimestampColumn,
+  version: VersionColumn,
   user_name: Schema.String,
   user_handle: Schema.String,
   user_avatar: Text
@@ -86,5 +95,6 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   waypoints: row.waypoints,
-  geometry: row.geometry ?? undefined
+  geometry: row.geometry ?? undefined,
+  version: row.version
 })

@@ -1,15 +1,15 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { NotFound } from "../schema/Errors.ts"
-import type { Position } from "../schema/Geometry.ts"
+import { Conflict, NotFound } from "../schema/Errors.ts"
+import { GeometryForm, type Position } from "../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../schema/Ids.ts"
 import type { Page } from "../schema/Page.ts"
-import type { NewRoute, RoutePatch, StoredRoute, Waypoint } from "../schema/Route.ts"
-import { lengthOf } from "./Geodesy.ts"
+import type { NewRoute, RoutePatch, StoredRoute } from "../schema/Route.ts"
 import { Places } from "./Places.ts"
 import { Pseudonyms } from "./Pseudonyms.ts"
-import { ROUTE_COLUMNS, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { boxAround, columnsOf, measured, startOf } from "./RouteColumns.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** One page of a list, and how many there are in all. */
 export interface PageOf<A> {
@@ -17,20 +17,35 @@ export interface PageOf<A> {
   readonly total: number
 }
 
+/** The versions that a caller has seen and would change; undefined changes whatever there is. */
+export type ExpectedVersion = ReadonlyArray<number> | undefined
+
 /** Planned routes: whose they are, who may see them. Whatever is not to be seen is not found, and no more is said. */
 export class Routes extends Context.Service<Routes, {
   /** Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. */
   readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute>
   /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
-  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredRoute>>
+  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
-  readonly get: (ref: RouteRef, viewer: Option.Option<UserId>) => Effect.Effect<StoredRoute, NotFound>
+  readonly get: (
+    ref: RouteRef,
+    viewer: Option.Option<UserId>,
+    form: GeometryForm
+  ) => Effect.Effect<StoredRoute, NotFound>
   /** The name of a route of one's own, for saying what would happen to it. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
-  /** Changes what the patch names, all of it or nothing. */
-  readonly update: (owner: UserId, id: RouteId, patch: RoutePatch) => Effect.Effect<StoredRoute, NotFound>
-  /** Deletes softly: gone for everyone at once. */
-  readonly remove: (owner: UserId, id: RouteId) => Effect.Effect<void, NotFound>
+  /**
+   * Changes what the patch names, all of it or nothing. `Conflict`, with the version of now in `details`, when the route
+   * is no longer of the expected version.
+   */
+  readonly update: (
+    owner: UserId,
+    id: RouteId,
+    patch: RoutePatch,
+    expected: ExpectedVersion
+  ) => Effect.Effect<StoredRoute, NotFound | Conflict>
+  /** Deletes softly: gone for everyone at once, for good after 30 days. */
+  readonly remove: (owner: UserId, id: RouteId, expected: ExpectedVersion) => Effect.Effect<void, NotFound | Conflict>
 }>()("route-planning-service/Routes") {
   static readonly layer = Layer.effect(
     Routes,
@@ -39,7 +54,7 @@ export class Routes extends Context.Service<Routes, {
       const random = yield* SecureRandom.SecureRandom
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
-      const columns = sql.literal(ROUTE_COLUMNS)
+      const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
 
       const insert = SqlSchema.findOne({
@@ -48,20 +63,24 @@ export class Routes extends Context.Service<Routes, {
         execute: (values) =>
           sql`
             WITH r AS (INSERT INTO routes ${sql.insert(values)} RETURNING *)
-            SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       const findVisible = SqlSchema.findOneOption({
-        Request: Schema.Struct({ ref: Schema.Union([Schema.String, Schema.Finite]), viewer: Schema.Finite }),
+        Request: Schema.Struct({
+          ref: Schema.Union([Schema.String, Schema.Finite]),
+          viewer: Schema.Finite,
+          form: GeometryForm
+        }),
         Result: RouteRow,
-        execute: ({ ref, viewer }) =>
+        execute: ({ form, ref, viewer }) =>
           typeof ref === "number"
             ? sql`
-              SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
               WHERE r.id = ${ref} AND r.deleted_at IS NULL
                 AND (r.user_id = ${viewer} OR (r.visibility = 'public' AND u.deletion_requested_at IS NULL))`
             : sql`
-              SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
               WHERE r.share_token = ${ref} AND r.deleted_at IS NULL
                 AND (r.user_id = ${viewer} OR (r.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
       })
@@ -72,7 +91,7 @@ export class Routes extends Context.Service<Routes, {
         execute: ({ id, owner, publishedAt, values }) =>
           sql`
             WITH r AS (
-              UPDATE routes SET ${sql.update(values)},
+              UPDATE routes SET ${sql.update(values)}, version = version + 1,
                 published_at = ${
             values.visibility === "public"
               ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
@@ -80,7 +99,7 @@ export class Routes extends Context.Service<Routes, {
           }
               WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING *
             )
-            SELECT ${columns} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       const lockStart = SqlSchema.findOneOption({
@@ -93,19 +112,34 @@ export class Routes extends Context.Service<Routes, {
       })
 
       const placeAt = (start: Position) =>
-        Effect.map(places.at(start), (place) => ({
+        Effect.map(places.at(start), (place): Record<string, string | null> => ({
           place_city: place.placeCity ?? null,
           place_region: place.placeRegion ?? null,
           place_country_code: place.placeCountryCode ?? null
         }))
 
-      // Where a patched route starts follows from what it says and from what is stored, so the row is held meanwhile.
-      const placeAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
+      // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
+      const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
         if (patch.geometry === undefined && patch.waypoints === undefined) return {}
         const stored = yield* lockStart({ owner, id })
         if (Option.isNone(stored)) return {}
         if (patch.geometry === undefined && stored.value.has_geometry) return {}
-        return yield* placeAt(startOf(patch.geometry, patch.waypoints ?? stored.value.waypoints))
+        const waypoints = patch.waypoints ?? stored.value.waypoints
+        return {
+          ...yield* placeAt(startOf(patch.geometry, waypoints)),
+          bounds: boxAround(patch.geometry, waypoints)
+        }
+      })
+
+      // The row is held, so that of two devices that saw one version one is refused.
+      const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
+        if (expected === undefined) return
+        const rows = yield* sql<{ version: bigint }>`
+          SELECT version FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+        const version = Number(rows[0]?.version ?? 0)
+        if (rows.length > 0 && !expected.includes(version)) {
+          return yield* new Conflict({ message: "The route was changed meanwhile", details: { version } })
+        }
       })
 
       const found = (row: Option.Option<RouteRow>) =>
@@ -118,11 +152,13 @@ export class Routes extends Context.Service<Routes, {
         create: Effect.fn("Routes.create")(function*(owner, route) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const place = yield* placeAt(startOf(route.geometry, route.waypoints))
+          const bounds = boxAround(route.geometry, route.waypoints)
           const shareToken = Buffer.from(yield* random.randomBytes(16)).toString("hex")
           const visibility = route.visibility ?? "private"
           const row = yield* insert({
             ...columnsOf(route),
             ...place,
+            bounds,
             user_id: owner,
             visibility,
             provenance: route.provenance ?? "routing-engine",
@@ -137,12 +173,12 @@ export class Routes extends Context.Service<Routes, {
           return toStoredRoute(row, pseudonyms)
         }, Effect.orDie),
 
-        list: Effect.fn("Routes.list")(function*(owner, { limit, offset }) {
+        list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
           const rows = yield* sql<{ total: number; id: bigint | null }>`
             SELECT c.total, p.* FROM
               (SELECT count(*)::int AS total FROM routes WHERE user_id = ${owner} AND deleted_at IS NULL) c
               LEFT JOIN (
-                SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+                SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
                 WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
                 ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}
               ) p ON true
@@ -151,9 +187,9 @@ export class Routes extends Context.Service<Routes, {
           return { total: rows[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
-        get: Effect.fn("Routes.get")(function*(ref, viewer) {
+        get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = Option.getOrElse(viewer, () => NOBODY)
-          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId }), found)
+          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
           return route.user.id === viewerId ? route : { ...route, favourite: false }
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
 
@@ -164,23 +200,29 @@ export class Routes extends Context.Service<Routes, {
         }, Effect.catchTag("SqlError", Effect.die)),
 
         update: Effect.fn("Routes.update")(
-          function*(owner, id, patch) {
+          function*(owner, id, patch, expected) {
             const now = new Date(yield* Clock.currentTimeMillis)
-            const place = yield* placeAfter(owner, id, patch)
-            const values = { ...columnsOf(patch), ...place, updated_at: now }
+            yield* requireVersion(owner, id, expected)
+            const derived = yield* derivedAfter(owner, id, patch)
+            const values = { ...columnsOf(patch), ...derived, updated_at: now }
             return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
           },
           sql.withTransaction,
           Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
         ),
 
-        remove: Effect.fn("Routes.remove")(function*(owner, id) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const rows = yield* sql`
-            UPDATE routes SET deleted_at = ${now}
+        remove: Effect.fn("Routes.remove")(
+          function*(owner, id, expected) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* requireVersion(owner, id, expected)
+            const rows = yield* sql`
+            UPDATE routes SET deleted_at = ${now}, version = version + 1
             WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING id`
-          if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
-        }, Effect.catchTag("SqlError", Effect.die))
+            if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        )
       })
     })
   )
@@ -197,43 +239,3 @@ const StartRow = Schema.Struct({
     Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
   )
 })
-
-const measured = (geometry: NewRoute["geometry"]) =>
-  geometry === undefined || geometry === null || geometry.length < 2 ? null : lengthOf(geometry)
-
-const startOf = (
-  geometry: ReadonlyArray<Position> | null | undefined,
-  waypoints: ReadonlyArray<Pick<Waypoint, "coord">>
-): Position => geometry?.[0] ?? waypoints[0]?.coord ?? [0, 0]
-
-const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
-  JSON.stringify(waypoints.map(({ coord, name, timestamp, type }) => ({
-    coord,
-    ...(type === null ? {} : { type }),
-    ...(name === null ? {} : { name }),
-    ...(timestamp === null ? {} : { timestamp })
-  })))
-
-const text = (value: string | null | undefined) => value === "" ? null : value
-
-/** The columns for what a body names. An absent member has none; `null` and "" for a text clear their column. */
-const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
-  const columns = {
-    name: body.name,
-    description: text(body.description),
-    activity: body.activity,
-    visibility: body.visibility,
-    tags: body.tags === null ? [] : body.tags,
-    favourite: body.favourite === null ? false : body.favourite,
-    waypoints: body.waypoints && waypointText(body.waypoints),
-    geometry: body.geometry && JSON.stringify(body.geometry),
-    distance: body.distance,
-    duration: body.duration,
-    elevation_gain: body.elevationGain,
-    start_address: text(body.startAddress),
-    end_address: text(body.endAddress),
-    routing_preferences: body.routingPreferences && JSON.stringify(body.routingPreferences),
-    provenance: body.provenance
-  }
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
-}

@@ -9,6 +9,7 @@ import {
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
+import { GeometryForm } from "../../schema/Geometry.ts"
 
 const KIB = 1024
 
@@ -22,6 +23,12 @@ export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
 /** By which a script confirms a destructive call: exactly `true`. Sessions need not. */
 export const ConfirmHeader = { "x-service-confirm": Schema.optionalKey(Schema.String) }
+
+/** By which a client says which version it changes: a stale one is refused, so that two devices never overwrite each other. */
+export const MatchHeader = { "if-match": Schema.optionalKey(Schema.String) }
+
+/** How much of a route's line an answer has. */
+export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
 /** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(

@@ -1,17 +1,18 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { NotFound, PreconditionRequired } from "../../schema/Errors.ts"
-import { RouteIdFromPath, RouteRef } from "../../schema/Ids.ts"
+import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
+import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
 import { PageQuery } from "../../schema/Page.ts"
+import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
-import { RequiredScope, Tier } from "./Access.ts"
+import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
-import { BodyLimit, ConfirmHeader, JsonBody, ROUTE_BODY_LIMIT } from "./Requests.ts"
+import { BodyLimit, ConfirmHeader, FormQuery, JsonBody, MatchHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Route) })
+    HttpApiEndpoint.get("list", "/", { query: { ...PageQuery, ...FormQuery }, success: Schema.Array(Route) })
       .annotate(RequiredScope, "read").annotate(
         OpenApi.Description,
         "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages."
@@ -29,35 +30,71 @@ export class RoutesApi extends HttpApiGroup.make("routes")
           + "personal access token that makes it public must confirm."
       ),
     HttpApiEndpoint.patch("update", "/:id", {
-      headers: ConfirmHeader,
+      headers: { ...ConfirmHeader, ...MatchHeader },
       params: { id: RouteIdFromPath },
       payload: RoutePatch,
       success: Route,
-      error: [NotFound, PreconditionRequired]
+      error: [NotFound, Conflict, PreconditionRequired]
     }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(
       OpenApi.Description,
       "Changes the members that the body names; `null` clears an optional one. A personal access token that makes a "
         + "route public must confirm."
     ),
     HttpApiEndpoint.delete("remove", "/:id", {
-      headers: ConfirmHeader,
+      headers: { ...ConfirmHeader, ...MatchHeader },
       params: { id: RouteIdFromPath },
       success: Success,
-      error: [NotFound, PreconditionRequired]
+      error: [NotFound, Conflict, PreconditionRequired]
     }).annotate(
       OpenApi.Description,
       "Deletes a route: it is gone for everyone at once. A personal access token must confirm."
     )
   )
+  .add(
+    HttpApiEndpoint.get("listDeleted", "/deleted", {
+      query: { ...PageQuery, ...FormQuery },
+      success: Schema.Array(Route)
+    }).annotate(RequiredScope, "read").annotate(
+      OpenApi.Description,
+      "The caller's deleted routes, newest deletion first. They can be restored for 30 days."
+    ),
+    HttpApiEndpoint.post("restore", "/:id/restore", {
+      params: { id: RouteIdFromPath },
+      success: Route,
+      error: NotFound
+    }).annotate(OpenApi.Description, "Takes a deleted route back as it was, within 30 days.")
+  )
   .middleware(JsonBody)
   .middleware(Authentication)
   .add(
-    HttpApiEndpoint.get("get", "/:ref", { params: { ref: RouteRef }, success: Route, error: NotFound })
+    HttpApiEndpoint.get("get", "/:ref", {
+      headers: { "if-none-match": Schema.optionalKey(Schema.String) },
+      params: { ref: RouteRef },
+      query: FormQuery,
+      success: Route,
+      error: NotFound
+    })
       .middleware(OptionalAuthentication)
       .annotate(
         OpenApi.Description,
         "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
       )
+  )
+  .add(
+    HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
+      .middleware(AddressLimit)
+      .annotate(
+        OpenApi.Description,
+        "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
+          + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
+          + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
+          + "`geometry` is `simplified` unless asked for otherwise. `X-Total-Count` is exact up to 10,000."
+      ),
+    HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
+      params: { userId: UserIdFromPath },
+      query: { ...PageQuery, ...FormQuery },
+      success: Schema.Array(Route)
+    }).middleware(AddressLimit).annotate(OpenApi.Description, "A user's public routes, newest-published first.")
   )
   .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")

@@ -1,13 +1,19 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { pageOf } from "../../schema/Page.ts"
-import { Routes } from "../../services/Routes.ts"
+import { Conflict } from "../../schema/Errors.ts"
+import type { RouteId, UserId } from "../../schema/Ids.ts"
+import { type Page, pageOf } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { PublicRoutes } from "../../services/PublicRoutes.ts"
+import { RouteBin } from "../../services/RouteBin.ts"
+import { type PageOf, Routes } from "../../services/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
+import { etagOf, expectedVersions } from "../ETag.ts"
 import { pageHeaders } from "../PageHeaders.ts"
-import { routeAnswer, routesAnswer } from "../RouteAnswer.ts"
+import { routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -15,12 +21,26 @@ export const RoutesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
 
+    const publicRoutes = yield* PublicRoutes
+    const bin = yield* RouteBin
+
+    // A client that was too late hears what there is now, so that it can look at it and decide.
+    const withCurrentTag = <A, E, R>(owner: UserId, id: RouteId, change: Effect.Effect<A, E | Conflict, R>) =>
+      Effect.catchIf(
+        change,
+        isConflict,
+        ({ message }) =>
+          Effect.flatMap(
+            routes.get(id, Option.some(owner), "none"),
+            (route) => Effect.fail(new Conflict({ message, details: { etag: etagOf(route, "full") } }))
+          )
+      )
+
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        const { items, total } = yield* routes.list(userId, page)
-        return routesAnswer(items, { headers: pageHeaders(request.url, page, total) })
+        return pageAnswer(request.url, page, yield* routes.list(userId, page, query.geometry ?? "full"))
       }),
       create: Effect.fnUntraced(function*({ payload, request }) {
         const caller = yield* Caller
@@ -34,11 +54,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const route = yield* routes.create(caller.userId, payload)
         return routeAnswer(route, { status: 201, headers: { location: `${pathOf(request.url)}/${route.id}` } })
       }),
-      get: Effect.fnUntraced(function*({ params }) {
-        const viewer = yield* Viewer
-        return routeAnswer(yield* routes.get(params.ref, Option.map(viewer, ({ userId }) => userId)))
+      get: Effect.fnUntraced(function*({ headers, params, query }) {
+        const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
+        const form = query.geometry ?? "full"
+        return routeRead(yield* routes.get(params.ref, viewer, form), form, headers["if-none-match"])
       }),
-      update: Effect.fnUntraced(function*({ params: { id }, payload, request }) {
+      update: Effect.fnUntraced(function*({ headers, params: { id }, payload, request }) {
         const caller = yield* Caller
         if (payload.visibility === "public" && !isConfirmed(caller, request)) {
           const { name } = yield* routes.requireOwn(caller.userId, id)
@@ -49,9 +70,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
             summary: `Anybody will be able to find and open "${name}".`
           })
         }
-        return routeAnswer(yield* routes.update(caller.userId, id, payload))
+        const expected = expectedVersions(headers["if-match"])
+        return routeAnswer(
+          yield* withCurrentTag(caller.userId, id, routes.update(caller.userId, id, payload, expected))
+        )
       }),
-      remove: Effect.fnUntraced(function*({ params: { id }, request }) {
+      remove: Effect.fnUntraced(function*({ headers, params: { id }, request }) {
         const caller = yield* Caller
         if (!isConfirmed(caller, request)) {
           const { name } = yield* routes.requireOwn(caller.userId, id)
@@ -62,11 +86,36 @@ export const RoutesHandlers = HttpApiBuilder.group(
             summary: `"${name}" will be deleted for everyone.`
           })
         }
-        yield* routes.remove(caller.userId, id)
+        const expected = expectedVersions(headers["if-match"])
+        yield* withCurrentTag(caller.userId, id, routes.remove(caller.userId, id, expected))
         return success
+      }),
+      listDeleted: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = pageOf(query)
+        return pageAnswer(request.url, page, yield* bin.list(userId, page, query.geometry ?? "full"))
+      }),
+      restore: Effect.fnUntraced(function*({ params }) {
+        const { userId } = yield* Caller
+        return routeAnswer(yield* bin.restore(userId, params.id))
+      }),
+      listPublic: Effect.fnUntraced(function*({ query, request }) {
+        const { geometry, gate, limit: _, offset: __, ...filters } = query
+        const page = pageOf(query)
+        const listing = { ...filters, gate: gate ?? "indexable" } as const
+        return pageAnswer(request.url, page, yield* publicRoutes.list(listing, page, geometry ?? "simplified"))
+      }),
+      listByUser: Effect.fnUntraced(function*({ params, query, request }) {
+        const page = pageOf(query)
+        return pageAnswer(request.url, page, yield* publicRoutes.byUser(params.userId, page, query.geometry ?? "full"))
       })
     })
   })
 )
+
+const isConflict = (error: unknown): error is Conflict => error instanceof Conflict
+
+const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
+  routesAnswer(items, { headers: pageHeaders(url, page, total) })
 
 const pathOf = (url: string) => new URL(url, "http://localhost").pathname

@@ -1,0 +1,33 @@
+import { crc32 } from "node:zlib"
+import type { GeometryForm } from "../schema/Geometry.ts"
+import type { UserSummary } from "../schema/User.ts"
+import type { ExpectedVersion } from "../services/Routes.ts"
+
+interface Versioned {
+  readonly version: number
+  readonly user: UserSummary
+}
+
+/**
+ * The entity tag of an answer (RFC 9110, 8.8.3): the version of what it shows, how much of it, and whose name stands on
+ * it. It is weak: two encodings of one state are the same to a client.
+ */
+export const etagOf = ({ user, version }: Versioned, form: GeometryForm | "routes"): string =>
+  `W/"${version}-${form}-${crc32(JSON.stringify(user)).toString(16)}"`
+
+const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
+
+/** Whether a client that sends `If-None-Match` has this answer already (RFC 9110, 13.1.2). */
+export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+  ifNoneMatch !== undefined && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).includes(etag))
+
+const OURS = /^(?:W\/)?"(\d{1,15})-/
+
+/**
+ * The versions that `If-Match` names (RFC 9110, 13.1.1), from any answer that showed them; a tag that is none of ours
+ * names none. Undefined without the header and for `*`.
+ */
+export const expectedVersions = (ifMatch: string | undefined): ExpectedVersion =>
+  ifMatch === undefined || ifMatch.trim() === "*"
+    ? undefined
+    : listed(ifMatch).flatMap((tag) => OURS.exec(tag)?.[1] ?? []).map(Number)

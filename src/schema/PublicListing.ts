@@ -1,0 +1,72 @@
+import { Schema, SchemaGetter } from "effect"
+import { GeometryForm } from "./Geometry.ts"
+import { PageQuery } from "./Page.ts"
+import { Activity } from "./Preferences.ts"
+import { trimmedText } from "./Text.ts"
+
+/** Which public routes: those that clear a quality gate, or all. */
+const Gate = Schema.Literals(["indexable", "public"])
+
+const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
+
+/** A viewport in degrees. `west` greater than `east` crosses the antimeridian. */
+export interface Viewport {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+const isViewport = ([west, south, east, north]: ReadonlyArray<number>) =>
+  west !== undefined && south !== undefined && east !== undefined && north !== undefined
+  && Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90 && south <= north
+
+const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<number>): Viewport => ({
+  west,
+  south,
+  east,
+  north
+})
+
+/** `minLng,minLat,maxLng,maxLat`. */
+const Bbox = Schema.String.check(
+  Schema.makeFilter((text) => {
+    const parts = text.split(",")
+    return (parts.length === 4 && parts.every((part) => DECIMAL.test(part)) && isViewport(parts.map(Number)))
+      || "Expected minLng,minLat,maxLng,maxLat in degrees"
+  })
+).pipe(
+  Schema.decodeTo(
+    Schema.Struct({ west: Schema.Finite, south: Schema.Finite, east: Schema.Finite, north: Schema.Finite }),
+    {
+      decode: SchemaGetter.transform((text) => viewportOf(text.split(",").map(Number))),
+      encode: SchemaGetter.transform(({ east, north, south, west }) => [west, south, east, north].join(","))
+    }
+  )
+)
+
+const Metres = Schema.String.check(
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?$/, { expected: "a plain decimal number of metres" })
+).pipe(Schema.decodeTo(Schema.Finite, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
+
+/** The query of the public listing; all filters that are given must hold. */
+export const ListingQuery = {
+  ...PageQuery,
+  gate: Schema.optionalKey(Gate),
+  bbox: Schema.optionalKey(Bbox),
+  activity: Schema.optionalKey(Activity),
+  placeCity: Schema.optionalKey(trimmedText(1, 255)),
+  minDistance: Schema.optionalKey(Metres),
+  maxDistance: Schema.optionalKey(Metres),
+  geometry: Schema.optionalKey(GeometryForm)
+}
+
+/** What to list: filters as they were asked for, the gate settled. */
+export interface Listing {
+  readonly gate: typeof Gate.Type
+  readonly bbox?: Viewport
+  readonly activity?: Activity
+  readonly placeCity?: string
+  readonly minDistance?: number
+  readonly maxDistance?: number
+}
