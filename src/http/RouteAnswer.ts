@@ -7,8 +7,8 @@ import { etagOf, isKnown } from "./ETag.ts"
  * A route as JSON. Its long members are JSON text already and go in as they stand: parsing and printing them again would
  * be most of the work of a read.
  */
-const toJson = ({ geometry, version: _, waypoints, ...members }: StoredRoute): string => {
-  const text = JSON.stringify(members)
+const toJson = ({ geometry, waypoints, ...members }: StoredRoute): string => {
+  const text = JSON.stringify({ ...members, version: undefined })
   const line = geometry === undefined ? "" : `,"geometry":${geometry}`
   return `${text.slice(0, -1)},"waypoints":${waypoints}${line}}`
 }

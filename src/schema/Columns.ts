@@ -1,5 +1,5 @@
 import { Schema, SchemaGetter } from "effect"
-import { RouteId, ShareToken, TokenId, UserId } from "./Ids.ts"
+import { CollectionId, RouteId, ShareToken, TokenId, UserId } from "./Ids.ts"
 
 /** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
 const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
@@ -8,6 +8,7 @@ const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
   )
 
 export const UserIdColumn = idColumn(UserId)
+export const CollectionIdColumn = idColumn(CollectionId)
 export const RouteIdColumn = idColumn(RouteId)
 export const TokenIdColumn = idColumn(TokenId)
 export const ShareTokenColumn = ShareToken

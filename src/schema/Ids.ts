@@ -9,6 +9,9 @@ export type UserId = typeof UserId.Type
 export const RouteId = Id.pipe(Schema.brand("RouteId"))
 export type RouteId = typeof RouteId.Type
 
+export const CollectionId = Id.pipe(Schema.brand("CollectionId"))
+export type CollectionId = typeof CollectionId.Type
+
 export const TokenId = Id.pipe(Schema.brand("TokenId"))
 export type TokenId = typeof TokenId.Type
 
@@ -32,6 +35,7 @@ const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
 
 export const RouteIdFromPath = fromPath(RouteId)
 export const TokenIdFromPath = fromPath(TokenId)
+export const CollectionIdFromPath = fromPath(CollectionId)
 export const UserIdFromPath = fromPath(UserId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
@@ -41,3 +45,7 @@ const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32
 /** How a route is named in a path: exactly 32 hex digits (of any case) are a share token, fewer decimal digits an id. */
 export const RouteRef = Schema.Union([ShareTokenFromPath, RouteIdFromPath])
 export type RouteRef = typeof RouteRef.Type
+
+/** The same for a collection. */
+export const CollectionRef = Schema.Union([ShareTokenFromPath, CollectionIdFromPath])
+export type CollectionRef = typeof CollectionRef.Type

@@ -38,9 +38,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const pseudonyms = yield* Pseudonyms
       const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
 
+      // A favourite is its owner's own business.
+      const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)
+
       const toPage = Effect.fnUntraced(function*(rows: ReadonlyArray<object>, total: number) {
         const items = yield* decodeRows(rows)
-        return { total, items: items.map((row) => ({ ...toStoredRoute(row, pseudonyms), favourite: false })) }
+        return { total, items: items.map(asSeen) }
       })
 
       const publicOnly = sql`r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`

@@ -1,0 +1,64 @@
+import { Schema } from "effect"
+import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { Visibility } from "./Preferences.ts"
+import { trimmedText } from "./Text.ts"
+import { UserSummary } from "./User.ts"
+
+/** The most routes that a collection may have. */
+export const MAX_ROUTES = 1000
+
+const Name = trimmedText(1, 100)
+const Description = trimmedText(0, 255)
+
+/** Ids in their order; a route stands in a collection at most once. */
+export const RouteIds = Schema.Array(RouteId).check(
+  Schema.isMaxLength(MAX_ROUTES),
+  Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once")
+)
+
+const description = Schema.optionalKey(Schema.NullOr(Description))
+
+/** What a client may say of a new collection. */
+export const NewCollection = Schema.Struct({
+  name: Name,
+  description,
+  visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
+  routeIds: Schema.optionalKey(Schema.NullOr(RouteIds))
+})
+export type NewCollection = typeof NewCollection.Type
+
+/** What a client may change of a collection; `null` clears the description. */
+export const CollectionPatch = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  description,
+  visibility: Schema.optionalKey(Visibility)
+})
+export type CollectionPatch = typeof CollectionPatch.Type
+
+/** A route to be added, at a place in the order (from 0) or at its end. */
+export const Addition = Schema.Struct({
+  routeId: RouteId,
+  position: Schema.optionalKey(
+    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_ROUTES })))
+  )
+})
+
+/** A collection as it is answered. `routeIds` and `routeCount` hold what the caller may see. */
+export const Collection = Schema.Struct({
+  id: CollectionId,
+  name: Schema.String,
+  description: Schema.optionalKey(Schema.String),
+  visibility: Visibility,
+  routeIds: Schema.Array(RouteId),
+  routeCount: Schema.Int,
+  shareToken: ShareToken,
+  user: UserSummary,
+  createdAt: Schema.String,
+  updatedAt: Schema.String
+})
+export type Collection = typeof Collection.Type
+
+/** A collection with how often it was changed: what an ETag is made of. */
+export interface StoredCollection extends Collection {
+  readonly version: number
+}

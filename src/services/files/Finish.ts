@@ -1,0 +1,140 @@
+import { Array as Arr, Effect, Option, Schema } from "effect"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import { Tags } from "../../schema/Tags.ts"
+import { activityOf } from "./Activities.ts"
+import type { Draft, DraftWaypoint, Dropped, ReadRoute, RouteDocument } from "./Document.ts"
+import { coordOf } from "./Numbers.ts"
+
+/** The most waypoints that a route may have. */
+export const MAX_WAYPOINTS = 1000
+
+const MAX_POSITIONS = 100_000
+const MAX_NAME = 255
+const MAX_DESCRIPTION = 10_000
+const MAX_OPEN_VALUE = 64
+const MAX_TAGS = 10
+
+/** Of a file with more than these the rest is counted, not looked at: an answer is for people to read. */
+const MAX_READ_TAGS = 100
+const MAX_DROPPED = 50
+
+const FALLBACK_NAME = "Imported route"
+
+const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
+  count === 0 ? [] : [{ what, why, count }]
+
+/** Text that PostgreSQL and UTF-8 can hold; JSON can spell what they cannot. */
+const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "")
+
+const isTooLong = (text: string, max: number) => text.length > max && [...text].length > max
+
+const cut = (text: string, max: number) => isTooLong(text, max) ? [...text].slice(0, max).join("").trimEnd() : text
+
+const firstOf = (texts: ReadonlyArray<string | undefined>): string | undefined => {
+  const present = texts.filter((text) => text !== undefined).map((text) => storable(text).trim())
+  return present.find((text) => text !== "") ?? present[0]
+}
+
+const decodeTag = Schema.decodeOption(Tags)
+
+const tagsOf = (texts: ReadonlyArray<string>) => {
+  const all = [...new Set(texts)].filter((text) => text.trim() !== "")
+  const given = all.slice(0, MAX_READ_TAGS)
+  const readable = given.map((text) => decodeTag([text])).filter(Option.isSome)
+  const tags = Arr.dedupe(readable.flatMap(({ value }) => value))
+  return {
+    tags: tags.slice(0, MAX_TAGS),
+    dropped: [
+      ...droppedIf(given.length - readable.length, "tags", "a tag is 1 to 24 letters a to z, digits and hyphens"),
+      ...droppedIf(
+        Math.max(0, tags.length - MAX_TAGS) + all.length - given.length,
+        "tags",
+        `a route has at most ${MAX_TAGS} tags`
+      )
+    ]
+  }
+}
+
+const openValue = (text: string | undefined) => {
+  const value = storable(text ?? "")
+  return value === "" || isTooLong(value, MAX_OPEN_VALUE) ? undefined : value
+}
+
+const waypointOf = ({ coord, name, timestamp, type }: DraftWaypoint): RouteDocument["waypoints"][number] => {
+  const kept = { type: openValue(type), timestamp: openValue(timestamp) }
+  return {
+    coord: [coord[0], coord[1]],
+    ...(kept.type === undefined ? {} : { type: kept.type }),
+    ...(name === undefined ? {} : { name: cut(storable(name).trim(), MAX_NAME) }),
+    ...(kept.timestamp === undefined ? {} : { timestamp: kept.timestamp })
+  }
+}
+
+const droppedOfWaypoints = (waypoints: ReadonlyArray<DraftWaypoint>) => {
+  const countOf = (isDropped: (waypoint: DraftWaypoint) => boolean) => waypoints.filter(isDropped).length
+  return [
+    ...droppedIf(
+      countOf(({ name = "" }) => isTooLong(name.trim(), MAX_NAME)),
+      "ends of waypoint names",
+      `a waypoint's name has at most ${MAX_NAME} characters`
+    ),
+    ...droppedIf(
+      countOf(({ timestamp = "", type = "" }) =>
+        isTooLong(type, MAX_OPEN_VALUE) || isTooLong(timestamp, MAX_OPEN_VALUE)
+      ),
+      "types or timestamps of waypoints",
+      `each has at most ${MAX_OPEN_VALUE} characters`
+    )
+  ]
+}
+
+/** The ends of the line, for a file without waypoints of its own. */
+const endsOf = ({ geometry }: Draft): ReadonlyArray<DraftWaypoint> =>
+  [geometry[0], geometry.length > 1 ? geometry.at(-1) : undefined]
+    .filter((position) => position !== undefined)
+    .map((position) => ({ coord: coordOf(position), type: "routed", name: undefined, timestamp: undefined }))
+
+const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
+  const rest = dropped.slice(MAX_DROPPED).reduce((sum, { count }) => sum + count, 0)
+  return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
+}
+
+const tooMany = (what: string, count: number, max: number) =>
+  ValidationFailed.at("", `The file has ${count} ${what}; a route has at most ${max}`)
+
+/** Applies the limits of a route to what a reader found, and tells what they cost. */
+export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {
+  const { geometry } = draft
+  if (geometry.length > MAX_POSITIONS) return yield* tooMany("positions", geometry.length, MAX_POSITIONS)
+  if (draft.waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", draft.waypoints.length, MAX_WAYPOINTS)
+  const waypoints = draft.waypoints.length === 0 ? endsOf(draft) : draft.waypoints
+  if (waypoints.length === 0) return yield* ValidationFailed.at("", "The file has no points")
+
+  const name = firstOf(draft.names) ?? ""
+  const description = firstOf(draft.descriptions)
+  const { dropped, tags } = tagsOf(draft.tags)
+  const sport = draft.activity?.trim() ?? ""
+  const activity = activityOf(sport)
+  return {
+    document: {
+      name: name === "" ? FALLBACK_NAME : cut(name, MAX_NAME),
+      ...(description === undefined ? {} : { description: cut(description, MAX_DESCRIPTION) }),
+      tags,
+      ...(activity === undefined ? {} : { activity }),
+      waypoints: waypoints.map(waypointOf),
+      geometry
+    },
+    dropped: bounded([
+      ...draft.dropped,
+      ...droppedIf(isTooLong(name, MAX_NAME) ? 1 : 0, "end of the name", `a name has at most ${MAX_NAME} characters`),
+      ...droppedIf(
+        isTooLong(description ?? "", MAX_DESCRIPTION) ? 1 : 0,
+        "end of the description",
+        `a description has at most ${MAX_DESCRIPTION} characters`
+      ),
+      ...dropped,
+      ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
+      ...droppedOfWaypoints(waypoints)
+    ])
+  }
+})

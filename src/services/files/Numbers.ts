@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { Position } from "../../schema/Geometry.ts"
+
+const MAX_REPORTED = 20
+
+const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+
+/** A finite number in decimal notation, with or without an exponent; `undefined` for everything else. */
+export const numberOf = (text: string | undefined): number | undefined => {
+  if (text === undefined || !NUMBER.test(text)) return undefined
+  const value = Number(text)
+  return Number.isFinite(value) ? value : undefined
+}
+
+const withoutExponent = (text: string): string => {
+  const [, sign = "", whole = "", fraction = "", exponent] = /^(-?)(\d+)(?:\.(\d+))?e([+-]\d+)$/.exec(text) ?? []
+  const point = whole.length + Number(exponent)
+  const digits = whole + fraction
+  return point <= 0
+    ? `${sign}0.${"0".repeat(-point)}${digits}`
+    : `${sign}${digits.padEnd(point, "0")}`
+}
+
+/**
+ * The shortest digits that parse back to the identical double, never with an exponent, which `xsd:decimal` does not know
+ * (XML Schema Part 2, 3.2.3). `value` is finite.
+ */
+export const decimal = (value: number): string => {
+  if (Object.is(value, -0)) return "-0"
+  const text = String(value)
+  return text.includes("e") ? withoutExponent(text) : text
+}
+
+const isWithin = (value: number | undefined, limit: number): value is number =>
+  value !== undefined && value >= -limit && value <= limit
+
+/** A position on Earth, with its elevation where there is one; `undefined` where it would lie outside. */
+export const positionOf = (
+  lng: number | undefined,
+  lat: number | undefined,
+  elevation: number | undefined
+): Position | undefined => {
+  if (!isWithin(lng, 180) || !isWithin(lat, 90)) return undefined
+  return elevation === undefined ? [lng, lat] : [lng, lat, elevation]
+}
+
+/** Longitude and latitude alone. */
+export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
+
+/** All the positions, or a refusal that names the first broken ones by their place below `path`. */
+export const allPositions = (
+  positions: ReadonlyArray<Position | undefined>,
+  path: string
+): Effect.Effect<ReadonlyArray<Position>, ValidationFailed> => {
+  const sound = positions.filter((position) => position !== undefined)
+  if (sound.length === positions.length) return Effect.succeed(sound)
+  const issues = positions.flatMap((position, index) =>
+    position === undefined
+      ? [{
+        path: `${path}.${index}`,
+        message: "Expected a longitude of -180 to 180 and a latitude of -90 to 90, as decimal numbers"
+      }]
+      : []
+  )
+  return Effect.fail(ValidationFailed.of(issues.slice(0, MAX_REPORTED)))
+}

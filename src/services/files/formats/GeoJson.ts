@@ -1,0 +1,155 @@
+import { Effect } from "effect"
+import { ValidationFailed } from "../../../schema/Errors.ts"
+import type { Position } from "../../../schema/Geometry.ts"
+import type { Draft, DraftWaypoint, Dropped, ReadRoute, WrittenRoute } from "../Document.ts"
+import { finish } from "../Finish.ts"
+import { allPositions, coordOf, decimal, positionOf } from "../Numbers.ts"
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** One geometry of a file with the properties of the feature that it is in. */
+interface Part {
+  readonly type: string
+  readonly coordinates: ReadonlyArray<unknown>
+  readonly properties: JsonObject
+}
+
+const MAX_DEPTH = 32
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+const objectOf = (value: unknown): JsonObject => isObject(value) ? value : {}
+
+const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
+
+const textOf = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined
+
+/** The geometries at or below a GeoJSON object, in the order of the file. */
+const partsOf = (value: unknown, properties: JsonObject, depth: number): ReadonlyArray<Part> => {
+  const object = objectOf(value)
+  if (depth > MAX_DEPTH) return [{ type: "deeply nested geometry", coordinates: [], properties }]
+  switch (object["type"]) {
+    case "FeatureCollection":
+      return listOf(object["features"]).flatMap((feature) => partsOf(feature, properties, depth + 1))
+    case "Feature":
+      return object["geometry"] === null ? [] : partsOf(object["geometry"], objectOf(object["properties"]), depth + 1)
+    case "GeometryCollection":
+      return listOf(object["geometries"]).flatMap((geometry) => partsOf(geometry, properties, depth + 1))
+    default:
+      return [{
+        type: textOf(object["type"]) ?? "object without a type",
+        coordinates: listOf(object["coordinates"]),
+        properties
+      }]
+  }
+}
+
+/** RFC 7946, 3.1.1: what follows the elevation has no meaning and may be ignored. */
+const readPosition = (value: unknown): Position | undefined => {
+  const [lng, lat, elevation] = listOf(value)
+  return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
+}
+
+const isLine = ({ properties, type }: Part) =>
+  type === "LineString" || type === "MultiLineString" || (type === "Point" && properties["role"] === "geometry")
+
+const isPoint = (part: Part) => part.type === "Point" && !isLine(part)
+
+const linesOf = ({ coordinates, type }: Part): ReadonlyArray<ReadonlyArray<unknown>> => {
+  if (type === "MultiLineString") return coordinates.map(listOf)
+  return type === "Point" ? [[coordinates]] : [coordinates]
+}
+
+const droppedOf = (parts: ReadonlyArray<Part>, lines: ReadonlyArray<unknown>): ReadonlyArray<Dropped> => {
+  const others = Map.groupBy(parts.filter((part) => !isLine(part) && !isPoint(part)), ({ type }) => type.slice(0, 64))
+  const elevations = parts.filter((part) => isPoint(part) && part.coordinates.length > 2).length
+  return [
+    ...(lines.length < 2
+      ? []
+      : [{ what: "bounds of lines", why: "a route has one line: they were joined in order", count: lines.length }]),
+    ...[...others].map(([what, { length }]) => ({ what, why: "a route has a line and points only", count: length })),
+    ...(elevations === 0
+      ? []
+      : [{ what: "elevations of waypoints", why: "a waypoint has no elevation", count: elevations }])
+  ]
+}
+
+const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => ({
+  coord: coordOf(position),
+  type: textOf(properties["type"]),
+  name: textOf(properties["name"]),
+  timestamp: textOf(properties["timestamp"])
+})
+
+/** Where a file may say something of the route as a whole: the features of the line, then what has no place, then the root. */
+const aboutOf = (root: JsonObject, lines: ReadonlyArray<Part>): ReadonlyArray<JsonObject> => [
+  ...lines.map(({ properties }) => properties),
+  ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>
+    objectOf(feature["properties"])
+  ),
+  root
+]
+
+const parseJson = (text: string) =>
+  Effect.try({
+    try: (): unknown => JSON.parse(text),
+    catch: (cause) => ValidationFailed.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
+  })
+
+/** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are the route's line, points its waypoints. */
+export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+  const root = yield* parseJson(text)
+  const parts = partsOf(root, {}, 0)
+  const lineParts = parts.filter(isLine)
+  const lines = lineParts.flatMap(linesOf)
+  const points = parts.filter(isPoint)
+  const geometry = yield* allPositions(lines.flat().map(readPosition), "line")
+  const coords = yield* allPositions(points.map(({ coordinates }) => readPosition(coordinates)), "points")
+  const about = aboutOf(objectOf(root), lineParts)
+  const draft: Draft = {
+    names: about.map((object) => textOf(object["name"])),
+    descriptions: about.map((object) => textOf(object["description"])),
+    tags: about.flatMap((object) => listOf(object["tags"])).filter((tag) => typeof tag === "string"),
+    activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),
+    waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
+    geometry,
+    dropped: droppedOf(parts, lines)
+  }
+  return yield* finish(draft)
+})
+
+const positionText = (position: Position) => `[${position.map(decimal).join(",")}]`
+
+const feature = (properties: unknown) => `{"type":"Feature","properties":${JSON.stringify(properties)},"geometry":`
+
+/** A line needs two positions (RFC 7946, 3.1.4): one is a point, and none a feature without a place (3.2). */
+function* lineOf(geometry: ReadonlyArray<Position>): Generator<string> {
+  const [first] = geometry
+  if (first === undefined) {
+    yield "null"
+  } else if (geometry.length === 1) {
+    yield `{"type":"Point","coordinates":${positionText(first)}}`
+  } else {
+    yield `{"type":"LineString","coordinates":[${positionText(first)}`
+    for (const position of geometry.slice(1)) yield `,\n${positionText(position)}`
+    yield "]}"
+  }
+}
+
+/** A route as GeoJSON (RFC 7946): one feature for the line and the route's own properties, then one for each waypoint. */
+export function* writeGeoJson(route: WrittenRoute): Generator<string> {
+  const { activity, createdAt, description, geometry, name, tags, waypoints } = route
+  yield "{\"type\":\"FeatureCollection\",\"features\":[\n"
+  yield feature({ role: "geometry", name, description, tags, activity, createdAt })
+  yield* lineOf(geometry)
+  yield "}"
+  for (const { coord, name, timestamp, type } of waypoints) {
+    yield `,\n${feature({ role: "waypoint", name, type, timestamp })}`
+    yield `{"type":"Point","coordinates":${positionText(coord)}}}`
+  }
+  yield "\n]}\n"
+}

@@ -1,0 +1,136 @@
+import { Effect } from "effect"
+import type { ValidationFailed } from "../../../schema/Errors.ts"
+import type { Position } from "../../../schema/Geometry.ts"
+import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
+import { finish, MAX_WAYPOINTS } from "../Finish.ts"
+import { allPositions, coordOf, numberOf, positionOf } from "../Numbers.ts"
+import { beyondEdge } from "../xml/EastEdge.ts"
+import { parseXml, type XmlElement } from "../xml/Xml.ts"
+import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
+
+/** Extensions of points are counted by what is in them. */
+const TRACK_POINT = new Set(["ele", "extensions"])
+const PLANNED_POINT = new Set(["name", "type", "time", "extensions"])
+const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
+const ROOT = new Set(["metadata", "wpt", "rte", "trk", "name", "desc", "time", "keywords", "bounds"])
+const METADATA = new Set(["name", "desc", "time", "keywords", "bounds"])
+const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
+const SEGMENT = new Set(["trkpt"])
+const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
+
+const UNUSED = "a route has no place for it"
+
+const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point, "lon")), point, "extensions")
+
+const pointOf = (point: XmlElement): Position | undefined =>
+  positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
+
+const pointsOf = (points: ReadonlyArray<XmlElement>, path: string) => allPositions(points.map(pointOf), path)
+
+const waypointsOf = (points: ReadonlyArray<XmlElement>, positions: ReadonlyArray<Position>) =>
+  positions.map((position, index): DraftWaypoint => ({
+    coord: coordOf(position),
+    name: textOf(points[index], "name"),
+    type: textOf(points[index], "type"),
+    timestamp: textOf(points[index], "time")?.trim()
+  }))
+
+const isElevationUnread = (point: XmlElement) => {
+  const text = textOf(point, "ele")?.trim() ?? ""
+  return text !== "" && numberOf(text) === undefined
+}
+
+/** Ours alone says which side of the 180th meridian a point is on: it was read. */
+const isForeign = (point: XmlElement) =>
+  childOf(point, "extensions")?.children.some(({ name }) => name !== "rps:longitude") ?? false
+
+const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
+  const count = points.filter(isForeign).length
+  return count === 0 ? [] : [{ what: "extensions of points", why: UNUSED, count }]
+}
+
+const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
+  const count = points.filter(isElevationUnread).length
+  return count === 0 ? [] : [{ what: "elevations", why: "they are not decimal numbers", count }]
+}
+
+const joinedOf = (parts: ReadonlyArray<XmlElement>, what: string): ReadonlyArray<Dropped> =>
+  parts.length < 2 ? [] : [{ what, why: "a route has one line: they were joined in order", count: parts.length }]
+
+/** The points of a file by what they are for. A route's own points are the line too where no track says otherwise. */
+const partsOf = (gpx: XmlElement) => {
+  const tracks = childrenOf(gpx, "trk")
+  const segments = childrenOf(tracks, "trkseg")
+  const routes = childrenOf(gpx, "rte")
+  const routePoints = childrenOf(routes, "rtept")
+  const places = childrenOf(gpx, "wpt")
+  return {
+    tracks,
+    segments,
+    routes,
+    planned: routes.length === 0 ? places : routePoints,
+    places: routes.length === 0 ? [] : places,
+    line: tracks.length === 0 && routePoints.length > 1 ? routePoints : childrenOf(segments, "trkpt")
+  }
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+/** Points that are the line anyway need not be waypoints as well where there are too many for that. */
+const isLineOnly = ({ line, planned }: Parts) => line === planned && planned.length > MAX_WAYPOINTS
+
+const droppedOf = (gpx: XmlElement, parts: Parts): ReadonlyArray<Dropped> => {
+  const { line, places, planned, routes, segments, tracks } = parts
+  return [
+    ...joinedOf(tracks, "bounds of tracks"),
+    ...joinedOf(segments, "bounds of track segments"),
+    ...joinedOf(routes, "bounds of routes"),
+    ...(places.length === 0 ? [] : [{ what: "wpt", why: "they are points of interest", count: places.length }]),
+    ...(isLineOnly(parts)
+      ? [{
+        what: "waypoints",
+        why: `a route has at most ${MAX_WAYPOINTS}; the points are its line`,
+        count: planned.length
+      }]
+      : []),
+    ...unknownChildren([gpx], ROOT, UNUSED),
+    ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
+    ...unknownChildren(tracks, TRACK, UNUSED),
+    ...unknownChildren(segments, SEGMENT, UNUSED),
+    ...unknownChildren(routes, ROUTE, UNUSED),
+    ...unknownChildren(line === planned ? [] : line, TRACK_POINT, UNUSED),
+    ...unknownChildren(planned, line === planned ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
+    ...extensionsOf(line === planned ? line : [...line, ...planned]),
+    ...elevationsOf(line)
+  ]
+}
+
+/** GPX 1.0 has the members of `metadata` in the root itself, and some writers name only the track. */
+const textsOf = (gpx: XmlElement, { routes, tracks }: Parts, name: string) =>
+  [childOf(gpx, "metadata"), gpx, ...tracks, ...routes].map((element) => textOf(element, name))
+
+const draftOf = (
+  gpx: XmlElement,
+  parts: Parts,
+  line: ReadonlyArray<Position>,
+  planned: ReadonlyArray<Position>
+): Draft => ({
+  names: textsOf(gpx, parts, "name"),
+  descriptions: textsOf(gpx, parts, "desc"),
+  tags: [childOf(gpx, "metadata"), gpx].flatMap((element) => textOf(element, "keywords")?.split(",") ?? []),
+  activity: [...parts.tracks, ...parts.routes].map((element) => textOf(element, "type")).find((type) =>
+    type !== undefined
+  ),
+  waypoints: isLineOnly(parts) ? [] : waypointsOf(parts.planned, planned),
+  geometry: line,
+  dropped: droppedOf(gpx, parts)
+})
+
+/** Reads GPX 1.1, and 1.0, which differs in where it keeps name and description. */
+export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+  const gpx = yield* parseXml(text, "gpx")
+  const parts = partsOf(gpx)
+  const line = yield* pointsOf(parts.line, parts.line === parts.planned ? "rtept" : "trkpt")
+  const planned = yield* pointsOf(parts.planned, parts.routes.length === 0 ? "wpt" : "rtept")
+  return yield* finish(draftOf(gpx, parts, line, planned))
+})

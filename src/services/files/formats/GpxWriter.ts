@@ -1,0 +1,50 @@
+import type { Position } from "../../../schema/Geometry.ts"
+import type { WrittenRoute } from "../Document.ts"
+import { decimal } from "../Numbers.ts"
+import { isDateTime } from "../xml/DateTimes.ts"
+import { edgeMark, withinEdge } from "../xml/EastEdge.ts"
+import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
+
+const ROOT = `<gpx version="1.1" creator="Route Planning Service" xmlns="http://www.topografix.com/GPX/1/1" `
+  + `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${OWN_NAMESPACE} `
+  + `xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">`
+
+const dateTime = (text: string | null | undefined) => isDateTime(text ?? "") ? text ?? undefined : undefined
+
+const extensionsOf = (lng: number) => lng === withinEdge(lng) ? undefined : edgeMark(lng)
+
+const metadataOf = ({ createdAt, description, name, tags }: WrittenRoute): XmlParts => ({
+  name,
+  desc: description,
+  time: dateTime(createdAt),
+  keywords: tags.length === 0 ? undefined : tags.join(", ")
+})
+
+const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number]): XmlParts => ({
+  "@lat": decimal(lat),
+  "@lon": decimal(withinEdge(lng)),
+  time: dateTime(timestamp),
+  name: name ?? undefined,
+  type: type ?? undefined,
+  extensions: extensionsOf(lng)
+})
+
+const trackPoint = ([lng, lat, elevation]: Position): string => {
+  const ele = elevation === undefined ? "" : `<ele>${decimal(elevation)}</ele>`
+  const extensions = extensionsOf(lng)
+  const inner = extensions === undefined ? ele : ele + xmlOf({ extensions })
+  return `<trkpt lat="${decimal(lat)}" lon="${decimal(withinEdge(lng))}">${inner}</trkpt>\n`
+}
+
+/**
+ * A route as GPX 1.1: what the rider planned as the points of a `rte`, the line as the one segment of a `trk`. A track is
+ * there even without points, so that a reader can tell a route without a line from a file that has its line in its `rte`.
+ */
+export function* writeGpx(route: WrittenRoute): Generator<string> {
+  yield `${XML_DECLARATION}${ROOT}\n`
+  yield `${xmlOf({ metadata: metadataOf(route) })}\n`
+  if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
+  yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
+  for (const position of route.geometry) yield trackPoint(position)
+  yield "</trkseg></trk>\n</gpx>\n"
+}

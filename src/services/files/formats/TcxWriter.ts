@@ -1,0 +1,102 @@
+import type { Position } from "../../../schema/Geometry.ts"
+import { lengthOf } from "../../Geodesy.ts"
+import type { WrittenRoute } from "../Document.ts"
+import { decimal } from "../Numbers.ts"
+import { isDateTime } from "../xml/DateTimes.ts"
+import { edgeMark, withinEdge } from "../xml/EastEdge.ts"
+import { carried, OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
+
+const ROOT =
+  `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
+
+/** The lengths of `RestrictedToken_t` and `CoursePointName_t`; the whole text goes into `Notes`. */
+const MAX_COURSE_NAME = 15
+const MAX_POINT_NAME = 10
+
+/** `xsd:token` has no line breaks, and no white space at its ends or twice in a row. */
+const token = (text: string, max: number, fallback: string) => {
+  const words = carried(text).replace(/\s+/gu, " ").trim()
+  return [...words].slice(0, max).join("").trim() || fallback
+}
+
+/** A planned route has no times, the schema wants one for each point: a second each, from when the route was made. */
+const clockFrom = (createdAt: string | undefined) => {
+  const start = createdAt !== undefined && isDateTime(createdAt) ? Date.parse(createdAt) : 0
+  return (seconds: number) => new Date(start + seconds * 1000).toISOString()
+}
+
+const longitudeMark = (lng: number): XmlParts => lng === withinEdge(lng) ? {} : { Extensions: edgeMark(lng) }
+
+const trackpoint = ([lng, lat, elevation]: Position, time: string): string => {
+  const altitude = elevation === undefined ? "" : `<AltitudeMeters>${decimal(elevation)}</AltitudeMeters>`
+  const longitude = decimal(withinEdge(lng))
+  return `<Trackpoint><Time>${time}</Time><Position><LatitudeDegrees>${decimal(lat)}</LatitudeDegrees>`
+    + `<LongitudeDegrees>${longitude}</LongitudeDegrees></Position>${altitude}${
+      xmlOf(longitudeMark(lng))
+    }</Trackpoint>\n`
+}
+
+const coursePointOf = (
+  { coord: [lng, lat], name, timestamp, type }: WrittenRoute["waypoints"][number],
+  time: string
+): XmlParts => ({
+  Name: token(name ?? "", MAX_POINT_NAME, "Waypoint"),
+  Time: time,
+  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
+  PointType: "Generic",
+  Notes: name ?? undefined,
+  Extensions: {
+    "rps:type": type ?? undefined,
+    "rps:timestamp": timestamp ?? undefined,
+    ...edgeMark(lng)
+  }
+})
+
+const notesOf = ({ description, name }: WrittenRoute) =>
+  description === undefined || description === "" ? name : `${name}\n\n${description}`
+
+/** The parts of `Notes` once more, since nothing else tells where the name in it ends. */
+const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts => ({
+  "rps:name": name,
+  "rps:description": description,
+  "rps:tags": tags.length === 0 ? undefined : tags.join(", "),
+  "rps:activity": activity
+})
+
+/** Devices place a course point by the time of the point of the track that it belongs to. */
+const nearestIndex = ([lng, lat]: readonly [number, number], geometry: ReadonlyArray<Position>): number => {
+  const scale = Math.cos(lat * Math.PI / 180)
+  let nearest = 0
+  let least = Infinity
+  geometry.forEach((position, index) => {
+    const distance = ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2
+    if (distance >= least) return
+    nearest = index
+    least = distance
+  })
+  return nearest
+}
+
+/** The schema can do without a lap, devices cannot. */
+const lapOf = (geometry: ReadonlyArray<Position>): XmlParts => ({
+  TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
+  DistanceMeters: decimal(lengthOf(geometry)),
+  Intensity: "Active"
+})
+
+/** A route as a course of Garmin's Training Center Database, version 2. */
+export function* writeTcx(route: WrittenRoute): Generator<string> {
+  const { createdAt, geometry, name, waypoints } = route
+  const timeAt = clockFrom(createdAt)
+  yield `${XML_DECLARATION}${ROOT}<Courses><Course>\n`
+  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lapOf(geometry) })}\n`
+  if (geometry.length > 0) yield "<Track>\n"
+  for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
+  if (geometry.length > 0) yield "</Track>\n"
+  yield xmlOf({ Notes: notesOf(route) })
+  for (const waypoint of waypoints) {
+    const time = timeAt(nearestIndex(waypoint.coord, geometry))
+    yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
+  }
+  yield `${xmlOf({ Extensions: ownOf(route) })}</Course></Courses></TrainingCenterDatabase>\n`
+}
