@@ -3,11 +3,13 @@ import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
+import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
+import { Idempotency } from "./Idempotency.ts"
 import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
 import { authenticationLayer } from "./middleware/Authentication.ts"
@@ -18,6 +20,7 @@ import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/Rat
 
 const handlers = Layer.mergeAll(
   AuthHandlers,
+  CollectionsHandlers,
   HealthHandlers,
   RoutesHandlers,
   SessionsHandlers,
@@ -36,7 +39,7 @@ const middleware = Layer.mergeAll(
 const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide(handlers),
   Layer.provide(middleware),
-  Layer.provide(Limiter.layer)
+  Layer.provide([Idempotency.layer, Limiter.layer])
 )
 
 const routes = Layer.mergeAll(

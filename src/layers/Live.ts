@@ -5,8 +5,10 @@ import { createServer } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
+import { Collections } from "../services/Collections.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
+import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { IdentityProvider } from "../services/IdentityProvider.ts"
 import { MailedTokens } from "../services/MailedTokens.ts"
 import { Mailer } from "../services/Mailer.ts"
@@ -54,7 +56,9 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
 /** The capabilities, on a database, a mailer and places. */
 const servicesLayer = Layer.mergeAll(
   identityLayer,
+  Collections.layer,
   Health.layer,
+  IdempotencyKeys.layer,
   PublicRoutes.layer,
   RateLimits.layer,
   RouteBin.layer,

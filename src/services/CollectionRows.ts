@@ -125,11 +125,11 @@ export const collectionQueries = Effect.gen(function*() {
     own: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       page(sql`c.user_id = ${owner} AND c.deleted_at IS NULL`, owner, wanted, pseudonyms),
 
-    publicOf: (owner: UserId, viewer: Option.Option<UserId>, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
+    publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       page(
         sql`
           c.user_id = ${owner} AND c.deleted_at IS NULL AND c.visibility = 'public' AND u.deletion_requested_at IS NULL`,
-        idOf(viewer),
+        NOBODY,
         wanted,
         pseudonyms
       ),

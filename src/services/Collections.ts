@@ -24,10 +24,15 @@ export class Collections extends Context.Service<Collections, {
   readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** A user's public collections, newest first; none for nobody. */
-  readonly byUser: (owner: UserId, viewer: Viewer, page: Page) => Effect.Effect<PageOf<StoredCollection>>
+  /** A user's public collections as anybody sees them, newest first; none for nobody. */
+  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /** By id: one's own, or public. By share token: public and unlisted to anyone, private to the owner. */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>
+  /** The name of a collection of one's own, for saying what would happen to it. */
+  readonly requireOwn: (
+    owner: UserId,
+    id: CollectionId
+  ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, NotFound>
   readonly update: (patch: CollectionPatch) => Change
   /** Deletes softly; its routes stay. */
   readonly remove: (
@@ -132,12 +137,16 @@ export class Collections extends Context.Service<Collections, {
         ),
 
         list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
-        byUser: Effect.fn("Collections.byUser")((owner, viewer, page) =>
-          queries.publicOf(owner, viewer, page, pseudonyms)
-        ),
+        byUser: Effect.fn("Collections.byUser")((owner, page) => queries.publicOf(owner, page, pseudonyms)),
         get: Effect.fn("Collections.get")((ref, viewer) =>
           found(ref, viewer).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
         ),
+
+        requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
+          const rows = yield* sql<{ name: string }>`
+            SELECT name FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+          return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
+        }, Effect.catchTag("SqlError", Effect.die)),
 
         update: ({ description, name, visibility }) =>
           changing("update", () =>

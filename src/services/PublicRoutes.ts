@@ -1,7 +1,7 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { GeometryForm } from "../schema/Geometry.ts"
-import type { UserId } from "../schema/Ids.ts"
+import type { RouteId, UserId } from "../schema/Ids.ts"
 import type { Page } from "../schema/Page.ts"
 import type { Listing, Viewport } from "../schema/PublicListing.ts"
 import type { StoredRoute } from "../schema/Route.ts"
@@ -30,6 +30,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** A user's public routes, newest-published first; none for nobody, or for somebody who is about to leave. */
   readonly byUser: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
+  /** Routes by their ids, in the order given: of a list that was checked to be seen by the viewer. */
+  readonly inOrder: (
+    ids: ReadonlyArray<RouteId>,
+    viewer: Option.Option<UserId>,
+    form: GeometryForm
+  ) => Effect.Effect<ReadonlyArray<StoredRoute>>
 }>()("route-planning-service/PublicRoutes") {
   static readonly layer = Layer.effect(
     PublicRoutes,
@@ -104,7 +110,18 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ),
         byUser: Effect.fn("PublicRoutes.byUser")((owner, wanted, form) =>
           listOf(sql.and([publicOnly, sql`r.user_id = ${owner}`]), newestPublished, wanted, form).pipe(Effect.orDie)
-        )
+        ),
+        inOrder: Effect.fn("PublicRoutes.inOrder")(function*(ids, viewer, form) {
+          const rows = yield* sql`
+            SELECT ${sql.literal(routeColumns(form))} FROM unnest(${[
+            ...ids
+          ]}::bigint[]) WITH ORDINALITY AS wanted (id, place)
+              JOIN routes r ON r.id = wanted.id AND r.deleted_at IS NULL JOIN users u ON u.id = r.user_id
+            ORDER BY wanted.place`
+          const items = yield* decodeRows(rows)
+          const isOwn = (row: RouteRow) => Option.contains(viewer, row.user_id)
+          return items.map((row) => isOwn(row) ? toStoredRoute(row, pseudonyms) : asSeen(row))
+        }, Effect.orDie)
       })
     })
   )

@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AuthApi } from "./AuthApi.ts"
+import { CollectionsApi } from "./CollectionsApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { CommonFailures } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
@@ -9,7 +10,7 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, CollectionsApi)
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)

@@ -27,6 +27,9 @@ export const ConfirmHeader = { "x-service-confirm": Schema.optionalKey(Schema.St
 /** By which a client says which version it changes: a stale one is refused, so that two devices never overwrite each other. */
 export const MatchHeader = { "if-match": Schema.optionalKey(Schema.String) }
 
+/** By which a client repeats a call without its being done twice. */
+export const IdempotencyHeader = { "idempotency-key": Schema.optionalKey(Schema.String) }
+
 /** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 

@@ -7,7 +7,15 @@ import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
-import { BodyLimit, ConfirmHeader, FormQuery, JsonBody, MatchHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
+import {
+  BodyLimit,
+  ConfirmHeader,
+  FormQuery,
+  IdempotencyHeader,
+  JsonBody,
+  MatchHeader,
+  ROUTE_BODY_LIMIT
+} from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 export class RoutesApi extends HttpApiGroup.make("routes")
@@ -18,10 +26,10 @@ export class RoutesApi extends HttpApiGroup.make("routes")
         "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages."
       ),
     HttpApiEndpoint.post("create", "/", {
-      headers: ConfirmHeader,
+      headers: { ...ConfirmHeader, ...IdempotencyHeader },
       payload: NewRoute,
       success: Route.pipe(HttpApiSchema.status("Created")),
-      error: PreconditionRequired
+      error: [Conflict, PreconditionRequired]
     })
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
       .annotate(

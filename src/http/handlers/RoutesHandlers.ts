@@ -12,6 +12,7 @@ import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { etagOf, expectedVersions } from "../ETag.ts"
+import { Idempotency } from "../Idempotency.ts"
 import { pageHeaders } from "../PageHeaders.ts"
 import { routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
 
@@ -23,6 +24,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
 
     const publicRoutes = yield* PublicRoutes
     const bin = yield* RouteBin
+    const idempotency = yield* Idempotency
 
     // A client that was too late hears what there is now, so that it can look at it and decide.
     const withCurrentTag = <A, E, R>(owner: UserId, id: RouteId, change: Effect.Effect<A, E | Conflict, R>) =>
@@ -51,8 +53,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
             summary: `Anybody will be able to find and open "${payload.name}".`
           })
         }
-        const route = yield* routes.create(caller.userId, payload)
-        return routeAnswer(route, { status: 201, headers: { location: `${pathOf(request.url)}/${route.id}` } })
+        return yield* idempotency.once(
+          caller.userId,
+          request,
+          payload,
+          Effect.map(routes.create(caller.userId, payload), createdAnswer)
+        )
       }),
       get: Effect.fnUntraced(function*({ headers, params, query }) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
@@ -118,4 +124,5 @@ const isConflict = (error: unknown): error is Conflict => error instanceof Confl
 const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
   routesAnswer(items, { headers: pageHeaders(url, page, total) })
 
-const pathOf = (url: string) => new URL(url, "http://localhost").pathname
+const createdAnswer = (route: StoredRoute) =>
+  routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })

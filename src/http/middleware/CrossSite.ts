@@ -49,6 +49,7 @@ export const sameSiteLayer = Layer.effect(
 )
 
 const EXPOSED_HEADERS = [
+  "ETag",
   "Link",
   "Location",
   "RateLimit",
@@ -62,7 +63,14 @@ const cors = (origins: ReadonlyArray<string>) =>
   HttpRouter.middleware(
     HttpMiddleware.cors({
       allowedOrigins: (origin) => origins.includes(origin),
-      allowedHeaders: ["Authorization", "Content-Type", "X-Service-Confirm"],
+      allowedHeaders: [
+        "Authorization",
+        "Content-Type",
+        "Idempotency-Key",
+        "If-Match",
+        "If-None-Match",
+        "X-Service-Confirm"
+      ],
       exposedHeaders: EXPOSED_HEADERS,
       credentials: true,
       maxAge: 600

@@ -1,0 +1,96 @@
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Addition, Collection, CollectionPatch, NewCollection, RouteIds } from "../../schema/Collection.ts"
+import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
+import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
+import { PageQuery } from "../../schema/Page.ts"
+import { Route } from "../../schema/Route.ts"
+import { AddressLimit, RequiredScope } from "./Access.ts"
+import { Authentication, OptionalAuthentication } from "./Authentication.ts"
+import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader } from "./Requests.ts"
+import { Success } from "./Success.ts"
+
+const params = { id: CollectionIdFromPath }
+
+const changed = { success: Collection, error: [NotFound, Conflict] }
+
+export class CollectionsApi extends HttpApiGroup.make("collections")
+  .add(
+    HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Collection) })
+      .annotate(RequiredScope, "read")
+      .annotate(OpenApi.Description, "The caller's collections of every visibility, newest first."),
+    HttpApiEndpoint.post("create", "/", {
+      headers: { ...ConfirmHeader, ...IdempotencyHeader },
+      payload: NewCollection,
+      success: Collection.pipe(HttpApiSchema.status("Created")),
+      error: [NotFound, Conflict, PreconditionRequired]
+    }).annotate(
+      OpenApi.Description,
+      "Makes a collection of one's own routes and others' public ones. A personal access token that makes it public must "
+        + "confirm."
+    ),
+    HttpApiEndpoint.patch("update", "/:id", {
+      headers: { ...ConfirmHeader, ...MatchHeader },
+      params,
+      payload: CollectionPatch,
+      success: Collection,
+      error: [NotFound, Conflict, PreconditionRequired]
+    }).annotate(
+      OpenApi.Description,
+      "Changes the members that the body names; `null` clears the description. A personal access token that makes it "
+        + "public must confirm."
+    ),
+    HttpApiEndpoint.delete("remove", "/:id", {
+      headers: { ...ConfirmHeader, ...MatchHeader },
+      params,
+      success: Success,
+      error: [NotFound, Conflict, PreconditionRequired]
+    }).annotate(OpenApi.Description, "Deletes a collection; its routes stay. A personal access token must confirm."),
+    HttpApiEndpoint.put("setRoutes", "/:id/routes", {
+      headers: MatchHeader,
+      params,
+      payload: Schema.Struct({ routeIds: RouteIds }),
+      ...changed
+    }).annotate(OpenApi.Description, "Sets the routes and their order."),
+    HttpApiEndpoint.post("addRoute", "/:id/routes", { headers: MatchHeader, params, payload: Addition, ...changed })
+      .annotate(
+        OpenApi.Description,
+        "Adds a route at `position` (from 0), or at the end; one that is there already is moved."
+      ),
+    HttpApiEndpoint.delete("removeRoute", "/:id/routes/:routeId", {
+      headers: MatchHeader,
+      params: { ...params, routeId: RouteIdFromPath },
+      ...changed
+    }).annotate(OpenApi.Description, "Takes a route out of the collection; the route itself stays.")
+  )
+  .middleware(JsonBody)
+  .middleware(Authentication)
+  .add(
+    HttpApiEndpoint.get("get", "/:ref", {
+      headers: { "if-none-match": Schema.optionalKey(Schema.String) },
+      params: { ref: CollectionRef },
+      success: Collection,
+      error: NotFound
+    }).middleware(OptionalAuthentication).annotate(
+      OpenApi.Description,
+      "By id: the owner's own collections, and public ones. By share token: public and unlisted ones. Routes that the "
+        + "caller may not see are left out."
+    ),
+    HttpApiEndpoint.get("routes", "/:ref/routes", {
+      params: { ref: CollectionRef },
+      query: { ...PageQuery, ...FormQuery },
+      success: Schema.Array(Route),
+      error: NotFound
+    }).middleware(OptionalAuthentication).annotate(
+      OpenApi.Description,
+      "The routes of a collection in its order, as the caller may see them."
+    ),
+    HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
+      params: { userId: UserIdFromPath },
+      query: PageQuery,
+      success: Schema.Array(Collection)
+    }).middleware(AddressLimit).annotate(OpenApi.Description, "A user's public collections, newest first.")
+  )
+  .prefix("/collections")
+  .annotate(OpenApi.Description, "Ordered lists of routes.")
+{}
