@@ -23,6 +23,10 @@ export const routeAnswer = (
   form: GeometryForm = "full"
 ) => json(toJson(route), { ...options, headers: { ...options.headers, etag: etagOf(route, form) } })
 
+/** A route that was made just now. */
+export const createdAnswer = (route: StoredRoute) =>
+  routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })
+
 /** The same for a read: without a body for whoever has it already. */
 export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: string | undefined) => {
   const etag = etagOf(route, form)

@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
+import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
@@ -21,6 +22,7 @@ import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/Rat
 const handlers = Layer.mergeAll(
   AuthHandlers,
   CollectionsHandlers,
+  FilesHandlers,
   HealthHandlers,
   RoutesHandlers,
   SessionsHandlers,

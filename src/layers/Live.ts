@@ -24,6 +24,7 @@ import { PublicRoutes } from "../services/PublicRoutes.ts"
 import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
 import { RouteBin, routePurgeLayer } from "../services/RouteBin.ts"
+import { RouteFiles } from "../services/RouteFiles.ts"
 import { Routes } from "../services/Routes.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
@@ -63,7 +64,7 @@ const servicesLayer = Layer.mergeAll(
   RateLimits.layer,
   RouteBin.layer,
   routePurgeLayer,
-  Routes.layer
+  RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)

@@ -10,7 +10,7 @@ import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import type { PageOf } from "./Routes.ts"
 
 /** Totals are counted up to this many: who asks for page 100 of a million is not told the million. */
-export const MAX_COUNTED = 10_000
+const MAX_COUNTED = 10_000
 
 const FULL_TURN = 360
 

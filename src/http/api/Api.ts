@@ -1,6 +1,7 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
+import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { CommonFailures } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
@@ -10,7 +11,7 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, CollectionsApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi)
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)

@@ -14,7 +14,7 @@ import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { etagOf, expectedVersions } from "../ETag.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { pageHeaders } from "../PageHeaders.ts"
-import { routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
+import { createdAnswer, routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -123,6 +123,3 @@ const isConflict = (error: unknown): error is Conflict => error instanceof Confl
 
 const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
   routesAnswer(items, { headers: pageHeaders(url, page, total) })
-
-const createdAnswer = (route: StoredRoute) =>
-  routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })

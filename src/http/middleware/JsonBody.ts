@@ -1,39 +1,15 @@
-import { ByteSize, Context, Effect, Layer } from "effect"
-import { HttpIncomingMessage, HttpMethod, HttpServerRequest } from "effect/http"
-import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { Context, Effect, Layer } from "effect"
+import { HttpMethod, HttpServerRequest } from "effect/http"
+import { UnsupportedMediaType } from "../../schema/Errors.ts"
 import { BodyLimit, JsonBody } from "../api/Requests.ts"
+import { readText } from "../Body.ts"
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
-const tooLarge = (limitBytes: number) =>
-  new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
-
-const checkType = (request: HttpServerRequest.HttpServerRequest) => {
-  if ((request.headers["content-encoding"] ?? "identity") !== "identity") {
-    return Effect.fail(new UnsupportedMediaType({ message: "Send the body without a content encoding" }))
-  }
-  return JSON_TYPE.test(request.headers["content-type"] ?? "")
+const checkType = (request: HttpServerRequest.HttpServerRequest) =>
+  JSON_TYPE.test(request.headers["content-type"] ?? "")
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: "Send the body as application/json in UTF-8" }))
-}
-
-const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Number(request.headers["content-length"]) > limitBytes
-    ? Effect.fail(tooLarge(limitBytes))
-    : request.arrayBuffer.pipe(
-      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
-      Effect.mapError((error) =>
-        error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-          ? tooLarge(limitBytes)
-          : ValidationFailed.at("", "The body broke off")
-      )
-    )
-
-const decodeUtf8 = (bytes: ArrayBuffer) =>
-  Effect.try({
-    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: () => ValidationFailed.at("", "Expected valid UTF-8")
-  })
 
 /** The request with its body read: what stands behind sees the text alone. */
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
@@ -48,7 +24,7 @@ export const jsonBodyLayer = Layer.succeed(
     return Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       yield* checkType(request)
-      const text = yield* Effect.flatMap(readBytes(request, limitBytes), decodeUtf8)
+      const text = yield* readText(request, limitBytes)
       return yield* Effect.provideService(
         httpEffect,
         HttpServerRequest.HttpServerRequest,

@@ -1,0 +1,61 @@
+import { create } from "content-disposition"
+import { Effect, Option, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import type { RouteRef } from "../../schema/Ids.ts"
+import { CONTENT_TYPES } from "../../services/files/Detect.ts"
+import type { FileFormat } from "../../services/files/Document.ts"
+import { RouteFiles } from "../../services/RouteFiles.ts"
+import { Routes } from "../../services/Routes.ts"
+import { Api } from "../api/Api.ts"
+import { Caller, Viewer } from "../api/Authentication.ts"
+import { ROUTE_BODY_LIMIT } from "../api/Requests.ts"
+import { readText } from "../Body.ts"
+import { Idempotency } from "../Idempotency.ts"
+import { createdAnswer } from "../RouteAnswer.ts"
+
+export const FilesHandlers = HttpApiBuilder.group(
+  Api,
+  "files",
+  Effect.fn(function*(handlers) {
+    const files = yield* RouteFiles
+    const idempotency = yield* Idempotency
+    const routes = yield* Routes
+
+    const download = (format: FileFormat) =>
+      Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
+        const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
+        const { name, pieces } = yield* files.write(params.ref, viewer, format)
+        return HttpServerResponse.stream(Stream.fromIterable(pieces).pipe(Stream.encodeText), {
+          contentType: CONTENT_TYPES[format],
+          headers: { "content-disposition": create(`${fileName(name)}.${format}`) }
+        })
+      })
+
+    return handlers.handleAll({
+      import: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const text = yield* readText(request, ROUTE_BODY_LIMIT)
+        const { dropped, format, route } = yield* files.read(request.headers["content-type"], text)
+        if (query.dryRun === "true") return HttpServerResponse.jsonUnsafe({ format, route, dropped })
+        return yield* idempotency.once(
+          userId,
+          request,
+          text,
+          Effect.map(routes.create(userId, route), createdAnswer)
+        )
+      }),
+      gpx: download("gpx"),
+      geojson: download("geojson"),
+      tcx: download("tcx"),
+      kml: download("kml")
+    })
+  })
+)
+
+const MAX_FILE_NAME = 100
+
+/** A route's name without what has a meaning in a path, on any system that a file may land on. */
+const fileName = (name: string): string =>
+  [...name.replace(/[\p{Cc}\s\\/:*?"<>|]+/gu, " ").trim()].slice(0, MAX_FILE_NAME).join("").replace(/^\.+|[. ]+$/g, "")
+  || "route"

@@ -1,0 +1,190 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
+import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
+import { TestServer } from "./support/TestServer.ts"
+import { scriptOf } from "./support/Tokens.ts"
+
+const FORMATS = [
+  ["gpx", "application/gpx+xml"],
+  ["geojson", "application/geo+json"],
+  ["tcx", "application/vnd.garmin.tcx+xml"],
+  ["kml", "application/vnd.google-earth.kml+xml"]
+] as const
+
+const importFile = (rider: Rider, raw: string, headers: Record<string, string> = {}, query = "") =>
+  rider.post(`/routes/import${query}`, undefined, {
+    raw,
+    headers: { "content-type": "application/octet-stream", ...headers }
+  })
+
+const GPX = `<?xml version="1.0"?>
+<gpx version="1.1" creator="somebody" xmlns="http://www.topografix.com/GPX/1/1">
+  <trk><name>Two segments</name>
+    <trkseg><trkpt lat="47.1" lon="9.5"><ele>455.5</ele></trkpt><trkpt lat="47.2" lon="9.6"/></trkseg>
+    <trkseg><trkpt lat="47.3" lon="9.7"/></trkseg>
+  </trk>
+</gpx>`
+
+const told = ["name", "description", "activity", "tags", "waypoints", "geometry"]
+
+const saidOf = (route: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(told.filter((key) => key in route).map((key) => [key, route[key]]))
+
+layer(TestServer.layer())("files", (it) => {
+  it.effect("that are exported and imported again are the same route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const route = created(
+        (yield* rider.post(
+          "/routes",
+          newRoute({
+            name: "Übers <Joch> & zurück \"2026\" 🚲",
+            description: "Line one\nline two ]]> &amp;",
+            activity: "cycle",
+            tags: ["gravel", "long-ride"],
+            waypoints: [{ coord: [9.5, 47.1], type: "routed", name: "Start & Ziel" }, {
+              coord: [180, -90],
+              type: "direct"
+            }],
+            geometry: [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]]
+          })
+        )).body
+      )
+      for (const [format, type] of FORMATS) {
+        const file = yield* rider.get(`/routes/${route.id}/${format}`)
+        assert.strictEqual(file.status, 200, format)
+        assert.strictEqual(file.headers.get("content-type")?.split(";")[0], type)
+        const extended = "filename*=UTF-8''%C3%9Cbers%20Joch%20%26%20zur%C3%BCck%202026%20%F0%9F%9A%B2"
+        assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="/)
+        assert.include(file.headers.get("content-disposition"), `${extended}.${format}`)
+        const again = yield* importFile(rider, file.text, { "content-type": type })
+        assert.strictEqual(again.status, 201, again.text)
+        assert.deepStrictEqual(saidOf(created(again.body)), saidOf(route), format)
+        assert.deepInclude(created(again.body), { visibility: "private", provenance: "gpx-import" })
+      }
+    }))
+
+  it.effect("are told apart by what they say where the content type says nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geojson = `{"type":"LineString","coordinates":[[9.5,47.1],[9.6,47.2]]}`
+      const texts = [["gpx", `\ufeff${GPX}`], ["geojson", geojson]] as const
+      for (const [format, text] of texts) {
+        for (const type of ["application/octet-stream", "text/plain", "application/xml", "application/json"]) {
+          const answer = yield* importFile(rider, text, { "content-type": type }, "?dryRun=true")
+          assert.deepInclude(answer.body, { format }, type)
+        }
+      }
+      for (
+        const [type, text] of [["image/png", GPX], ["application/octet-stream", "hello"], ["text/html", "<html/>"]]
+      ) {
+        const answer = yield* importFile(rider, text ?? "", { "content-type": type ?? "" })
+        assert.strictEqual(answer.status, 415, type)
+      }
+    }))
+
+  it.effect("may be looked at first: a dry run says what would be stored and what not, and stores nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body, status } = yield* importFile(rider, GPX, {}, "?dryRun=true")
+      assert.strictEqual(status, 200)
+      const { dropped, format, route } = Schema.decodeUnknownSync(Schema.Struct({
+        format: Schema.String,
+        route: Schema.Record(Schema.String, Schema.Json),
+        dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
+      }))(body)
+      assert.strictEqual(format, "gpx")
+      assert.deepInclude(route, { name: "Two segments", geometry: [[9.5, 47.1, 455.5], [9.6, 47.2], [9.7, 47.3]] })
+      assert.isAbove(dropped.length, 0)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+      assert.strictEqual((yield* importFile(rider, GPX, {}, "?dryRun=false")).status, 201)
+      assert.strictEqual((yield* importFile(rider, GPX, {}, "?dryRun=maybe")).status, 400)
+    }))
+
+  it.effect("that are broken, empty or a trap are refused in the one shape", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bomb =
+        `<?xml version="1.0"?><!DOCTYPE gpx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><gpx><trk><name>&b;</name></trk></gpx>`
+      const external = `<!DOCTYPE gpx [<!ENTITY x SYSTEM "file:///etc/passwd">]><gpx><trk><name>&x;</name></trk></gpx>`
+      const refused = [
+        "<gpx version=\"1.1\"><trk>",
+        "<gpx></kml>",
+        "<gpx/>",
+        bomb,
+        external,
+        GPX.replace("9.5", "190"),
+        GPX.replace("47.1", "NaN"),
+        `{"type":"LineString","coordinates":[]}`,
+        `{"type":"LineString","coordinates":[["a","b"]]}`,
+        `{"type":"Line"`
+      ]
+      for (const text of refused) {
+        const answer = yield* importFile(rider, text)
+        assert.strictEqual(answer.status, 400, text.slice(0, 80))
+        assert.deepInclude(answer.body, { code: "VALIDATION_FAILED" })
+        assert.notInclude(answer.text, "root:")
+      }
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+    }))
+
+  it.effect("have at most 8 MiB, in UTF-8, uncompressed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const padded = GPX.replace("<trk>", `<!--${"x".repeat(8 * 1024 * 1024)}--><trk>`)
+      assert.strictEqual((yield* importFile(rider, padded)).status, 413)
+      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "gzip" })).status, 415)
+      const broken = yield* rider.post("/routes/import", undefined, {
+        raw: new Uint8Array([0x3c, 0xff, 0x3e]),
+        headers: { "content-type": "application/gpx+xml" }
+      })
+      assert.strictEqual(broken.status, 400)
+    }))
+
+  it.effect("of 100,000 points go in within two seconds, and come out again", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geometry = Array.from(
+        { length: 100_000 },
+        (_, n) => [9 + n / 100_000, Number((47 + Math.sin(n / 999) / 9).toFixed(6)), n % 900]
+      )
+      const points = geometry.map(([lng, lat, ele]) => `<trkpt lat="${lat}" lon="${lng}"><ele>${ele}</ele></trkpt>`)
+        .join("")
+      const text = `<gpx version="1.1"><trk><name>Long</name><trkseg>${points}</trkseg></trk></gpx>`
+      const started = performance.now()
+      const answer = yield* importFile(rider, text, { "content-type": "application/gpx+xml" })
+      assert.strictEqual(answer.status, 201)
+      assert.isBelow(performance.now() - started, 4000)
+      const route = created(answer.body)
+      assert.deepStrictEqual<unknown>(route["geometry"], geometry)
+      const file = yield* rider.get(`/routes/${route.id}/gpx`)
+      assert.strictEqual(file.text.split("<trkpt ").length, 100_001)
+    }), 30_000)
+
+  it.effect("are for those who may open the route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const script = yield* scriptOf(rider, "read")
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      for (const [format] of FORMATS) {
+        assert.strictEqual((yield* visitor.get(`/routes/${route.id}/${format}`)).status, 404)
+        assert.strictEqual((yield* visitor.get(`/routes/${shareTokenOf(route)}/${format}`)).status, 200)
+        assert.strictEqual((yield* script.get(`/routes/${route.id}/${format}`)).status, 200)
+      }
+      assert.strictEqual((yield* script.post("/routes/import", undefined, { raw: GPX })).status, 403)
+      assert.strictEqual((yield* visitor.post("/routes/import", undefined, { raw: GPX })).status, 401)
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}/fit`)).status, 404)
+    }))
+
+  it.effect("are imported once under one Idempotency-Key", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const first = yield* importFile(rider, GPX, { "idempotency-key": "i" })
+      const again = yield* importFile(rider, GPX, { "idempotency-key": "i" })
+      assert.deepStrictEqual([again.status, again.text], [first.status, first.text])
+      assert.strictEqual((yield* importFile(rider, `${GPX}\n`, { "idempotency-key": "i" })).status, 409)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
+    }))
+})
