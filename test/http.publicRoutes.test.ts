@@ -122,6 +122,7 @@ layer(TestServer.layer({}, somewhere))("its filters", (it) => {
       const visitor = yield* anonymous
       const refused = [
         "gate=all",
+        "minDistance=2&maxDistance=1",
         "activity=swim",
         "placeCity=",
         "minDistance=-1",

@@ -7,6 +7,7 @@ import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
+import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
@@ -25,6 +26,7 @@ const handlers = Layer.mergeAll(
   FilesHandlers,
   HealthHandlers,
   RoutesHandlers,
+  RoutingHandlers,
   SessionsHandlers,
   TokensHandlers,
   UsersHandlers

@@ -26,8 +26,11 @@ import { Roles } from "../services/Roles.ts"
 import { RouteBin, routePurgeLayer } from "../services/RouteBin.ts"
 import { RouteFiles } from "../services/RouteFiles.ts"
 import { Routes } from "../services/Routes.ts"
+import { Routing } from "../services/Routing.ts"
+import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
+import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
@@ -54,6 +57,12 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
   ))
 )
 
+/** What the routing engine is asked for. */
+const routingLayer = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(
+  Layer.provideMerge(RoutingEngine.layer),
+  Layer.provide(NodeHttpClient.layerUndici)
+)
+
 /** The capabilities, on a database, a mailer and places. */
 const servicesLayer = Layer.mergeAll(
   identityLayer,
@@ -64,6 +73,7 @@ const servicesLayer = Layer.mergeAll(
   RateLimits.layer,
   RouteBin.layer,
   routePurgeLayer,
+  routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),

@@ -49,8 +49,11 @@ const Metres = Schema.String.check(
   Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?$/, { expected: "a plain decimal number of metres" })
 ).pipe(Schema.decodeTo(Schema.Finite, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
 
+const isRange = ({ maxDistance, minDistance }: { readonly minDistance?: number; readonly maxDistance?: number }) =>
+  minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
+
 /** The query of the public listing; all filters that are given must hold. */
-export const ListingQuery = {
+export const ListingQuery = Schema.Struct({
   ...PageQuery,
   gate: Schema.optionalKey(Gate),
   bbox: Schema.optionalKey(Bbox),
@@ -59,7 +62,9 @@ export const ListingQuery = {
   minDistance: Schema.optionalKey(Metres),
   maxDistance: Schema.optionalKey(Metres),
   geometry: Schema.optionalKey(GeometryForm)
-}
+}).check(
+  Schema.makeFilter((query) => isRange(query) || { path: ["maxDistance"], issue: "Expected at least minDistance" })
+)
 
 /** What to list: filters as they were asked for, the gate settled. */
 export interface Listing {

@@ -107,6 +107,8 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     PORT: "0",
     BASE_URL: "http://localhost:3000",
     RATE_LIMITS_ENABLED: "false",
+    // Nobody listens there: a test that wants an engine brings one.
+    ROUTING_ENGINE_URL: "http://127.0.0.1:9",
     // A test that moves the clock by a month should not poll for each second of it.
     OUTBOX_POLL_INTERVAL: "1 hour",
     PURGE_SWEEP_INTERVAL: "1 hour",

@@ -5,13 +5,14 @@ import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { CommonFailures } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
+import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
 import { TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)

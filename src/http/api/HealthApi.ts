@@ -4,16 +4,26 @@ import { Unavailable } from "../../schema/Errors.ts"
 
 const Status = Schema.Struct({ status: Schema.Literal("ok") })
 
+/** What the service can do without, and whether it is there. `tiles` is the date of the engine's map. */
+const Readiness = Schema.Struct({
+  ...Status.fields,
+  routingEngine: Schema.Struct({
+    status: Schema.Literals(["ok", "away"]),
+    version: Schema.optionalKey(Schema.String),
+    tiles: Schema.optionalKey(Schema.String)
+  })
+})
+
 export class HealthApi extends HttpApiGroup.make("health")
   .add(
-    HttpApiEndpoint.get("health", "/", { success: Status, error: Unavailable }).annotate(
+    HttpApiEndpoint.get("health", "/", { success: Readiness, error: Unavailable }).annotate(
       OpenApi.Description,
       "The same as `/health/ready`."
     ),
     HttpApiEndpoint.get("live", "/live", { success: Status }).annotate(OpenApi.Description, "The process answers."),
-    HttpApiEndpoint.get("ready", "/ready", { success: Status, error: Unavailable }).annotate(
+    HttpApiEndpoint.get("ready", "/ready", { success: Readiness, error: Unavailable }).annotate(
       OpenApi.Description,
-      "The database is reachable."
+      "The database is reachable. A routing engine that is away is told and makes nothing unready."
     )
   )
   .prefix("/health")

@@ -33,6 +33,9 @@ export const IdempotencyHeader = { "idempotency-key": Schema.optionalKey(Schema.
 /** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
+/** 2 MiB: a trace of 50,000 points. */
+export const TRACE_BODY_LIMIT = 2 * KIB * KIB
+
 /** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",

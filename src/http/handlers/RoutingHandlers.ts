@@ -1,0 +1,22 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { Routing } from "../../services/Routing.ts"
+import { TraceMatching } from "../../services/TraceMatching.ts"
+import { Api } from "../api/Api.ts"
+
+export const RoutingHandlers = HttpApiBuilder.group(
+  Api,
+  "routing",
+  Effect.fn(function*(handlers) {
+    const routing = yield* Routing
+    const traces = yield* TraceMatching
+    return handlers.handleAll({
+      route: Effect.fnUntraced(function*({ payload }) {
+        const { answer, isCached } = yield* routing.route(payload)
+        return HttpServerResponse.jsonUnsafe(answer, { headers: { "x-cache": isCached ? "hit" : "miss" } })
+      }),
+      traceAttributes: ({ payload }) => traces.match(payload)
+    })
+  })
+)

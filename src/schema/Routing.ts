@@ -1,0 +1,98 @@
+import { Schema } from "effect"
+import { Activity, RoutingPreferences } from "./Preferences.ts"
+
+const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
+const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
+
+const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
+export type Location = typeof Location.Type
+
+/** A route to be computed, through locations in their order. */
+export const RoutingRequest = Schema.Struct({
+  activity: Activity,
+  preferences: RoutingPreferences,
+  locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
+  walkingSpeedKmh: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })))
+})
+export type RoutingRequest = typeof RoutingRequest.Type
+
+/** A preference that this route could not meet. */
+const Warning = Schema.Struct({
+  code: Schema.Literals(["ferry_used", "highway_used"]),
+  message: Schema.String
+})
+export type Warning = typeof Warning.Type
+
+/** `shape` is a polyline with six decimals, `length` in kilometres, `time` in seconds. */
+const Leg = Schema.Struct({
+  shape: Schema.String,
+  summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
+})
+
+/** A computed route. `locations` are the snapped ones, at the ends of the legs. */
+export const RoutingAnswer = Schema.Struct({
+  legs: Schema.Array(Leg),
+  locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
+  warnings: Schema.Array(Warning)
+})
+export type RoutingAnswer = typeof RoutingAnswer.Type
+
+/** The most points that a trace may have. */
+const MAX_TRACE = 50_000
+
+const TracePoint = Schema.Struct({
+  lat: Latitude,
+  lon: Longitude,
+  time: Schema.optionalKey(Schema.Finite)
+})
+export type TracePoint = typeof TracePoint.Type
+
+/** A recorded trace: its points, or an encoded polyline with six decimals. */
+export const TraceRequest = Schema.Struct({
+  activity: Activity,
+  shape: Schema.optionalKey(Schema.Array(TracePoint).check(Schema.isMinLength(2), Schema.isMaxLength(MAX_TRACE))),
+  encodedPolyline: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000))),
+  preferences: Schema.optionalKey(RoutingPreferences)
+}).check(
+  Schema.makeFilter(({ encodedPolyline, shape }) =>
+    (encodedPolyline === undefined) !== (shape === undefined) || "Expected either shape or encodedPolyline"
+  )
+)
+export type TraceRequest = typeof TraceRequest.Type
+
+/** A stretch of the network; `length` in kilometres, indexes into the answer's shape. */
+export const TraceEdge = Schema.Struct({
+  surface: Schema.optionalKey(Schema.String),
+  length: Schema.Finite,
+  names: Schema.optionalKey(Schema.Array(Schema.String)),
+  road_class: Schema.optionalKey(Schema.String),
+  use: Schema.optionalKey(Schema.String),
+  unpaved: Schema.optionalKey(Schema.Boolean),
+  way_id: Schema.optionalKey(Schema.Finite),
+  speed: Schema.optionalKey(Schema.Finite),
+  begin_shape_index: Schema.Int,
+  end_shape_index: Schema.Int
+})
+export type TraceEdge = typeof TraceEdge.Type
+
+/** Where a point of the trace was found. */
+export const MatchedPoint = Schema.Struct({
+  lat: Schema.Finite,
+  lon: Schema.Finite,
+  type: Schema.String,
+  edge_index: Schema.optionalKey(Schema.Finite),
+  distance_from_trace_point: Schema.optionalKey(Schema.Finite)
+})
+export type MatchedPoint = typeof MatchedPoint.Type
+
+/** A trace on the network. `coverage` is the part of its length that was matched, `share` a part of what was. */
+export const TraceAnswer = Schema.Struct({
+  coverage: Schema.Finite,
+  shape: Schema.String,
+  edges: Schema.Array(TraceEdge),
+  matched_points: Schema.Array(MatchedPoint),
+  surfaces: Schema.Array(
+    Schema.Struct({ surface: Schema.String, length: Schema.Finite, share: Schema.Finite })
+  )
+})
+export type TraceAnswer = typeof TraceAnswer.Type

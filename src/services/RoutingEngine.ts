@@ -1,0 +1,131 @@
+import { Cache, Config, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema, Semaphore } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { CircuitBreaker } from "effect/persistence"
+import { BadGateway, type GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../schema/Errors.ts"
+import { ask, type UpstreamFailure } from "./Upstream.ts"
+
+/** What the engine knows of itself. */
+const EngineStatus = Schema.Struct({ version: Schema.String, tileset_last_modified: Schema.Finite })
+export type EngineStatus = typeof EngineStatus.Type
+
+type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
+
+const DEFAULT_URL = "http://127.0.0.1:8002"
+
+const MAX_ANSWER = 16 * 1024 * 1024
+
+/** As many calls the engine gets at once, and as many wait; who comes then is told to come back. */
+const MAX_IN_FLIGHT = 32
+const MAX_WAITING = 64
+
+const FAILURES_TO_OPEN = 5
+const OPEN_FOR = "5 seconds"
+
+const STATUS_LIFETIME = Duration.seconds(30)
+
+/** Valhalla, a routing engine of our own, by its HTTP API. */
+export class RoutingEngine extends Context.Service<RoutingEngine, {
+  /**
+   * Asks the engine, and gives its answer as it came. What it refuses is told by its error code, since it answers almost
+   * everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   */
+  readonly call: (path: "route" | "trace_attributes", body: object) => Effect.Effect<unknown, Failure>
+  /** What the engine said of itself within the last 30 seconds; none while it is away. */
+  readonly status: Effect.Effect<Option.Option<EngineStatus>>
+}>()("route-planning-service/RoutingEngine") {
+  static readonly layer = Layer.effect(
+    RoutingEngine,
+    Effect.gen(function*() {
+      const client = yield* HttpClient.HttpClient
+      const base = yield* Config.URL("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
+      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
+      const breaker = yield* CircuitBreaker.make({
+        tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
+        openDuration: OPEN_FOR
+      })
+      const turns = yield* Semaphore.make(MAX_IN_FLIGHT)
+      const present = yield* Ref.make(0)
+
+      const upstream = { name: "The routing engine", timeout, maxBytes: MAX_ANSWER }
+      const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
+
+      // An engine that restarts refuses for a moment: one more try, and no storm of them.
+      const attempt = (request: HttpClientRequest.HttpClientRequest) =>
+        ask(client, request, upstream).pipe(
+          Effect.retry({ while: (error) => error._tag === "Unavailable", times: 1 })
+        )
+
+      const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
+        breaker.execute(call, { key: "engine" }).pipe(
+          Effect.catchTag("CircuitBreakerError", () => Effect.fail(away("The routing engine is not reachable")))
+        )
+
+      const inTurn = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
+        Effect.acquireUseRelease(
+          Ref.updateAndGet(present, (count) => count + 1),
+          (count): Effect.Effect<A, E | Unavailable> =>
+            count > MAX_IN_FLIGHT + MAX_WAITING
+              ? Effect.fail(away("The routing engine is busy: try again"))
+              : turns.withPermit(call),
+          () => Ref.update(present, (count) => count - 1)
+        )
+
+      const statuses = yield* Cache.makeWith(
+        (path: string) =>
+          ask(client, HttpClientRequest.get(urlOf(path)), upstream).pipe(
+            Effect.flatMap(({ body }) => Schema.decodeUnknownEffect(EngineStatus)(body)),
+            Effect.option
+          ),
+        {
+          capacity: 1,
+          timeToLive: (exit) =>
+            Exit.isSuccess(exit) && Option.isSome(exit.value) ? STATUS_LIFETIME : Duration.seconds(1)
+        }
+      )
+
+      return RoutingEngine.of({
+        call: Effect.fn("RoutingEngine.call")(function*(path, body) {
+          const request = HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyJsonUnsafe(body))
+          const answer = yield* inTurn(guarded(attempt(request)))
+          return answer.status === 200 ? answer.body : yield* refusalOf(answer.body)
+        }),
+        status: Cache.get(statuses, "status")
+      })
+    })
+  ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+}
+
+const away = (message: string) => new Unavailable({ message })
+
+const Refusal = Schema.Struct({ error_code: Schema.Int })
+
+const decodeRefusal = Schema.decodeUnknownOption(Refusal)
+
+const notFound = (reason: string, message: string) => new NotFound({ message, details: { reason } })
+
+const tooMuch = (reason: string, message: string) =>
+  new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
+
+/** Valhalla's error codes (`src/exceptions.cc`), by what a client of ours can do about them. */
+const REFUSALS: Readonly<Record<number, () => Failure>> = {
+  150: () => tooMuch("too_many_locations", "There are too many locations"),
+  153: () => tooMuch("too_many_points", "The trace has too many points"),
+  154: () => tooMuch("too_far", "The locations are too far apart"),
+  158: () => tooMuch("too_far", "The trace is out of the engine's bounds"),
+  172: () => tooMuch("too_far", "The points of the trace are too far apart"),
+  170: () => notFound("no_path", "There is no path between the locations"),
+  171: () => notFound("no_road_near_location", "There is no road near a location"),
+  442: () => notFound("no_path", "There is no path between the locations"),
+  443: () => notFound("no_path", "The trace does not follow any roads"),
+  444: () => notFound("no_path", "The trace does not follow any roads")
+}
+
+const refusalOf = Effect.fnUntraced(function*(body: unknown) {
+  const code = Option.map(decodeRefusal(body), ({ error_code }) => error_code)
+  const refusal = Option.isSome(code) ? REFUSALS[code.value] : undefined
+  if (refusal !== undefined) return yield* Effect.fail(refusal())
+  yield* Effect.logError("the routing engine refused what we asked").pipe(
+    Effect.annotateLogs({ engineCode: Option.getOrNull(code) })
+  )
+  return yield* new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+})

@@ -1,0 +1,62 @@
+import { ByteSize, type Duration, Effect, Schema, Stream } from "effect"
+import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { BadGateway, GatewayTimeout, Unavailable } from "../schema/Errors.ts"
+
+/** A service that we ask, and what we put up with from it. */
+interface Upstream {
+  /** What it is to a client of ours; its host is nobody's business. */
+  readonly name: string
+  readonly timeout: Duration.Input
+  readonly maxBytes: ByteSize.Input
+}
+
+/** An answer that was read whole: JSON, of a status below 500 that is no redirect. */
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+export type UpstreamFailure = BadGateway | Unavailable | GatewayTimeout
+
+const garbage = ({ name }: Upstream) => new BadGateway({ message: `${name} gave an answer that cannot be used` })
+
+const away = ({ name }: Upstream) => new Unavailable({ message: `${name} is not reachable` })
+
+const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status < 300 || (status >= 400 && status < 500)
+
+const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
+
+const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Upstream) =>
+  response.stream.pipe(
+    Stream.mapError(() => garbage(upstream)),
+    Stream.limitBytes(upstream.maxBytes, () => Stream.fail(garbage(upstream))),
+    Stream.decodeText,
+    Stream.mkString
+  )
+
+/**
+ * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
+ * followed. Unreachable is `Unavailable`, too slow `GatewayTimeout`; a redirect, an error of its own and anything that is
+ * not JSON is `BadGateway`. No error holds a part of the request or of the answer.
+ */
+export const ask = (
+  client: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest,
+  upstream: Upstream
+): Effect.Effect<Answer, UpstreamFailure> =>
+  Effect.gen(function*() {
+    // The scope ends the connection of an answer that is not read to its end.
+    const response = yield* HttpClient.withScope(client).execute(request).pipe(
+      Effect.mapError(({ reason }) => reason._tag === "TransportError" ? away(upstream) : garbage(upstream))
+    )
+    if (!isUsable(response)) return yield* garbage(upstream)
+    const text = yield* readText(response, upstream)
+    const body = yield* Effect.mapError(decodeJson(text), () => garbage(upstream))
+    return { status: response.status, body }
+  }).pipe(
+    Effect.scoped,
+    Effect.timeoutOrElse({
+      duration: upstream.timeout,
+      orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not answer in time` }))
+    })
+  )

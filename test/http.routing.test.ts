@@ -1,0 +1,359 @@
+import { assert, layer } from "@effect/vitest"
+import polyline from "@mapbox/polyline"
+import { Effect, Layer, Schema } from "effect"
+import { anonymous, signedIn } from "./support/Actors.ts"
+import { type Behaviour, json, refusal, StandInEngine } from "./support/StandInEngine.ts"
+import { TestServer } from "./support/TestServer.ts"
+
+const line = (...points: ReadonlyArray<[number, number]>) => polyline.encode([...points], 6)
+
+const TRIP = {
+  trip: {
+    locations: [{ lat: 1, lon: 2, original_index: 0 }],
+    legs: [
+      {
+        shape: line([47.1, 9.5], [47.15, 9.55]),
+        summary: { length: 4.096, time: 642.74, has_ferry: false, cost: 7 },
+        maneuvers: []
+      },
+      { shape: line([47.15, 9.55], [47.2, 9.6]), summary: { length: 1.5, time: 60, has_ferry: false } }
+    ],
+    summary: { has_ferry: true, has_highway: true, length: 5.6, time: 700 },
+    units: "kilometers",
+    language: "en-US"
+  },
+  warnings: [{ code: 500, text: "an option was reset" }]
+}
+
+const REQUEST = {
+  activity: "cycle",
+  preferences: { surfacePreference: "paved", avoidFerries: true },
+  locations: [{ lat: 47.1, lon: 9.5 }, { lat: 47.15, lon: 9.55 }, { lat: 47.2, lon: 9.6 }]
+}
+
+/** A request that nobody made before, so that no answer is kept. */
+const fresh = (n: number) => ({ ...REQUEST, locations: [{ lat: 40 + n / 1000, lon: 9 }, { lat: 41, lon: 9 }] })
+
+const ask = (body: unknown) => Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/route", body))
+
+const asked = Effect.map(StandInEngine, (engine) => engine.asked)
+
+const lastAsked = Effect.map(
+  asked,
+  (calls) => Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Json))(calls.at(-1)?.body)
+)
+
+const serverLayer = (settings: Record<string, string> = {}) =>
+  Layer.unwrap(Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url, ...settings }))).pipe(
+    Layer.provideMerge(StandInEngine.layer)
+  )
+
+layer(serverLayer())("a computed route", (it) => {
+  it.effect("is what the contract names, with the locations where they were snapped, and what could not be avoided", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json(TRIP))
+      const answer = yield* ask({ ...REQUEST, preferences: { ...REQUEST.preferences, avoidHighways: true } })
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.body, {
+        legs: TRIP.trip.legs.map(({ shape, summary: { length, time } }) => ({ shape, summary: { length, time } })),
+        locations: [
+          { lat: 47.1, lon: 9.5, original_index: 0 },
+          { lat: 47.15, lon: 9.55, original_index: 1 },
+          { lat: 47.2, lon: 9.6, original_index: 2 }
+        ],
+        warnings: [
+          { code: "ferry_used", message: "There is no way around a ferry" },
+          { code: "highway_used", message: "There is no way around a highway" }
+        ]
+      })
+    }))
+
+  it.effect("is asked of the engine in its own words, and in no words of the client", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json(TRIP))
+      yield* ask({
+        ...REQUEST,
+        costing: "auto",
+        costing_options: { bicycle: { use_ferry: 1 } },
+        exclude_polygons: [],
+        date_time: {},
+        format: "osrm"
+      })
+      assert.deepStrictEqual<unknown>(yield* lastAsked, {
+        locations: REQUEST.locations,
+        costing: "bicycle",
+        costing_options: { bicycle: { bicycle_type: "Road", avoid_bad_surfaces: 0.8, use_ferry: 0 } },
+        units: "kilometers",
+        directions_type: "none"
+      })
+    }))
+
+  it.effect("has each preference translated for who rides and who walks", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json(TRIP))
+      const options = Effect.fnUntraced(function*(activity: string, preferences: object, members: object = {}) {
+        yield* ask({ ...fresh(Math.floor(performance.now() * 100) % 900), activity, preferences, ...members })
+        return Schema.decodeUnknownSync(Schema.Struct({ costing: Schema.String, costing_options: Schema.Json }))(
+          yield* lastAsked
+        )
+      })
+      const bicycle = (members: object) => ({ costing: "bicycle", costing_options: { bicycle: members } })
+      const pedestrian = (members: object) => ({ costing: "pedestrian", costing_options: { pedestrian: members } })
+      assert.deepStrictEqual<unknown>(yield* options("cycle", {}), bicycle({ bicycle_type: "Hybrid" }))
+      assert.deepStrictEqual<unknown>(
+        yield* options("cycle", { surfacePreference: "any" }),
+        bicycle({ bicycle_type: "Hybrid" })
+      )
+      assert.deepStrictEqual<unknown>(
+        yield* options("cycle", { surfacePreference: "__proto__" }),
+        bicycle({ bicycle_type: "Hybrid" })
+      )
+      assert.deepStrictEqual<unknown>(
+        yield* options("cycle", { surfacePreference: "unpaved" }),
+        bicycle({ bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1 })
+      )
+      assert.deepStrictEqual<unknown>(
+        yield* options("cycle", { avoidHighways: true }, { walkingSpeedKmh: 6 }),
+        bicycle({ bicycle_type: "Hybrid", use_roads: 0.1 })
+      )
+      assert.deepStrictEqual<unknown>(yield* options("walk", {}), pedestrian({}))
+      assert.deepStrictEqual<unknown>(
+        yield* options("run", { surfacePreference: "paved", avoidFerries: true, avoidHighways: true }, {
+          walkingSpeedKmh: 25
+        }),
+        pedestrian({ use_tracks: 0, use_ferry: 0, walkway_factor: 0.8, sidewalk_factor: 0.9, walking_speed: 25 })
+      )
+      assert.deepStrictEqual<unknown>(
+        yield* options("walk", { surfacePreference: "unpaved" }),
+        pedestrian({ use_tracks: 1 })
+      )
+    }))
+
+  it.effect("is refused for what the contract does not allow, without asking the engine", () =>
+    Effect.gen(function*() {
+      const before = (yield* asked).length
+      const place = { lat: 1, lon: 2 }
+      const refused = [
+        { locations: [place] },
+        { locations: Array.from({ length: 26 }, () => place) },
+        { locations: [place, { lat: 90.1, lon: 0 }] },
+        { locations: [place, { lat: 0, lon: 180.1 }] },
+        { locations: [place, { lat: "NaN", lon: 0 }] },
+        { activity: "swim" },
+        { activity: undefined },
+        { preferences: undefined },
+        { preferences: { avoidFerries: "yes" } },
+        { walkingSpeedKmh: 0.49 },
+        { walkingSpeedKmh: 25.01 }
+      ]
+      for (const members of refused) {
+        assert.strictEqual((yield* ask({ ...REQUEST, ...members })).status, 400, JSON.stringify(members).slice(0, 60))
+      }
+      assert.strictEqual((yield* asked).length, before)
+    }))
+
+  it.effect("that the engine has none of is told by its reason", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const cases = [
+        [154, 400, "VALIDATION_FAILED", "too_far"],
+        [150, 400, "VALIDATION_FAILED", "too_many_locations"],
+        [170, 404, "NOT_FOUND", "no_path"],
+        [442, 404, "NOT_FOUND", "no_path"],
+        [171, 404, "NOT_FOUND", "no_road_near_location"],
+        [443, 404, "NOT_FOUND", "no_path"],
+        [444, 404, "NOT_FOUND", "no_path"]
+      ] as const
+      for (const [error, status, code, reason] of cases) {
+        yield* engine.behave(refusal(error))
+        const answer = yield* ask(fresh(error))
+        assert.deepInclude(answer.body, { statusCode: status, code }, String(error))
+        assert.include(answer.text, `"reason":"${reason}"`)
+        assert.notInclude(answer.text, "canary")
+      }
+      yield* engine.behave(refusal(125))
+      assert.strictEqual((yield* ask(fresh(125))).status, 502)
+    }))
+
+  it.effect("is computed once for those who ask at once, and kept", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      yield* engine.behave((_request, response) =>
+        void setTimeout(() => json(TRIP)({ path: "", body: "" }, response), 50)
+      )
+      const before = engine.asked.length
+      const answers = yield* Effect.all(Array.from({ length: 20 }, () => ask(fresh(999))), { concurrency: "unbounded" })
+      assert.isTrue(answers.every(({ status }) => status === 200))
+      assert.strictEqual(engine.asked.length - before, 1)
+      assert.strictEqual(answers.filter(({ headers }) => headers.get("x-cache") === "miss").length, 1)
+      assert.strictEqual((yield* ask(fresh(999))).headers.get("x-cache"), "hit")
+    }))
+})
+
+const garbage: ReadonlyArray<readonly [string, Behaviour]> = [
+  ["HTML", (_request, response) => void response.end("<html>canary</html>")],
+  ["half of a JSON", (_request, response) => void response.end(`{"trip":{"legs":[`)],
+  ["another shape", json({ trip: { legs: [] }, canary: true })],
+  ["a redirect", (_request, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/canary" }).end()],
+  ["an error of its own", json({ error: "canary" }, 500)],
+  ["far too much", (_request, response) => void response.end("x".repeat(17 * 1024 * 1024))]
+]
+
+layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices: true })(
+  "an engine that fails",
+  (it) => {
+    it.effect("with garbage is 502, and none of it is seen", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        for (const [n, [what, behaviour]] of garbage.entries()) {
+          yield* engine.behave(behaviour)
+          const answer = yield* ask(fresh(n))
+          assert.deepInclude(answer.body, { statusCode: 502, code: "INTERNAL" }, what)
+          assert.notInclude(answer.text, "canary")
+          yield* engine.behave(json(TRIP))
+          assert.strictEqual((yield* ask(fresh(100 + n))).status, 200)
+        }
+      }))
+
+    it.effect("by being slow is 504 at our own deadline", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        yield* engine.behave(() => undefined)
+        const started = performance.now()
+        assert.deepInclude((yield* ask(fresh(200))).body, { statusCode: 504, code: "INTERNAL" })
+        assert.isBelow(performance.now() - started, 4000)
+        yield* engine.behave(json(TRIP))
+        assert.strictEqual((yield* ask(fresh(201))).status, 200)
+      }))
+
+    it.effect("again and again is not asked for a while, then tried again", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        yield* engine.down
+        for (let n = 0; n < 5; n++) assert.strictEqual((yield* ask(fresh(300 + n))).status, 503)
+        yield* engine.up
+        yield* engine.behave(json(TRIP))
+        const before = engine.asked.length
+        assert.strictEqual((yield* ask(fresh(310))).status, 503)
+        assert.strictEqual(engine.asked.length, before)
+        const visitor = yield* anonymous
+        assert.strictEqual((yield* visitor.get("//health/ready")).status, 200)
+        const rider = yield* signedIn
+        assert.strictEqual((yield* rider.get("/routes")).status, 200)
+        yield* Effect.sleep("5100 millis")
+        assert.strictEqual((yield* ask(fresh(311))).status, 200)
+      }), 20_000)
+
+    it.effect("by hanging, under a crowd, refuses those whom it cannot serve, at once", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        yield* engine.behave(() => undefined)
+        const before = engine.asked.length
+        const visitor = yield* anonymous
+        const answers = yield* Effect.all(Array.from({ length: 300 }, (_, n) => ask(fresh(400 + n))), {
+          concurrency: "unbounded"
+        })
+        const statuses = answers.map(({ status }) => status)
+        assert.isTrue(statuses.every((status) => status === 503 || status === 504))
+        assert.isAtLeast(statuses.filter((status) => status === 503).length, 100)
+        assert.isBelow(engine.asked.length - before, 150)
+        assert.strictEqual((yield* visitor.get("/routes/public")).status, 200)
+      }))
+  }
+)
+
+layer(serverLayer())("a trace", (it) => {
+  const match = (body: unknown) =>
+    Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/trace-attributes", body))
+
+  const edge = (surface: string, length: number, begin: number, end: number) => ({
+    surface,
+    length,
+    begin_shape_index: begin,
+    end_shape_index: end,
+    names: ["Street"],
+    road_class: "residential",
+    use: "road"
+  })
+
+  const MATCH = {
+    shape: line([0, 10], [0, 10.005], [0, 10.01]),
+    edges: [edge("paved", 0.556, 0, 1), edge("gravel", 0.556, 1, 2)],
+    matched_points: [{ lat: 0, lon: 10, type: "matched", edge_index: 1 }]
+  }
+
+  it.effect("has its edges, its surfaces with their shares, and how much of it was matched", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json({ ...MATCH, confidence_score: 1, admins: [] }))
+      const answer = yield* match({ activity: "walk", shape: [{ lat: 0, lon: 10, time: 5 }, { lat: 0, lon: 10.02 }] })
+      assert.strictEqual(answer.status, 200)
+      assert.deepStrictEqual(answer.body, {
+        coverage: 0.5,
+        ...MATCH,
+        surfaces: [{ surface: "paved", length: 0.556, share: 0.5 }, { surface: "gravel", length: 0.556, share: 0.5 }]
+      })
+      assert.deepInclude(yield* lastAsked, { costing: "pedestrian", shape_match: "map_snap" })
+    }))
+
+  it.effect("may be an encoded polyline, and nothing that is none", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json(MATCH))
+      const encodedPolyline = line([0, 10], [0, 10.01])
+      assert.strictEqual((yield* match({ activity: "cycle", encodedPolyline })).status, 200)
+      assert.deepInclude(yield* lastAsked, { shape: [{ lat: 0, lon: 10 }, { lat: 0, lon: 10.01 }] })
+      const point = { lat: 0, lon: 10 }
+      const refused = [
+        {},
+        { shape: [point] },
+        { shape: [] },
+        { shape: [point, point], encodedPolyline },
+        { encodedPolyline: "" },
+        { encodedPolyline: "\u0001\u0002" },
+        { encodedPolyline: line([0, 10]) },
+        { encodedPolyline: line([0, 10], [99, 10]) },
+        { shape: Array.from({ length: 50_001 }, () => point) }
+      ]
+      for (const body of refused) {
+        assert.strictEqual(
+          (yield* match({ activity: "cycle", ...body })).status,
+          400,
+          JSON.stringify(body).slice(0, 60)
+        )
+      }
+    }))
+
+  it.effect("that is longer than the engine takes is matched in pieces and joined", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      yield* engine.behave(json(MATCH))
+      const shape = Array.from({ length: 40_000 }, (_, n) => ({ lat: 0, lon: 10 + n / 1e6 }))
+      const before = engine.asked.length
+      const answer = yield* match({ activity: "cycle", shape })
+      assert.strictEqual(answer.status, 200)
+      const pieces = engine.asked.slice(before).map(({ body }) =>
+        Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ shape: Schema.Array(Schema.Json) })))(body)
+          .shape
+      )
+      assert.deepStrictEqual(pieces.map(({ length }) => length).toSorted((a, b) => b - a), [16_000, 16_000, 8002])
+      const { edges, matched_points } = Schema.decodeUnknownSync(Schema.Struct({
+        edges: Schema.Array(Schema.Struct({ begin_shape_index: Schema.Int, end_shape_index: Schema.Int })),
+        matched_points: Schema.Array(Schema.Struct({ edge_index: Schema.Int }))
+      }))(answer.body)
+      assert.deepStrictEqual(edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1, 3, 4, 6, 7])
+      assert.deepStrictEqual(matched_points.map(({ edge_index }) => edge_index), [1, 3, 5])
+      const far = [{ lat: 0, lon: 10 }, { lat: 0, lon: 11 }, { lat: 0, lon: 12 }]
+      yield* match({ activity: "cycle", shape: far })
+      assert.deepStrictEqual(engine.asked.slice(-2).length, 2)
+    }))
+
+  it.effect("may have 2 MiB", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const raw = `{"activity":"walk","filler":"${"x".repeat(2 * 1024 * 1024)}"}`
+      const answer = yield* visitor.post("/routing/trace-attributes", undefined, {
+        raw,
+        headers: { "content-type": "application/json" }
+      })
+      assert.strictEqual(answer.status, 413)
+    }))
+})

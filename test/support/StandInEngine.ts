@@ -1,0 +1,68 @@
+import { Context, Effect, Layer } from "effect"
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+
+/** How the stand-in answers a request; what never answers hangs. */
+export type Behaviour = (request: { readonly path: string; readonly body: string }, response: ServerResponse) => void
+
+/** Answers with JSON. */
+export const json = (body: unknown, status = 200): Behaviour => (_request, response) =>
+  void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body))
+
+/** A refusal as Valhalla words it. */
+export const refusal = (error_code: number): Behaviour =>
+  json({ error_code, error: "canary of the engine", status_code: 400, status: "Bad Request" }, 400)
+
+/** An HTTP server in the place of the routing engine, for faults that the real one does not have. */
+export class StandInEngine extends Context.Service<StandInEngine, {
+  readonly url: string
+  /** The bodies of what was asked of it, but for its status. */
+  readonly asked: Array<{ readonly path: string; readonly body: string }>
+  readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
+  readonly down: Effect.Effect<void>
+  readonly up: Effect.Effect<void>
+}>()("test/StandInEngine") {
+  static readonly layer = Layer.effect(
+    StandInEngine,
+    Effect.gen(function*() {
+      const asked: Array<{ readonly path: string; readonly body: string }> = []
+      const state: { behaviour: Behaviour; isDown: boolean } = { behaviour: json({}), isDown: false }
+      const answer = async (request: IncomingMessage, response: ServerResponse) => {
+        const path = request.url ?? ""
+        if (path === "/status") {
+          json({ version: "3.9.1", tileset_last_modified: 1_700_000_000 })({ path, body: "" }, response)
+          return
+        }
+        const body = await text(request)
+        asked.push({ path, body })
+        state.behaviour({ path, body }, response)
+      }
+      const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
+      server.on("connection", (socket) => state.isDown && socket.destroy())
+      const port = yield* Effect.callback<number>((resume) => {
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port))
+        })
+      })
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          server.closeAllConnections()
+          server.close()
+        })
+      )
+      const setDown = (isDown: boolean) =>
+        Effect.sync(() => {
+          state.isDown = isDown
+          if (isDown) server.closeAllConnections()
+        })
+      return StandInEngine.of({
+        url: `http://127.0.0.1:${port}`,
+        asked,
+        behave: (behaviour) => Effect.sync(() => void (state.behaviour = behaviour)),
+        down: setDown(true),
+        up: setDown(false)
+      })
+    })
+  )
+}
