@@ -346,6 +346,14 @@ layer(serverLayer())("a trace", (it) => {
       assert.deepStrictEqual(engine.asked.slice(-2).length, 2)
     }))
 
+  it.effect("around the world is refused, however few its points", () =>
+    Effect.gen(function*() {
+      const shape = Array.from({ length: 100 }, (_, n) => ({ lat: n % 2 === 0 ? -60 : 60, lon: n }))
+      const answer = yield* match({ activity: "walk", shape })
+      assert.strictEqual(answer.status, 400)
+      assert.include(answer.text, `"reason":"too_far"`)
+    }))
+
   it.effect("may have 2 MiB", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

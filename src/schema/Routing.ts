@@ -5,7 +5,6 @@ const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 9
 const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
 
 const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
-export type Location = typeof Location.Type
 
 /** A route to be computed, through locations in their order. */
 export const RoutingRequest = Schema.Struct({

@@ -11,6 +11,9 @@ import { RoutingEngine } from "./RoutingEngine.ts"
 const MAX_PIECE_POINTS = 16_000
 const MAX_PIECE_METRES = 190_000
 
+/** A trace of as many points needs four; what needs more goes around the world. */
+const MAX_PIECES = 12
+
 const MAX_TRACE = 50_000
 
 const POLYLINE_PRECISION = 6
@@ -44,6 +47,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         match: Effect.fn("TraceMatching.match")(function*(request) {
           const points = yield* pointsOf(request)
           const pieces = piecesOf(points)
+          if (pieces.length > MAX_PIECES) return yield* tooFar
           const matches = yield* Effect.forEach(pieces, (piece) => matchPiece(piece, request), { concurrency: 2 })
           return toAnswer(matches, metresOf(points))
         })
@@ -53,6 +57,11 @@ export class TraceMatching extends Context.Service<TraceMatching, {
 }
 
 const garbage = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+
+const tooFar = new ValidationFailed({
+  message: "The trace is too long",
+  details: { reason: "too_far", issues: [{ path: "shape", message: "Expected a trace of at most 2,000 km" }] }
+})
 
 const ATTRIBUTES = [
   "edge.surface",
@@ -99,25 +108,27 @@ const positionOf = ({ lat, lon }: TracePoint): Position => [lon, lat]
 
 const metresOf = (points: ReadonlyArray<TracePoint>) => lengthOf(points.map(positionOf))
 
-interface Cut {
-  readonly pieces: ReadonlyArray<ReadonlyArray<TracePoint>>
-  readonly current: Array<TracePoint>
-  readonly metres: number
+/** How far along the trace each point is, in metres. */
+const distancesAlong = (points: ReadonlyArray<TracePoint>): ReadonlyArray<number> => {
+  const along: Array<number> = []
+  points.forEach((point, index) => {
+    const previous = points[index - 1]
+    along.push(previous === undefined ? 0 : (along[index - 1] ?? 0) + metresOf([previous, point]))
+  })
+  return along
 }
 
 /** Pieces within the engine's limits; each begins where the one before it ended. */
 const piecesOf = (points: ReadonlyArray<TracePoint>): ReadonlyArray<ReadonlyArray<TracePoint>> => {
-  const { current, pieces } = points.reduce<Cut>((cut, point) => {
-    const last = cut.current.at(-1)
-    const step = last === undefined ? 0 : metresOf([last, point])
-    const isFull = cut.current.length >= MAX_PIECE_POINTS || cut.metres + step > MAX_PIECE_METRES
-    if (isFull && last !== undefined && cut.current.length > 1) {
-      return { pieces: [...cut.pieces, cut.current], current: [last, point], metres: step }
-    }
-    cut.current.push(point)
-    return { ...cut, metres: cut.metres + step }
-  }, { pieces: [], current: [], metres: 0 })
-  return [...pieces, current]
+  const along = distancesAlong(points)
+  const from = (start: number): ReadonlyArray<ReadonlyArray<TracePoint>> => {
+    const end = along.findIndex((metres, index) =>
+      index > start + 1
+      && (index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES)
+    )
+    return end === -1 ? [points.slice(start)] : [points.slice(start, end), ...from(end - 1)]
+  }
+  return from(0)
 }
 
 interface Joined {
