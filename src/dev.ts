@@ -5,6 +5,7 @@ import { databaseLayer } from "./layers/Database.ts"
 import { developmentMailboxLayer } from "./layers/DevelopmentMailbox.ts"
 import { generatedSecrets } from "./layers/DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./layers/EmbeddedDatabase.ts"
+import { engineHintLayer } from "./layers/EngineHint.ts"
 import { applicationLayer } from "./layers/Live.ts"
 import { run } from "./layers/Run.ts"
 import { Places } from "./services/Places.ts"
@@ -28,7 +29,7 @@ const defaultsLayer = (directory: string) =>
 
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
-  return applicationLayer.pipe(
+  return Layer.merge(applicationLayer, engineHintLayer).pipe(
     Layer.provide([developmentMailboxLayer(directory), Places.layer]),
     Layer.provide(databaseLayer),
     Layer.provide(defaultsLayer(directory))
