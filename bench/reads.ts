@@ -5,8 +5,8 @@ const SECONDS = 5
 const CONNECTIONS = 20
 const ROUNDS = 3
 
-const load = (url: string) =>
-  Effect.promise(() => autocannon({ url, connections: CONNECTIONS, duration: SECONDS })).pipe(
+const load = (url: string, headers: Readonly<Record<string, string>>) =>
+  Effect.promise(() => autocannon({ url, headers, connections: CONNECTIONS, duration: SECONDS })).pipe(
     Effect.filterOrElse(
       ({ non2xx, errors }) => non2xx === 0 && errors === 0,
       ({ errors, non2xx }) => Effect.die(new Error(`${url}: ${non2xx} answers were not 2xx, ${errors} errors`))
@@ -17,11 +17,16 @@ const load = (url: string) =>
 const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Requests a second of both, in turns on the same machine; the ratio is the median of the rounds' ratios. */
-export const compareReads = Effect.fnUntraced(function*(ours: string, peer: string) {
-  yield* Effect.forEach([ours, peer], load)
+export const compareReads = Effect.fnUntraced(function*(
+  ours: string,
+  peer: string,
+  { headers = {}, count = ROUNDS }: { readonly headers?: Readonly<Record<string, string>>; readonly count?: number } =
+    {}
+) {
+  yield* Effect.forEach([ours, peer], (url) => load(url, headers))
   const rounds = yield* Effect.forEach(
-    Array.from({ length: ROUNDS }),
-    () => Effect.all({ ours: load(ours), peer: load(peer) })
+    Array.from({ length: count }),
+    () => Effect.all({ ours: load(ours, headers), peer: load(peer, headers) })
   )
   return {
     ours: median(rounds.map(({ ours }) => ours.rate)),

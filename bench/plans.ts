@@ -1,0 +1,83 @@
+import { Console, Effect } from "effect"
+import { Client } from "pg"
+import { routeColumns } from "../src/services/RouteRows.ts"
+import type { Filled } from "./fill.ts"
+
+const publicOnly = `r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`
+const indexableOnly = `${publicOnly} AND r.is_indexable AND u.email_verified_at IS NOT NULL`
+const inBoxes = `(r.bounds && $1::box OR r.bounds && $2::box)`
+
+const page = (where: string, order: string) => `
+  SELECT ${routeColumns("simplified")} FROM (
+    SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
+    WHERE ${where} ORDER BY ${order} LIMIT $3 OFFSET $4
+  ) found JOIN routes r ON r.id = found.id JOIN users u ON u.id = r.user_id
+  ORDER BY ${order}`
+
+const count = (where: string) => `
+  SELECT count(*)::int AS total FROM (
+    SELECT 1 FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where} LIMIT $3
+  ) counted`
+
+const ownList = `
+  SELECT c.total, p.* FROM
+    (SELECT count(*)::int AS total FROM routes WHERE user_id = $1 AND deleted_at IS NULL) c
+    LEFT JOIN (
+      SELECT ${routeColumns("none")} FROM routes r JOIN users u ON u.id = r.user_id
+      WHERE r.user_id = $2 AND r.deleted_at IS NULL
+      ORDER BY r.created_at DESC, r.id DESC LIMIT $3 OFFSET $4
+    ) p ON true
+  ORDER BY p.created_at DESC, p.id DESC`
+
+const byId = `
+  SELECT ${routeColumns("full")} FROM routes r JOIN users u ON u.id = r.user_id
+  WHERE r.id = $1 AND r.deleted_at IS NULL
+    AND (r.user_id = $2 OR (r.visibility = 'public' AND u.deletion_requested_at IS NULL))`
+
+const newestPublished = "r.published_at DESC, r.id DESC"
+const newestUpdated = "r.updated_at DESC, r.id DESC"
+
+/** The statements of the service as it sends them, with what it would send along. */
+const statements = ({ centres: [[lng, lat] = [0, 0]], publicIds: [id = 0] }: Filled) => {
+  const box = (shift: number) =>
+    `(${(lng + shift + 0.2).toFixed(4)},${(lat + 0.2).toFixed(4)}),(${(lng + shift - 0.2).toFixed(4)},${
+      (lat - 0.2).toFixed(4)
+    })`
+  const boxes = [box(0), box(360)]
+  return [
+    ["own list", ownList, [1, 1, 100, 0]],
+    ["public in a city", page(`${publicOnly} AND ${inBoxes}`, newestPublished), [...boxes, 100, 0]],
+    ["public in a city, total", count(`${publicOnly} AND ${inBoxes}`), [...boxes, 10_000]],
+    ["indexable in a city", page(`${indexableOnly} AND ${inBoxes}`, newestUpdated), [...boxes, 100, 0]],
+    ["indexable in a city, total", count(`${indexableOnly} AND ${inBoxes}`), [...boxes, 10_000]],
+    ["public route", byId, [id, 0]]
+  ] as const
+}
+
+const literal = (value: string | number) => typeof value === "number" ? String(value) : `'${value}'`
+
+const explained = async (client: Client, [name, text, values]: ReturnType<typeof statements>[number]) => {
+  const execute = `EXECUTE explained(${values.map(literal).join(", ")})`
+  await client.query(`PREPARE explained AS ${text}`)
+  // The driver prepares what it sends; from the sixth execution on the planner may settle for a generic plan.
+  for (let n = 0; n < 6; n++) await client.query(execute)
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, BUFFERS) ${execute}`)
+  await client.query("DEALLOCATE explained")
+  return `-- ${name}\n${rows.map((row) => row["QUERY PLAN"]).join("\n")}\n`
+}
+
+/** Prints the plans that PostgreSQL settles for when the service has sent each of its statements a few times. */
+export const printPlans = Effect.fnUntraced(function*(url: string, filled: Filled) {
+  const client = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new Client({ connectionString: url })
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.end())
+  )
+  yield* Effect.forEach(
+    statements(filled),
+    (statement) => Effect.flatMap(Effect.promise(() => explained(client, statement)), (text) => Console.log(text))
+  )
+}, Effect.scoped)
