@@ -1,9 +1,10 @@
 import { Effect, Redacted, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { chown, mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { createServer, Socket } from "node:net"
+import { Socket } from "node:net"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { freePort } from "./FreePort.ts"
 import {
   binariesFor,
   dataDirectoryFor,
@@ -110,15 +111,6 @@ const supervised = (command: ReadonlyArray<string>, owner: Owner | undefined) =>
       })
   )
 
-const freePort = Effect.callback<number, EmbeddedDatabaseError>((resume) => {
-  const probe = createServer()
-  probe.once("error", (error) => resume(Effect.fail(failure(error))))
-  probe.listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    probe.close(() => resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port)))
-  })
-})
-
 const readPassword = (directory: string) =>
   attempt(() => readFile(passwordFile(directory), "utf8")).pipe(
     Effect.mapError(({ message }) => new EmbeddedDatabaseError({ message: `its password is lost (${message})` }))
@@ -158,7 +150,7 @@ const initialise = Effect.fnUntraced(function*({ bin, directory, owner }: Place,
 }, Effect.scoped)
 
 const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, options: Options) {
-  const port = yield* freePort
+  const port = yield* attempt(() => freePort())
   const settings = [
     "unix_socket_directories=",
     "shared_buffers=128MB",

@@ -1,0 +1,24 @@
+import { Config, Effect, Schema } from "effect"
+import { resolve } from "node:path"
+import { routingEngine } from "./layers/RoutingEngineProcess.ts"
+import { run } from "./layers/Run.ts"
+
+class ExtractMissing extends Schema.TaggedError<ExtractMissing>()("ExtractMissing", { message: Schema.String }) {}
+
+const extractArgument = Effect.suspend(() => {
+  const [, , extract] = process.argv
+  return extract === undefined
+    ? Effect.fail(new ExtractMissing({ message: "say which roads: npm run engine -- <file.osm.pbf>" }))
+    : Effect.succeed(extract)
+})
+
+const serve = Effect.gen(function*() {
+  const extract = yield* extractArgument
+  const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")), "engine")
+  const port = yield* Config.Port("ENGINE_PORT").pipe(Config.withDefault(8002))
+  const { url } = yield* routingEngine({ directory, extract, port })
+  yield* Effect.logInfo("the routing engine is ready").pipe(Effect.annotateLogs({ url: url.href, extract }))
+  return yield* Effect.never
+})
+
+run(Effect.scoped(serve))

@@ -1,0 +1,16 @@
+import { createServer } from "node:net"
+
+/**
+ * The wanted port of the loopback interface, or any that nobody uses; somebody else may take it in between. Rejects if
+ * the wanted one is taken.
+ */
+export const freePort = (wanted: number = 0): Promise<number> => {
+  const { promise, reject, resolve } = Promise.withResolvers<number>()
+  const probe = createServer()
+  probe.once("error", reject)
+  probe.listen(wanted, "127.0.0.1", () => {
+    const address = probe.address()
+    probe.close(() => resolve(address === null || typeof address === "string" ? wanted : address.port))
+  })
+  return promise
+}

@@ -1,0 +1,91 @@
+import { execFile } from "node:child_process"
+import { mkdir, readdir, rm } from "node:fs/promises"
+import { homedir } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { exists, makeDraft, settle } from "./PostgresBinaries.ts"
+
+/** The engine's version on PyPI. Its wheels want Python 3.12; to an older one pip gives an engine of years ago. */
+const REQUIREMENT = "pyvalhalla==3.9.1"
+
+const OLDEST_PYTHON = 12
+
+const runProgram = promisify(execFile)
+
+const lastLines = (text: string) => text.trim().split("\n").slice(-8).join("\n")
+
+const complaintOf = (error: unknown) => {
+  const told = error instanceof Error && "stderr" in error ? lastLines(String(error.stderr)) : ""
+  const { message } = error instanceof Error ? error : new Error(String(error))
+  return told === "" ? message : told
+}
+
+/** What a program wrote to its standard output. Rejects with the last lines of its standard error. */
+export const outputOf = (command: string, args: ReadonlyArray<string>): Promise<string> =>
+  runProgram(command, [...args], { maxBuffer: 64 * 1024 * 1024 }).then(
+    ({ stdout }) => stdout,
+    (error: unknown) => Promise.reject(new Error(complaintOf(error), { cause: error }))
+  )
+
+const pyenvPythons = () => {
+  const versions = join(homedir(), ".pyenv", "versions")
+  return readdir(versions).then((names) => names.map((name) => join(versions, name, "bin", "python")), () => [])
+}
+
+const minorVersion = (python: string) =>
+  outputOf(python, ["-c", "import sys; print(sys.version_info.minor if sys.version_info.major == 3 else 0)"])
+    .then(Number, () => 0)
+
+/** A Python of version 3.12 or newer, from the path or from pyenv; undefined if there is none. */
+export const findPython = async (): Promise<string | undefined> => {
+  const candidates = ["python3.14", "python3.13", "python3.12", "python3", ...await pyenvPythons()]
+  const versions = await Promise.all(candidates.map(minorVersion))
+  return candidates.find((_, index) => (versions[index] ?? 0) >= OLDEST_PYTHON)
+}
+
+/**
+ * Makes the directory, which `prepare` fills, once: beside and renamed, so that half of it is never taken for the
+ * whole.
+ */
+export const madeOnce = async (
+  directory: string,
+  prepare: (prepared: string) => Promise<unknown>
+): Promise<void> => {
+  if (await exists(directory)) return
+  await mkdir(dirname(directory), { recursive: true })
+  const draft = await makeDraft(directory)
+  const prepared = join(draft, "prepared")
+  try {
+    await prepare(prepared)
+    await settle(prepared, directory, ".")
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+  }
+}
+
+/** Python of a virtual environment. The scripts beside it name the place where they were made, and do not start. */
+export const pythonOf = (environment: string): string => join(environment, "bin", "python")
+
+const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+
+/** Installs a package, for the Python of the environment but into a directory of its own. */
+export const installInto = (environment: string, directory: string, requirement: string): Promise<string> =>
+  outputOf(pythonOf(environment), [...PIP_INSTALL, "--target", directory, requirement])
+
+/** The virtual environment with the engine, made at the first call. Rejects where no fit Python is found. */
+export const engineEnvironment = async (directory: string): Promise<string> => {
+  const environment = join(directory, "venv")
+  await madeOnce(environment, async (prepared) => {
+    const python = await findPython()
+    if (python === undefined) throw new Error("no Python 3.12 or newer was found")
+    await outputOf(python, ["-m", "venv", prepared])
+    await outputOf(pythonOf(prepared), [...PIP_INSTALL, REQUIREMENT])
+  })
+  return environment
+}
+
+/** One of the engine's own programs, which lie inside the Python package. */
+export const engineProgram = async (environment: string, name: string): Promise<string> => {
+  const packages = await outputOf(pythonOf(environment), ["-c", "import valhalla; print(valhalla.__path__[0])"])
+  return join(packages.trim(), "bin", name)
+}

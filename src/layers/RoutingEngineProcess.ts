@@ -1,0 +1,163 @@
+import { Effect, Schedule, Schema, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { createHash } from "node:crypto"
+import { createReadStream } from "node:fs"
+import { mkdir, rm, writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { createInterface } from "node:readline"
+import { pipeline } from "node:stream/promises"
+import { freePort } from "./FreePort.ts"
+import { makeDraft } from "./PostgresBinaries.ts"
+import { engineEnvironment, engineProgram, madeOnce, outputOf, pythonOf } from "./RoutingEnginePackages.ts"
+
+/** The routing engine could not be installed, fed or started; the message says what is missing. */
+export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
+
+interface Options {
+  /** Where the engine and its tiles live; made if absent, and kept. */
+  readonly directory: string
+  /** A file of OpenStreetMap data, `.osm.pbf`. */
+  readonly extract: string
+  /** Of the loopback interface; a free one where it is undefined. */
+  readonly port: number | undefined
+}
+
+/**
+ * Kills its child when the standard input closes, which it does when this process is gone, however it went. The input is
+ * kept as 3 because a shell gives its background jobs an empty one. The engine holds nothing that a kill could spoil,
+ * and asked politely it would wait half a minute for requests to end.
+ */
+const SUPERVISOR = `
+  exec 3<&0
+  "$@" 3<&- &
+  job=$!
+  { read -r _; kill -KILL $job; } <&3 >/dev/null 2>&1 &
+  watcher=$!
+  exec 3<&-
+  wait $job
+  kill -KILL $watcher
+`
+
+const failure = (cause: unknown) => new EngineError({ message: cause instanceof Error ? cause.message : String(cause) })
+
+const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: failure })
+
+const writeSettings = async (
+  environment: string,
+  file: string,
+  tiles: string,
+  more: Readonly<Record<string, string>> = {}
+) => {
+  const script = join(environment, "bin", "valhalla_build_config")
+  const settings = { "mjolnir-tile-dir": tiles, "mjolnir-tile-extract": "", "logging-color": "false", ...more }
+  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+  await writeFile(file, await outputOf(pythonOf(environment), [script, ...options]))
+}
+
+const digestOf = async (file: string) => {
+  const hash = createHash("sha256")
+  await pipeline(createReadStream(file), hash)
+  return hash.digest("hex")
+}
+
+const tilesOf = async (directory: string, environment: string, extract: string) => {
+  const tiles = join(directory, `tiles-${(await digestOf(extract)).slice(0, 12)}`)
+  await madeOnce(tiles, async (prepared) => {
+    await mkdir(prepared)
+    const settings = `${prepared}.json`
+    await writeSettings(environment, settings, prepared)
+    await outputOf(await engineProgram(environment, "valhalla_build_tiles"), ["-c", settings, extract])
+  })
+  return tiles
+}
+
+/** What talks inside the engine is named by the directory it runs in, so that two engines can run at once. */
+const SOCKETS = {
+  "httpd-service-loopback": "ipc://loopback",
+  "httpd-service-interrupt": "ipc://interrupt",
+  "loki-service-proxy": "ipc://loki",
+  "thor-service-proxy": "ipc://thor",
+  "odin-service-proxy": "ipc://odin",
+  "meili-service-proxy": "ipc://meili"
+}
+
+/** In a session of its own, so that Ctrl-C reaches it through this process only. */
+const launch = (program: string, directory: string) => {
+  const child = spawn("sh", ["-c", SUPERVISOR, "sh", program, "settings.json", "1"], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"], LC_ALL: "C" },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"]
+  })
+  const lines: Array<string> = []
+  const ended = Promise.withResolvers<void>()
+  // Read for as long as it runs: it would stand still in front of a full pipe.
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on("line", (line) => {
+      lines.push(line)
+      if (lines.length > 8) lines.shift()
+    })
+  }
+  child.stdin.on("error", () => undefined)
+  child.on("error", (error) => lines.push(error.message) > 0 && ended.resolve())
+  child.on("close", () => ended.resolve())
+  return { child, lines, ended: ended.promise }
+}
+
+const supervised = (program: string, directory: string) =>
+  Effect.acquireRelease(
+    Effect.try({ try: () => launch(program, directory), catch: failure }),
+    ({ child, ended }) =>
+      Effect.promise(() => {
+        child.stdin.end()
+        return ended
+      })
+  )
+
+const answers = (url: URL) =>
+  Effect.tryPromise({ try: (signal) => fetch(new URL("/status", url), { signal }), catch: failure }).pipe(
+    Effect.filterOrFail(({ ok }) => ok, () => failure("it is not ready")),
+    Effect.retry(Schedule.spaced("100 millis")),
+    Effect.timeoutOrElse({
+      duration: "30 seconds",
+      orElse: () => Effect.fail(failure("it was not ready within 30 seconds"))
+    })
+  )
+
+const temporaryRoom = (directory: string) =>
+  Effect.acquireRelease(
+    attempt(() => makeDraft(join(directory, "run"))),
+    (room) => Effect.promise(() => rm(room, { recursive: true, force: true }))
+  )
+
+/**
+ * A real Valhalla on the loopback interface for as long as the scope lives, with the roads of one extract; its address.
+ * The engine (pyvalhalla from PyPI, in a virtual environment) and the tiles of each extract are made once and kept.
+ * When this process is killed, the engine ends by itself.
+ *
+ * Fails without Python 3.12 or newer, if pip cannot install it, if the extract cannot be read, if the port is taken, or
+ * if it does not start.
+ */
+export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: URL }, EngineError, Scope.Scope> =
+  Effect.fn("routingEngine")(
+    function*(options: Options) {
+      const directory = resolve(options.directory)
+      const environment = yield* attempt(() => engineEnvironment(directory))
+      const tiles = yield* attempt(() => tilesOf(directory, environment, resolve(options.extract)))
+      const program = yield* attempt(() => engineProgram(environment, "valhalla_service"))
+      const port = yield* attempt(() => freePort(options.port))
+      const room = yield* temporaryRoom(directory)
+      yield* attempt(() =>
+        writeSettings(environment, join(room, "settings.json"), tiles, {
+          ...SOCKETS,
+          "httpd-service-listen": `tcp://127.0.0.1:${port}`
+        })
+      )
+      const { ended, lines } = yield* supervised(program, room)
+      const url = new URL(`http://127.0.0.1:${port}`)
+      const fallen = Effect.flatMap(Effect.promise(() => ended), () => Effect.fail(failure(lines.join("\n"))))
+      yield* Effect.raceFirst(answers(url), fallen)
+      return { url }
+    },
+    Effect.mapError(({ message }) => new EngineError({ message: `the routing engine cannot be started: ${message}` }))
+  )

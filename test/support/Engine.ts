@@ -1,0 +1,36 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { existsSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { findPython } from "../../src/layers/RoutingEnginePackages.ts"
+import { routingEngine } from "../../src/layers/RoutingEngineProcess.ts"
+
+const ROOT = resolve(import.meta.dirname, "..", "..")
+
+/** Where the engine and its tiles are kept between runs. */
+export const ENGINE_DIRECTORY = join(ROOT, ".data", "engine")
+
+/** Whether this machine has the Python that the engine's package needs. */
+export const hasPython = await findPython() !== undefined
+
+/** Real roads for the engine: `ENGINE_EXTRACT`, or Liechtenstein where it lies beside the repository. */
+export const extractFile = (): string | undefined => {
+  const beside = resolve(ROOT, "..", "shared", "data", "liechtenstein.osm.pbf")
+  return process.env["ENGINE_EXTRACT"] ?? (existsSync(beside) ? beside : undefined)
+}
+
+/** A real Valhalla. */
+export class Engine extends Context.Service<Engine, { readonly url: URL }>()("test/Engine") {}
+
+/** The engine with the roads of a file, on a port of its own. */
+export const engineLayer = (extract: string) =>
+  Layer.effect(Engine, routingEngine({ directory: ENGINE_DIRECTORY, extract, port: undefined }))
+
+const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
+
+/** What the engine answers when it is called as clients of ours never can. */
+export const askEngine = (path: string, request: unknown) =>
+  Effect.flatMap(Engine, ({ url }) =>
+    Effect.promise(async (signal) => {
+      const response = await fetch(new URL(path, url), { method: "POST", body: JSON.stringify(request), signal })
+      return { status: response.status, body: decodeJson(await response.text()) }
+    }))

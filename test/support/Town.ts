@@ -1,0 +1,64 @@
+import { Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import { mkdir, readFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { engineEnvironment, installInto, madeOnce, outputOf, pythonOf } from "../../src/layers/RoutingEnginePackages.ts"
+import { ENGINE_DIRECTORY, engineLayer } from "./Engine.ts"
+
+const MAP = resolve(import.meta.dirname, "..", "town", "town.osm")
+
+const OSMIUM = "osmium==4.3.2"
+
+const CONVERT = `
+import sys
+packages, source, target = sys.argv[1:]
+sys.path.insert(0, packages)
+import osmium
+writer = osmium.SimpleWriter(target)
+for thing in osmium.FileProcessor(source):
+    writer.add(thing)
+writer.close()
+`
+
+/** The town as the engine reads it, made once for each state of the map. */
+const townExtract = async () => {
+  const environment = await engineEnvironment(ENGINE_DIRECTORY)
+  const packages = join(ENGINE_DIRECTORY, OSMIUM.replace("==", "-"))
+  await madeOnce(packages, (prepared) => installInto(environment, prepared, OSMIUM))
+  const digest = createHash("sha256").update(await readFile(MAP)).digest("hex").slice(0, 12)
+  const directory = join(ENGINE_DIRECTORY, `town-${digest}`)
+  await madeOnce(directory, async (prepared) => {
+    await mkdir(prepared)
+    await outputOf(pythonOf(environment), ["-c", CONVERT, packages, MAP, join(prepared, "town.osm.pbf")])
+  })
+  return join(directory, "town.osm.pbf")
+}
+
+/** The engine with the roads of the town that `test/town/town.osm` draws. */
+export const townLayer = Layer.unwrap(Effect.map(Effect.promise(townExtract), engineLayer))
+
+/** A position as the engine takes it. */
+export interface Place {
+  readonly lat: number
+  readonly lon: number
+}
+
+const place = (lat: number, lon: number): Place => ({ lat, lon })
+
+/** Places of the town. */
+export const TOWN = {
+  busyWest: place(0.01, 10),
+  busyEast: place(0.01, 10.01),
+  dirtWest: place(0.02, 10),
+  dirtEast: place(0.02, 10.01),
+  firmWest: place(0.002, 10),
+  firmEast: place(0.002, 10.01),
+  closedWest: place(0.03, 10),
+  closedEast: place(0.03, 10.01),
+  landingWest: place(0.01, 10.02),
+  landingEast: place(0.01, 10.04),
+  eastEnd: place(0.01, 10.045),
+  island: place(0.045, 10.046),
+  /** 200 km from the town: the engine looks for roads within 35 km. */
+  ocean: place(0, 12)
+} as const
