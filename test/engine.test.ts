@@ -1,11 +1,17 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
-import { askEngine, Engine, engineLayer, extractFile, hasPython } from "./support/Engine.ts"
+import { Effect, Schedule, Schema } from "effect"
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { createServer, type Server } from "node:net"
+import { dirname, resolve } from "node:path"
+import { freePort } from "../src/layers/FreePort.ts"
+import { routingEngine } from "../src/layers/RoutingEngineProcess.ts"
+import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasPython } from "./support/Engine.ts"
 import { keepRecording, RECORDED, recording } from "./support/Recordings.ts"
-import { type Place, TOWN, townLayer } from "./support/Town.ts"
+import { type Place, TOWN, townExtract, townLayer } from "./support/Town.ts"
 
-/** The first run installs the engine. */
-const PATIENCE = { timeout: "5 minutes" } as const
+/** The first run installs the engine, which is waited for in real time. */
+const PATIENCE = { timeout: "5 minutes", excludeTestServices: true } as const
 
 const Summary = Schema.Struct({ length: Schema.Number, has_ferry: Schema.Boolean })
 
@@ -49,7 +55,44 @@ const route = Effect.fnUntraced(function*(...parameters: Parameters<typeof ask>)
   const { body } = yield* ask(...parameters)
   const { trip: { legs, summary } } = yield* decodeRoute(body)
   const streets = legs.flatMap(({ maneuvers }) => maneuvers).flatMap(({ street_names }) => street_names ?? [])
-  return { length: summary.length, hasFerry: summary.has_ferry, streets }
+  return { length: summary.length, hasFerry: summary.has_ferry, streets: [...new Set(streets)] }
+})
+
+/** Why the engine does not start. */
+const refusal = (options: { readonly extract: string; readonly port: number | undefined }) =>
+  routingEngine({ directory: ENGINE_DIRECTORY, ...options }).pipe(
+    Effect.scoped,
+    Effect.flip,
+    Effect.map(({ message }) => message)
+  )
+
+const somebodyElse = Effect.acquireRelease(
+  Effect.callback<{ readonly server: Server; readonly port: number }>((resume) => {
+    const server = createServer()
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = address === null || typeof address === "string" ? 0 : address.port
+      resume(Effect.succeed({ server, port }))
+    })
+  }),
+  ({ server }) => Effect.promise(() => new Promise((resolve) => server.close(resolve)))
+)
+
+const isGone = (url: URL) => Effect.promise(() => fetch(new URL("/status", url)).then(() => false, () => true))
+
+/** `npm run engine`, as far as its line that says that it is ready. */
+const program = Effect.fnUntraced(function*(extract: string, port: number) {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn(process.execPath, [resolve(import.meta.dirname, "..", "src", "engine.ts"), extract], {
+        env: { ...process.env, DATA_DIR: dirname(ENGINE_DIRECTORY), ENGINE_PORT: String(port) },
+        stdio: ["ignore", "pipe", "inherit"]
+      })
+    ),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+  const line = yield* Effect.promise(async () => String(await once(child.stdout, "data")))
+  return { child, line, ended: once(child, "exit") }
 })
 
 describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3.12 or newer)", () => {
@@ -85,7 +128,7 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
         assert.deepStrictEqual(yield* route(...across), short)
         assert.deepStrictEqual(yield* route(...across, { use_roads: 0.5 }), short)
         assert.deepStrictEqual(yield* route(...across, { use_roads: 0.1 }), {
-          length: 2.004,
+          length: 2.003,
           hasFerry: false,
           streets: ["West Street", "Quiet Street"]
         })
@@ -162,6 +205,51 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
             status: "Bad Request"
           }
         })
+      }))
+
+    it.effect("a second engine runs beside the first, and is gone with its scope", () =>
+      Effect.gen(function*() {
+        const first = yield* Engine
+        const options = { directory: ENGINE_DIRECTORY, extract: yield* Effect.promise(townExtract), port: undefined }
+        const { url } = yield* Effect.scoped(Effect.tap(routingEngine(options), (second) => {
+          assert.notStrictEqual(second.url.port, first.url.port)
+          return Effect.promise(() => fetch(new URL("/status", second.url)))
+        }))
+        assert.isTrue(yield* isGone(url))
+      }))
+
+    for (const [signal, exitCode] of [["SIGINT", 0], ["SIGKILL", null]] as const) {
+      it.effect(`npm run engine says when it is ready, and ${signal} ends the engine with it`, () =>
+        Effect.gen(function*() {
+          const port = yield* Effect.promise(() => freePort())
+          const { child, ended, line } = yield* program(yield* Effect.promise(townExtract), port)
+          const url = new URL(`http://127.0.0.1:${port}`)
+          assert.include(line, `"message":"the routing engine is ready"`)
+          assert.include(line, url.href)
+          assert.isFalse(yield* isGone(url))
+
+          child.kill(signal)
+          assert.strictEqual((yield* Effect.promise(() => ended))[0], exitCode)
+          yield* isGone(url).pipe(
+            Effect.repeat({ until: (isGone) => isGone, schedule: Schedule.spaced("50 millis") }),
+            Effect.timeout("5 seconds")
+          )
+        }).pipe(Effect.scoped))
+    }
+
+    it.effect("it does not start without roads, nor on a port that somebody else has", () =>
+      Effect.gen(function*() {
+        assert.match(
+          yield* refusal({ extract: "no such file", port: undefined }),
+          /^the routing engine cannot be started: ENOENT.*no such file/
+        )
+        assert.match(
+          yield* refusal({ extract: import.meta.filename, port: undefined }),
+          /^the routing engine cannot be started: /
+        )
+        const { port } = yield* somebodyElse
+        const extract = yield* Effect.promise(townExtract)
+        assert.match(yield* refusal({ extract, port }), new RegExp(`address already in use 127.0.0.1:${port}`))
       }))
 
     for (const { name, path, request } of RECORDED) {

@@ -12,15 +12,19 @@ const OLDEST_PYTHON = 12
 
 const runProgram = promisify(execFile)
 
-const lastLines = (text: string) => text.trim().split("\n").slice(-8).join("\n")
+const lastLines = (text: string) => text.split("\n").filter((line) => line !== "").slice(-8).join("\n")
+
+/** Some complain on the one, some on the other. */
+const toldBy = (error: Error) =>
+  ["stdout" in error ? error.stdout : "", "stderr" in error ? error.stderr : ""].join("\n")
 
 const complaintOf = (error: unknown) => {
-  const told = error instanceof Error && "stderr" in error ? lastLines(String(error.stderr)) : ""
-  const { message } = error instanceof Error ? error : new Error(String(error))
-  return told === "" ? message : told
+  if (!(error instanceof Error)) return String(error)
+  const told = lastLines(toldBy(error))
+  return told === "" ? error.message : told
 }
 
-/** What a program wrote to its standard output. Rejects with the last lines of its standard error. */
+/** What a program wrote to its standard output. Rejects with the last lines of all it wrote. */
 export const outputOf = (command: string, args: ReadonlyArray<string>): Promise<string> =>
   runProgram(command, [...args], { maxBuffer: 64 * 1024 * 1024 }).then(
     ({ stdout }) => stdout,

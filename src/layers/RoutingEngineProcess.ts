@@ -1,14 +1,12 @@
 import { Effect, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
-import { createHash } from "node:crypto"
-import { createReadStream } from "node:fs"
-import { mkdir, rm, writeFile } from "node:fs/promises"
+import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { createInterface } from "node:readline"
-import { pipeline } from "node:stream/promises"
 import { freePort } from "./FreePort.ts"
 import { makeDraft } from "./PostgresBinaries.ts"
-import { engineEnvironment, engineProgram, madeOnce, outputOf, pythonOf } from "./RoutingEnginePackages.ts"
+import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"
+import { tilesOf, writeSettings } from "./RoutingEngineTiles.ts"
 
 /** The routing engine could not be installed, fed or started; the message says what is missing. */
 export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
@@ -41,35 +39,6 @@ const SUPERVISOR = `
 const failure = (cause: unknown) => new EngineError({ message: cause instanceof Error ? cause.message : String(cause) })
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: failure })
-
-const writeSettings = async (
-  environment: string,
-  file: string,
-  tiles: string,
-  more: Readonly<Record<string, string>> = {}
-) => {
-  const script = join(environment, "bin", "valhalla_build_config")
-  const settings = { "mjolnir-tile-dir": tiles, "mjolnir-tile-extract": "", "logging-color": "false", ...more }
-  const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-  await writeFile(file, await outputOf(pythonOf(environment), [script, ...options]))
-}
-
-const digestOf = async (file: string) => {
-  const hash = createHash("sha256")
-  await pipeline(createReadStream(file), hash)
-  return hash.digest("hex")
-}
-
-const tilesOf = async (directory: string, environment: string, extract: string) => {
-  const tiles = join(directory, `tiles-${(await digestOf(extract)).slice(0, 12)}`)
-  await madeOnce(tiles, async (prepared) => {
-    await mkdir(prepared)
-    const settings = `${prepared}.json`
-    await writeSettings(environment, settings, prepared)
-    await outputOf(await engineProgram(environment, "valhalla_build_tiles"), ["-c", settings, extract])
-  })
-  return tiles
-}
 
 /** What talks inside the engine is named by the directory it runs in, so that two engines can run at once. */
 const SOCKETS = {
@@ -114,9 +83,15 @@ const supervised = (program: string, directory: string) =>
       })
   )
 
+const isReady = async (url: URL, signal: AbortSignal) => {
+  const response = await fetch(new URL("/status", url), { signal })
+  await response.arrayBuffer()
+  return response.ok
+}
+
 const answers = (url: URL) =>
-  Effect.tryPromise({ try: (signal) => fetch(new URL("/status", url), { signal }), catch: failure }).pipe(
-    Effect.filterOrFail(({ ok }) => ok, () => failure("it is not ready")),
+  Effect.tryPromise({ try: (signal) => isReady(url, signal), catch: failure }).pipe(
+    Effect.filterOrFail((isReady) => isReady, () => failure("it is not ready")),
     Effect.retry(Schedule.spaced("100 millis")),
     Effect.timeoutOrElse({
       duration: "30 seconds",

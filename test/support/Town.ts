@@ -21,7 +21,7 @@ writer.close()
 `
 
 /** The town as the engine reads it, made once for each state of the map. */
-const townExtract = async () => {
+export const townExtract = async (): Promise<string> => {
   const environment = await engineEnvironment(ENGINE_DIRECTORY)
   const packages = join(ENGINE_DIRECTORY, OSMIUM.replace("==", "-"))
   await madeOnce(packages, (prepared) => installInto(environment, prepared, OSMIUM))
