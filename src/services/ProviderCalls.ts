@@ -3,7 +3,7 @@ import type { HttpClient, HttpClientRequest } from "effect/http"
 import { BadGateway } from "../schema/Errors.ts"
 import { ask } from "./Upstream.ts"
 
-const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: "1 MiB" } as const
+const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const
 
 /** The provider understood a request and will not fulfil it (4xx). What it said stays with it. */
 class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRefused", {

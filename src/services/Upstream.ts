@@ -1,4 +1,4 @@
-import { ByteSize, type Duration, Effect, Schema, Stream } from "effect"
+import { type Duration, Effect, Schema, Stream } from "effect"
 import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "effect/http"
 import { BadGateway, GatewayTimeout, Unavailable } from "../schema/Errors.ts"
 
@@ -7,7 +7,7 @@ interface Upstream {
   /** What it is to a client of ours; its host is nobody's business. */
   readonly name: string
   readonly timeout: Duration.Input
-  readonly maxBytes: ByteSize.Input
+  readonly maxBytes: number
 }
 
 /** An answer that was read whole: JSON, of a status below 500 that is no redirect. */
@@ -26,13 +26,21 @@ const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status <
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
+/** An answer that says how long it is, and keeps to it, need not be watched piece by piece. */
+const isShort = ({ headers }: HttpClientResponse.HttpClientResponse, maxBytes: number) => {
+  const declared = headers["content-length"]
+  return declared !== undefined && Number(declared) <= maxBytes
+}
+
 const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Upstream) =>
-  response.stream.pipe(
-    Stream.mapError(() => garbage(upstream)),
-    Stream.limitBytes(upstream.maxBytes, () => Stream.fail(garbage(upstream))),
-    Stream.decodeText,
-    Stream.mkString
-  )
+  isShort(response, upstream.maxBytes)
+    ? Effect.mapError(response.text, () => garbage(upstream))
+    : response.stream.pipe(
+      Stream.mapError(() => garbage(upstream)),
+      Stream.limitBytes(upstream.maxBytes, () => Stream.fail(garbage(upstream))),
+      Stream.decodeText,
+      Stream.mkString
+    )
 
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not

@@ -1,0 +1,193 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { anonymous } from "./support/Actors.ts"
+import { Engine, hasPython } from "./support/Engine.ts"
+import { recording } from "./support/Recordings.ts"
+import { json, refusal, StandInEngine } from "./support/StandInEngine.ts"
+import { TestServer } from "./support/TestServer.ts"
+import { type Place, TOWN, townLayer } from "./support/Town.ts"
+
+const Answer = Schema.Struct({
+  legs: Schema.Array(Schema.Struct({
+    shape: Schema.String,
+    summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
+  })),
+  locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
+  warnings: Schema.Array(Schema.Struct({ code: Schema.String, message: Schema.String }))
+})
+
+const decode = Schema.decodeUnknownEffect(Answer, { onExcessProperty: "error" })
+
+const ask = (activity: string, preferences: object, ...locations: ReadonlyArray<Place>) =>
+  Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/route", { activity, preferences, locations }))
+
+/** How far a route goes, in kilometres, and what is said about it. */
+const route = Effect.fnUntraced(function*(...request: Parameters<typeof ask>) {
+  const { body, text } = yield* ask(...request)
+  const { legs, warnings } = yield* decode(body).pipe(Effect.orElseSucceed(() => assert.fail(text)))
+  return {
+    length: Number(legs.reduce((sum, { summary }) => sum + summary.length, 0).toFixed(3)),
+    warnings: warnings.map(({ code }) => code)
+  }
+})
+
+const realLayer = Layer.unwrap(Effect.map(Engine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url.href })))
+  .pipe(
+    Layer.provide(townLayer)
+  )
+
+describe.skipIf(!hasPython)("routing by the real engine (skipped where there is no Python 3.12 or newer)", () => {
+  layer(realLayer, { timeout: "5 minutes", excludeTestServices: true })("in a town of our own", (it) => {
+    it.effect("a ferry is avoided where there is a bridge, and told where there is none", () =>
+      Effect.gen(function*() {
+        for (const activity of ["cycle", "walk", "run"]) {
+          const across = [TOWN.busyEast, TOWN.eastEnd] as const
+          assert.deepStrictEqual(yield* route(activity, {}, ...across), { length: 3.896, warnings: [] })
+          assert.deepStrictEqual(yield* route(activity, { avoidFerries: true }, ...across), {
+            length: 8.348,
+            warnings: []
+          })
+        }
+        const { warnings } = yield* route("walk", { avoidFerries: true }, TOWN.landingWest, TOWN.landingEast)
+        assert.deepStrictEqual(warnings, ["ferry_used"])
+      }))
+
+    it.effect("busy roads are avoided by cyclists who ask for it", () =>
+      Effect.gen(function*() {
+        const across = [TOWN.busyWest, TOWN.busyEast] as const
+        assert.strictEqual((yield* route("cycle", {}, ...across)).length, 1.113)
+        assert.strictEqual((yield* route("cycle", { avoidHighways: true }, ...across)).length, 2.003)
+      }))
+
+    it.effect("unpaved ways are sought and shunned, by bicycle and on foot", () =>
+      Effect.gen(function*() {
+        const dirt = [TOWN.dirtWest, TOWN.dirtEast] as const
+        const firm = [TOWN.firmWest, TOWN.firmEast] as const
+        const by = (activity: string, surfacePreference: string, way: readonly [Place, Place]) =>
+          Effect.map(route(activity, { surfacePreference }, ...way), ({ length }) => length)
+        assert.strictEqual(yield* by("cycle", "any", dirt), 1.893)
+        assert.strictEqual(yield* by("cycle", "unpaved", dirt), 1.113)
+        assert.strictEqual(yield* by("cycle", "any", firm), 1.113)
+        assert.strictEqual(yield* by("cycle", "paved", firm), 1.559)
+        assert.strictEqual(yield* by("walk", "any", dirt), 1.113)
+        assert.strictEqual(yield* by("walk", "paved", dirt), 1.893)
+        assert.strictEqual(yield* by("run", "paved", dirt), 1.893)
+      }))
+
+    it.effect("a closed street is used by nobody", () =>
+      Effect.gen(function*() {
+        for (const activity of ["cycle", "walk", "run"]) {
+          assert.strictEqual((yield* route(activity, {}, TOWN.closedWest, TOWN.closedEast)).length, 1.558)
+        }
+      }))
+
+    it.effect("locations are where they were snapped, one for each that was asked for", () =>
+      Effect.gen(function*() {
+        const beside = { lat: TOWN.dirtWest.lat + 0.0002, lon: TOWN.dirtWest.lon - 0.0003 }
+        const { body } = yield* ask("cycle", {}, TOWN.busyWest, beside, TOWN.closedEast)
+        const { legs, locations } = yield* decode(body)
+        assert.strictEqual(legs.length, 2)
+        assert.deepStrictEqual(locations.map(({ original_index }) => original_index), [0, 1, 2])
+        assert.notDeepEqual({ lat: locations[1]?.lat, lon: locations[1]?.lon }, beside)
+        assert.approximately(locations[1]?.lon ?? 0, TOWN.dirtWest.lon, 0.0001)
+      }))
+
+    it.effect("no path and no road near are told apart", () =>
+      Effect.gen(function*() {
+        const noPath = yield* ask("cycle", {}, TOWN.busyWest, TOWN.island)
+        assert.deepInclude(noPath.body, { statusCode: 404, details: { reason: "no_path" } })
+        const noRoad = yield* ask("cycle", {}, TOWN.busyWest, TOWN.ocean)
+        assert.deepInclude(noRoad.body, { statusCode: 404, details: { reason: "no_road_near_location" } })
+      }))
+
+    it.effect("a walking speed is walked", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const time = Effect.fnUntraced(function*(walkingSpeedKmh: number) {
+          const locations = [TOWN.busyWest, TOWN.busyEast]
+          const { body } = yield* visitor.post("/routing/route", {
+            activity: "walk",
+            preferences: {},
+            locations,
+            walkingSpeedKmh
+          })
+          return (yield* decode(body)).legs[0]?.summary.time ?? 0
+        })
+        assert.approximately((yield* time(3)) / (yield* time(6)), 2, 0.1)
+      }))
+
+    it.effect("a recorded trace has the surfaces of the ways that it followed", () =>
+      Effect.gen(function*() {
+        const shape = Array.from({ length: 20 }, (_, n) => ({ lat: 0.02001, lon: 10.0005 + n * 0.00045 }))
+        const visitor = yield* anonymous
+        const { body } = yield* visitor.post("/routing/trace-attributes", { activity: "walk", shape })
+        const { coverage, edges, surfaces } = yield* Schema.decodeUnknownEffect(Schema.Struct({
+          coverage: Schema.Finite,
+          edges: Schema.Array(Schema.Struct({ surface: Schema.String, names: Schema.Array(Schema.String) })),
+          surfaces: Schema.Array(Schema.Struct({ surface: Schema.String, share: Schema.Finite }))
+        }))(body)
+        assert.isAbove(coverage, 0.95)
+        assert.isTrue(edges.every(({ names }) => names.includes("Dirt Track")))
+        assert.deepStrictEqual(surfaces.map(({ share }) => share), [1])
+      }))
+
+    it.effect("readiness knows the engine, its version and the date of its map", () =>
+      Effect.gen(function*() {
+        const { body } = yield* (yield* anonymous).get("//health/ready")
+        const { routingEngine } = yield* Schema.decodeUnknownEffect(
+          Schema.Struct({ routingEngine: Schema.Record(Schema.String, Schema.String) })
+        )(body)
+        assert.deepInclude(routingEngine, { status: "ok", version: "3.9.1" })
+        assert.match(routingEngine["tiles"] ?? "", /^\d{4}-/)
+      }))
+  })
+})
+
+const standInLayer = Layer.unwrap(
+  Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url }))
+).pipe(Layer.provideMerge(StandInEngine.layer))
+
+layer(standInLayer)("answers that the real engine gave once", (it) => {
+  it.effect("are what the contract names", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const kept = yield* Effect.promise(() => recording("bicycle-three-locations"))
+      yield* engine.behave(json(kept.response))
+      const { body } = yield* ask("cycle", {}, TOWN.busyWest, TOWN.dirtWest, TOWN.closedEast)
+      const { legs, locations, warnings } = yield* decode(body)
+      assert.deepStrictEqual([legs.length, locations.length, warnings], [2, 3, []])
+
+      const ferry = yield* Effect.promise(() => recording("pedestrian-ferry"))
+      yield* engine.behave(json(ferry.response))
+      assert.deepStrictEqual(
+        (yield* route("walk", { avoidFerries: true }, TOWN.busyEast, TOWN.eastEnd)).warnings,
+        ["ferry_used"]
+      )
+    }))
+
+  it.effect("that are refusals are told by their reason", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      for (const [name, reason] of [["no-path", "no_path"], ["no-road", "no_road_near_location"]] as const) {
+        const { response, status } = yield* Effect.promise(() => recording(name))
+        yield* engine.behave(json(response, status))
+        const answer = yield* ask("cycle", {}, TOWN.busyWest, { lat: 0.011, lon: reason.length / 1000 })
+        assert.deepInclude(answer.body, { statusCode: 404, details: { reason } })
+      }
+      yield* engine.behave(refusal(442))
+    }))
+
+  it.effect("of a trace have its surfaces", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const { response } = yield* Effect.promise(() => recording("trace-attributes"))
+      yield* engine.behave(json(response))
+      const shape = [{ lat: 0.016, lon: 10 }, { lat: 0.02, lon: 10.0095 }]
+      const { body, status } = yield* (yield* anonymous).post("/routing/trace-attributes", { activity: "walk", shape })
+      assert.strictEqual(status, 200)
+      const { surfaces } = yield* Schema.decodeUnknownEffect(
+        Schema.Struct({ surfaces: Schema.Array(Schema.Struct({ share: Schema.Finite })) })
+      )(body)
+      assert.approximately(surfaces.reduce((sum, { share }) => sum + share, 0), 1, 0.001)
+    }))
+})
