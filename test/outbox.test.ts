@@ -3,6 +3,7 @@ import { ConfigProvider, Context, Effect, Layer, Logger, Redacted, Ref } from "e
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLayer } from "../src/layers/Database.ts"
+import { UserId } from "../src/schema/Ids.ts"
 import { type Mail, Mailer, MailNotSent } from "../src/services/Mailer.ts"
 import { Outbox } from "../src/services/Outbox.ts"
 import { clonedDatabase } from "./support/Databases.ts"
@@ -61,6 +62,14 @@ const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
     Effect.orDie
   )
 
+/** The user whom the mails are for. */
+const somebody = SqlClient.SqlClient.use((sql) =>
+  sql<{ id: bigint }>`
+    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+    VALUES ('rider@example.com', 'rider@example.com', 'Rider', 'rider', now(), now())
+    ON CONFLICT (email_key) DO UPDATE SET name = 'Rider' RETURNING id`
+).pipe(Effect.map((rows) => UserId.make(Number(rows[0]?.id))))
+
 const waiting = SqlClient.SqlClient.use((sql) => sql<{ payload: string }>`SELECT payload FROM outbox`)
 
 layer(outboxLayer)("the outbox", (it) => {
@@ -68,7 +77,7 @@ layer(outboxLayer)("the outbox", (it) => {
     Effect.gen(function*() {
       const outbox = yield* Outbox
       const { taken } = yield* Provider
-      yield* outbox.put(MAIL)
+      yield* outbox.put(yield* somebody, MAIL)
       yield* outbox.wake
       yield* until(Effect.map(Ref.get(taken), (mails) => mails.length === 1))
       const [mail] = yield* Ref.get(taken)
@@ -85,7 +94,11 @@ layer(outboxLayer)("the outbox", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { tries } = yield* Provider
       const before = yield* Ref.get(tries)
-      yield* outbox.put(MAIL).pipe(Effect.andThen(Effect.fail("no")), sql.withTransaction, Effect.ignore)
+      yield* outbox.put(yield* somebody, MAIL).pipe(
+        Effect.andThen(Effect.fail("no")),
+        sql.withTransaction,
+        Effect.ignore
+      )
       yield* outbox.wake
       assert.deepStrictEqual(yield* waiting, [])
       assert.strictEqual(yield* Ref.get(tries), before)
@@ -97,7 +110,7 @@ layer(outboxLayer)("the outbox", (it) => {
       const { isDown, taken, tries } = yield* Provider
       const before = yield* Ref.get(tries)
       yield* Ref.set(isDown, true)
-      yield* outbox.put(MAIL)
+      yield* outbox.put(yield* somebody, MAIL)
       yield* outbox.wake
       yield* until(Effect.map(Ref.get(tries), (count) => count > before))
       const rows = yield* waiting
@@ -121,7 +134,7 @@ layer(outboxLayer)("the outbox", (it) => {
       const outbox = yield* Outbox
       const { isDown } = yield* Provider
       yield* Ref.set(isDown, true)
-      yield* outbox.put(MAIL)
+      yield* outbox.put(yield* somebody, MAIL)
       yield* TestClock.adjust("24 hours")
       yield* until(Effect.gen(function*() {
         yield* outbox.wake

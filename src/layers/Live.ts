@@ -3,6 +3,7 @@ import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { createServer } from "node:http"
 import { serverLayer } from "../http/Server.ts"
+import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
 import { Collections } from "../services/Collections.ts"
@@ -23,13 +24,14 @@ import { Pseudonyms } from "../services/Pseudonyms.ts"
 import { PublicRoutes } from "../services/PublicRoutes.ts"
 import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
-import { RouteBin, routePurgeLayer } from "../services/RouteBin.ts"
+import { RouteBin } from "../services/RouteBin.ts"
 import { RouteFiles } from "../services/RouteFiles.ts"
 import { Routes } from "../services/Routes.ts"
 import { Routing } from "../services/Routing.ts"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
+import { erasureLayer, purgeLayer } from "../services/Sweeps.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
 
@@ -45,7 +47,8 @@ export const mailerLayer = Layer.unwrap(
 )
 
 /** What signs people in, and scripts. */
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer).pipe(
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, erasureLayer).pipe(
+  Layer.provideMerge(AccountDeletion.layer),
   Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
   Layer.provideMerge(Layer.mergeAll(
     Handles.layer,
@@ -70,9 +73,9 @@ const servicesLayer = Layer.mergeAll(
   Health.layer,
   IdempotencyKeys.layer,
   PublicRoutes.layer,
+  purgeLayer,
   RateLimits.layer,
   RouteBin.layer,
-  routePurgeLayer,
   routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(

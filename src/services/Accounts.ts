@@ -6,6 +6,7 @@ import { UserId } from "../schema/Ids.ts"
 import type { User } from "../schema/User.ts"
 import { appUrl } from "./Addresses.ts"
 import { emailKey } from "./EmailAddresses.ts"
+import { graceBegan } from "./GraceWindow.ts"
 import { Handles } from "./Handles.ts"
 import { mailedLink } from "./MailedLinks.ts"
 import { MailedTokens } from "./MailedTokens.ts"
@@ -64,7 +65,7 @@ export class Accounts extends Context.Service<Accounts, {
         Result: AccountRow,
         execute: (key) =>
           sql`
-            SELECT id, email, email_verified_at IS NOT NULL AS is_email_verified,
+            SELECT id, email, email_verified_at IS NOT NULL AS is_email_verified, deletion_requested_at,
               CASE WHEN email_verified_at IS NOT NULL THEN password_hash ELSE (
                 SELECT t.password_hash FROM email_tokens t
                 WHERE t.user_id = users.id AND t.purpose = 'verify-email' ORDER BY t.created_at DESC LIMIT 1
@@ -109,21 +110,21 @@ export class Accounts extends Context.Service<Accounts, {
 
       const mailVerification = Effect.fnUntraced(function*(email: string, userId: UserId, passwordHash: string) {
         const token = yield* mailedTokens.issue({ userId, purpose: "verify-email", passwordHash })
-        return {
+        yield* outbox.put(userId, {
           to: email,
           subject: "Verify your email address",
           text: "Open this link within 24 hours to verify your email address and sign in:",
           link: mailedLink(app, "verify-email", token)
-        }
+        })
       })
 
-      const signUpMail = Effect.fnUntraced(function*(email: string, name: string, passwordHash: string) {
+      const mailSignUp = Effect.fnUntraced(function*(email: string, name: string, passwordHash: string) {
         const created = yield* registerWithHandle(email, name)
         if (Option.isSome(created)) return yield* mailVerification(email, created.value.id, passwordHash)
         const known = yield* Effect.flatMap(findByEmail(emailKey(email)), Effect.fromOption)
-        return known.is_email_verified
-          ? knownUserMail(known.email)
-          : yield* mailVerification(known.email, known.id, passwordHash)
+        yield* known.is_email_verified
+          ? outbox.put(known.id, knownUserMail(known.email))
+          : mailVerification(known.email, known.id, passwordHash)
       })
 
       const signIn = Effect.fnUntraced(function*(userId: UserId, device: Device) {
@@ -147,7 +148,7 @@ export class Accounts extends Context.Service<Accounts, {
           const displayName = name ?? email.slice(0, email.lastIndexOf("@"))
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
-          yield* Effect.flatMap(signUpMail(email, displayName, passwordHash), outbox.put).pipe(sql.withTransaction)
+          yield* mailSignUp(email, displayName, passwordHash).pipe(sql.withTransaction)
           yield* outbox.wake
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
 
@@ -168,16 +169,21 @@ export class Accounts extends Context.Service<Accounts, {
         ),
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
-          const account = Option.getOrUndefined(yield* findByEmail(emailKey(email)))
+          const began = yield* graceBegan
+          // An account whose 30 days are over is nobody's, even before a sweep has been there.
+          const account = Option.getOrUndefined(
+            Option.filter(
+              yield* findByEmail(emailKey(email)),
+              ({ deletion_requested_at }) => deletion_requested_at === null || deletion_requested_at > began
+            )
+          )
           const digest = account?.password_hash ?? undefined
           const matches = yield* passwords.verify(password, digest)
           if (!matches || account === undefined || digest === undefined) {
             return yield* wrongCredentials
           }
           if (!account.is_email_verified) {
-            yield* Effect.flatMap(mailVerification(account.email, account.id, digest), outbox.put).pipe(
-              sql.withTransaction
-            )
+            yield* mailVerification(account.email, account.id, digest).pipe(sql.withTransaction)
             yield* outbox.wake
             return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
           }
@@ -198,6 +204,7 @@ const AccountRow = Schema.Struct({
   id: UserIdColumn,
   email: Schema.String,
   is_email_verified: Schema.Boolean,
+  deletion_requested_at: Schema.NullOr(Schema.Date),
   password_hash: Schema.NullOr(Schema.String)
 })
 

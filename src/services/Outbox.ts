@@ -2,6 +2,7 @@ import { Clock, Config, Context, Duration, Effect, Layer, Queue, Redacted, Schem
 import { SqlClient, SqlSchema } from "effect/sql"
 import { compactDecrypt, CompactEncrypt } from "jose"
 import { hkdfSync } from "node:crypto"
+import type { UserId } from "../schema/Ids.ts"
 import { type Mail, Mailer } from "./Mailer.ts"
 
 const HOUR = 60 * 60 * 1000
@@ -22,8 +23,8 @@ const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDef
  * loses none. What waits is encrypted (JWE, A256GCM) under a key derived from `JWT_SECRET`, since a link is a secret.
  */
 export class Outbox extends Context.Service<Outbox, {
-  /** Writes a mail, in the transaction of the caller where there is one. */
-  readonly put: (mail: Mail) => Effect.Effect<void>
+  /** Writes a mail to a user, in the transaction of the caller where there is one. It goes with the user. */
+  readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
   /** Has what was written sent now; to be called after the transaction. */
   readonly wake: Effect.Effect<void>
 }>()("route-planning-service/Outbox") {
@@ -102,10 +103,11 @@ export class Outbox extends Context.Service<Outbox, {
       )
 
       return Outbox.of({
-        put: Effect.fn("Outbox.put")(function*(mail) {
+        put: Effect.fn("Outbox.put")(function*(userId, mail) {
           const now = yield* Clock.currentTimeMillis
           yield* sql`INSERT INTO outbox ${
             sql.insert({
+              user_id: userId,
               payload: yield* encrypt(mail),
               created_at: new Date(now),
               next_attempt_at: new Date(now),

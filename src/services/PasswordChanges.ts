@@ -62,7 +62,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       })
 
       const notice = (owner: typeof OwnerRow.Type, text: string) =>
-        outbox.put({ to: owner.email, subject: "Your password was changed", text, link: undefined })
+        outbox.put(owner.id, { to: owner.email, subject: "Your password was changed", text, link: undefined })
 
       const mailLink = Effect.fnUntraced(function*(email: string) {
         const owner = yield* findByEmail(emailKey(email))
@@ -72,7 +72,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           purpose: "reset-password",
           passwordHash: undefined
         })
-        yield* outbox.put({
+        yield* outbox.put(owner.value.id, {
           to: owner.value.email,
           subject: "Reset your password",
           text: "Open this link within 30 minutes to choose a new password. If you did not ask for it, ignore it:",

@@ -12,6 +12,7 @@ import {
 import type { UserId } from "../schema/Ids.ts"
 import type { SignIn } from "./Accounts.ts"
 import { emailKey } from "./EmailAddresses.ts"
+import { graceBegan } from "./GraceWindow.ts"
 import { Handles } from "./Handles.ts"
 import { type Identity, IdentityProvider, type ProviderCredential } from "./IdentityProvider.ts"
 import { MailedTokens } from "./MailedTokens.ts"
@@ -120,6 +121,13 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return yield* link(identity, id, now)
       }, sql.withTransaction)
 
+      // An account whose 30 days are over is nobody's, even before a sweep has been there.
+      const requireNotOver = Effect.fnUntraced(function*(userId: UserId) {
+        const rows =
+          yield* sql`SELECT 1 FROM users WHERE id = ${userId} AND deletion_requested_at <= ${yield* graceBegan}`
+        if (rows.length > 0) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
+      })
+
       const resolveRacing = (identity: Identity, attempt = 0): ReturnType<typeof resolve> =>
         resolve(identity, attempt).pipe(
           Effect.catchReason(
@@ -135,6 +143,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
           const identity = yield* identityProvider.identify(credential)
           yield* useOnce(identity)
           const userId = yield* resolveRacing(identity)
+          yield* requireNotOver(userId)
           const accessToken = yield* sessions.start(userId, device)
           return { accessToken, user: yield* profiles.user(userId) }
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }))

@@ -6,6 +6,7 @@ import { NotFound } from "../schema/Errors.ts"
 import { SessionId, UserId } from "../schema/Ids.ts"
 import type { Session } from "../schema/Session.ts"
 import type { SessionPrincipal } from "../schema/User.ts"
+import { graceBegan } from "./GraceWindow.ts"
 import { Roles } from "./Roles.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
@@ -55,15 +56,16 @@ export class Sessions extends Context.Service<Sessions, {
       const roles = yield* Roles
 
       const findLive = SqlSchema.findOneOption({
-        Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date }),
+        Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, began: Schema.Date }),
         Result: LiveRow,
-        execute: ({ id, now, userId }) =>
+        execute: ({ began, id, now, userId }) =>
           sql`
             SELECT u.id AS user_id, u.email, u.email_verified_at IS NOT NULL AS is_email_verified,
               u.preferences ->> 'units' AS units, u.deletion_requested_at IS NOT NULL AS is_pending_deletion,
               s.last_seen_at
             FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
+            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}
+              AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
       })
 
       const findAll = SqlSchema.findAll({
@@ -129,7 +131,7 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
           const now = new Date(yield* Clock.currentTimeMillis)
-          const found = yield* findLive({ id: sessionId, userId, now })
+          const found = yield* findLive({ id: sessionId, userId, now, began: yield* graceBegan })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
           if (now.getTime() - row.last_seen_at.getTime() >= LAST_SEEN_PRECISION) {

@@ -112,5 +112,6 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     // A test that moves the clock by a month should not poll for each second of it.
     OUTBOX_POLL_INTERVAL: "1 hour",
     PURGE_SWEEP_INTERVAL: "1 hour",
+    ERASURE_SWEEP_INTERVAL: "1 hour",
     ...settings
   }))

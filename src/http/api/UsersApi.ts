@@ -54,6 +54,21 @@ export class UsersApi extends HttpApiGroup.make("users")
         "Sets or changes the password. The current one is needed where there is one. The caller's other sessions end."
       )
   )
+  .add(
+    HttpApiEndpoint.delete("requestDeletion", "/me", { success: Success })
+      .middleware(SessionAuthentication)
+      .annotate(Tier, "strict")
+      .annotate(
+        OpenApi.Description,
+        "Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after 30 days. "
+          + "Every session ends; until then signing in again and cancelling brings everything back."
+      ),
+    HttpApiEndpoint.post("cancelDeletion", "/me/cancel-deletion", { success: Success, error: Conflict })
+      .middleware(SessionAuthentication)
+      .annotate(OpenWhilePending, true)
+      .annotate(Tier, "moderate")
+      .annotate(OpenApi.Description, "Takes a deletion back within its 30 days, and with it all that it hid.")
+  )
   .prefix("/users")
   .annotate(OpenApi.Description, "Accounts as their owners see them, and as others do.")
 {}

@@ -1,15 +1,18 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { AccountDeletion } from "../../services/AccountDeletion.ts"
 import { PasswordChanges } from "../../services/PasswordChanges.ts"
 import { Profiles } from "../../services/Profiles.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
+import { answerSignedOut } from "../SessionCookie.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
   Api,
   "users",
   Effect.fn(function*(handlers) {
+    const deletion = yield* AccountDeletion
     const passwordChanges = yield* PasswordChanges
     const profiles = yield* Profiles
 
@@ -24,7 +27,14 @@ export const UsersHandlers = HttpApiBuilder.group(
         const session = yield* CurrentSession
         yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
         return success
-      })
+      }),
+      requestDeletion: Effect.fnUntraced(function*() {
+        const { userId } = yield* CurrentSession
+        yield* deletion.request(userId)
+        yield* answerSignedOut
+        return success
+      }),
+      cancelDeletion: () => Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(deletion.cancel(userId), success))
     })
   })
 )
