@@ -24,8 +24,11 @@ const freePort = Effect.callback<number>((resume) => {
   })
 })
 
+/** As `npm start` has them. */
+const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
+
 const start = (script: string, env: Readonly<Record<string, string>>) => {
-  const child = spawn(process.execPath, ["--disable-proto=delete", join(ROOT, script)], {
+  const child = spawn(process.execPath, [...FLAGS, join(ROOT, script)], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "inherit"]
   })

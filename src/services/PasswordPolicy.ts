@@ -1,5 +1,3 @@
-import { ZxcvbnFactory } from "@zxcvbn-ts/core"
-import { adjacencyGraphs, dictionary } from "@zxcvbn-ts/language-common"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { ValidationFailed } from "../schema/Errors.ts"
 
@@ -27,6 +25,15 @@ const personalOf = ({ email, name }: PasswordOwner) =>
     { text: spell(name ?? ""), what: "your name" }
   ].filter(({ text }) => text.length >= MIN_PERSONAL_LENGTH)
 
+/** Dictionaries of some 30 MB, which a service need not have in memory before its first sign-up. */
+const loadZxcvbn = Effect.promise(async () => {
+  const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
+    import("@zxcvbn-ts/core"),
+    import("@zxcvbn-ts/language-common")
+  ])
+  return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
+})
+
 /** What a new password must not be, beside too short (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11). */
 export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   /** Fails, with the reason at `path`, for a common password and for one that holds its owner's email or name. */
@@ -39,10 +46,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   static readonly layer = Layer.effect(
     PasswordPolicy,
     Effect.gen(function*() {
-      // 30 MB of dictionary that a service without sign-ups need not have in memory.
-      const factory = yield* Effect.cached(
-        Effect.sync(() => new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs }))
-      )
+      const factory = yield* Effect.cached(loadZxcvbn)
 
       const isCommon = Effect.fnUntraced(function*(text: string) {
         const zxcvbn = yield* factory
