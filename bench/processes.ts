@@ -1,8 +1,8 @@
 import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
-import { createServer } from "node:net"
 import { join } from "node:path"
+import { freePort } from "../src/layers/FreePort.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 
@@ -15,14 +15,6 @@ export const SETTINGS = {
   GOOGLE_CLIENT_ID: "benchmark",
   GOOGLE_CLIENT_SECRET: "benchmark"
 }
-
-const freePort = Effect.callback<number>((resume) => {
-  const probe = createServer()
-  probe.listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    probe.close(() => resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port)))
-  })
-})
 
 /** As `npm start` has them. */
 const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
@@ -39,7 +31,7 @@ const start = (script: string, env: Readonly<Record<string, string>>) => {
 
 /** A program of ours on a port of its own, ended by its process id when the scope closes. */
 export const running = Effect.fnUntraced(function*(script: string, env: Readonly<Record<string, string>>) {
-  const port = yield* freePort
+  const port = yield* Effect.promise(() => freePort())
   const started = performance.now()
   const { child, lines } = yield* Effect.acquireRelease(
     Effect.sync(() => start(script, { PORT: String(port), ...env })),

@@ -141,4 +141,34 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       const token = yield* mailbox.tokenAfter(email, before)
       assert.strictEqual((yield* visitor.post("/auth/verify-email", { token })).status, 200)
     }))
+
+  it.effect("is not all that a sweep takes: what nobody can use any more goes too", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* mint(rider, "read")
+      yield* rider.post("/collections", { name: "x" }, { headers: { "idempotency-key": "k" } })
+      const sql = yield* SqlClient.SqlClient
+      const long = "1960-01-01T00:00:00Z"
+      yield* sql`INSERT INTO used_id_tokens (token_hash, expires_at) VALUES ('h', ${long})`
+      yield* sql`
+        INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
+        VALUES ('h', ${rider.id}, 'verify-email', ${long}, ${long})`
+      yield* sql`UPDATE collections SET deleted_at = ${long}`
+      yield* sql`UPDATE sessions SET expires_at = ${long}`
+      yield* sql`UPDATE personal_access_tokens SET expires_at = ${long}`
+      yield* sql`UPDATE idempotency_keys SET created_at = ${long}`
+      yield* TestClock.adjust("1 hour")
+      yield* realTime(400)
+      const tables = [
+        "used_id_tokens",
+        "email_tokens",
+        "collections",
+        "sessions",
+        "personal_access_tokens",
+        "idempotency_keys"
+      ]
+      for (const table of tables) {
+        assert.strictEqual((yield* sql`SELECT 1 FROM ${sql(table)}`).length, 0, table)
+      }
+    }))
 })

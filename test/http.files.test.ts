@@ -152,10 +152,16 @@ layer(TestServer.layer())("files", (it) => {
       const points = geometry.map(([lng, lat, ele]) => `<trkpt lat="${lat}" lon="${lng}"><ele>${ele}</ele></trkpt>`)
         .join("")
       const text = `<gpx version="1.1"><trk><name>Long</name><trkseg>${points}</trkseg></trk></gpx>`
-      const started = performance.now()
-      const answer = yield* importFile(rider, text, { "content-type": "application/gpx+xml" })
+      const timed = Effect.gen(function*() {
+        const started = performance.now()
+        const answer = yield* importFile(rider, text, { "content-type": "application/gpx+xml" })
+        return { answer, milliseconds: performance.now() - started }
+      })
+      // The best of three: what else this machine does meanwhile is not the service's.
+      const tries = yield* Effect.all([timed, timed, timed])
+      assert.isBelow(Math.min(...tries.map(({ milliseconds }) => milliseconds)), 2000)
+      const [{ answer }] = tries
       assert.strictEqual(answer.status, 201)
-      assert.isBelow(performance.now() - started, 4000)
       const route = created(answer.body)
       assert.deepStrictEqual<unknown>(route["geometry"], geometry)
       const file = yield* rider.get(`/routes/${route.id}/gpx`)

@@ -85,8 +85,9 @@ export class Collections extends Context.Service<Collections, {
         const rows = yield* sql<{ version: bigint }>`
           SELECT version FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
         if (rows[0] === undefined) return yield* notFound
-        if (expected !== undefined && !expected.includes(Number(rows[0].version))) {
-          return yield* new Conflict({ message: "The collection was changed meanwhile" })
+        const version = Number(rows[0].version)
+        if (expected !== undefined && !expected.includes(version)) {
+          return yield* new Conflict({ message: "The collection was changed meanwhile", details: { version } })
         }
       })
 

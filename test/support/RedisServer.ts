@@ -1,17 +1,9 @@
 import { Context, Effect, Layer, Ref } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { createServer } from "node:net"
+import { freePort } from "../../src/layers/FreePort.ts"
 
 /** Debian's `redis-server`, if this machine has it. */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0
-
-const freePort = Effect.callback<number>((resume) => {
-  const probe = createServer()
-  probe.listen(0, "127.0.0.1", () => {
-    const address = probe.address()
-    probe.close(() => resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port)))
-  })
-})
 
 const start = (port: number) =>
   Effect.callback<{ readonly stop: Effect.Effect<void> }>((resume) => {
@@ -36,7 +28,7 @@ export class RedisServer extends Context.Service<RedisServer, {
   static readonly layer = Layer.effect(
     RedisServer,
     Effect.gen(function*() {
-      const port = yield* freePort
+      const port = yield* Effect.promise(() => freePort())
       const running = yield* Ref.make(yield* start(port))
       const stop = Effect.flatMap(Ref.get(running), (server) => server.stop)
       yield* Effect.addFinalizer(() => stop)

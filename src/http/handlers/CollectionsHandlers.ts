@@ -114,7 +114,9 @@ interface IfMatch {
   readonly "if-match"?: string
 }
 
-const isStale = (error: unknown): error is Conflict => error instanceof Conflict && error.message.endsWith("meanwhile")
+/** A collection that is full is a conflict too, and no question of versions. */
+const isStale = (error: unknown): error is Conflict =>
+  error instanceof Conflict && error.details?.["version"] !== undefined
 
 const unpublished = (name: string, id?: CollectionId) =>
   unconfirmed({
