@@ -13,6 +13,7 @@ import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { IdentityProvider } from "../services/IdentityProvider.ts"
 import { MailedTokens } from "../services/MailedTokens.ts"
 import { Mailer } from "../services/Mailer.ts"
+import { Metrics } from "../services/Metrics.ts"
 import { Outbox } from "../services/Outbox.ts"
 import { PasswordChanges } from "../services/PasswordChanges.ts"
 import { PasswordPolicy } from "../services/PasswordPolicy.ts"
@@ -34,6 +35,7 @@ import { SessionTokens } from "../services/SessionTokens.ts"
 import { erasureLayer, purgeLayer } from "../services/Sweeps.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
+import { telemetryLayer } from "./Telemetry.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
 export const mailerLayer = Layer.unwrap(
@@ -72,6 +74,7 @@ const servicesLayer = Layer.mergeAll(
   Collections.layer,
   Health.layer,
   IdempotencyKeys.layer,
+  Metrics.layer,
   PublicRoutes.layer,
   purgeLayer,
   RateLimits.layer,
@@ -110,4 +113,8 @@ const listenLayer = NodeHttpServer.layerConfig(server, {
 })
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = serverLayer.pipe(Layer.provideMerge(listenLayer), Layer.provide(servicesLayer))
+export const applicationLayer = serverLayer.pipe(
+  Layer.provideMerge(listenLayer),
+  Layer.provide(servicesLayer),
+  Layer.provide(telemetryLayer)
+)

@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Queue, Redacted, Schema } from "effect"
+import { Clock, Config, Context, Duration, Effect, Layer, Metric, Queue, Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { compactDecrypt, CompactEncrypt } from "jose"
 import { hkdfSync } from "node:crypto"
@@ -17,6 +17,23 @@ const BATCH = 10
 
 /** For what no wake-up told of: mails of a process that ended, and those to be tried again. */
 const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
+
+const pending = Metric.gauge("outbox_pending_mails", {
+  description: "Mails that are written and not sent, of all processes"
+})
+
+const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
+
+const mails = (result: "sent" | "failed" | "dropped") =>
+  Metric.counter("outbox_mails_total", {
+    description: "Mails that this process sent, failed to send and tries again, or dropped",
+    attributes: { result },
+    incremental: true
+  })
+
+const SENT = mails("sent")
+const FAILED = mails("failed")
+const DROPPED = mails("dropped")
 
 /**
  * Mails are written in the transaction that they speak of, and sent after it: a provider that is down delays them and
@@ -65,17 +82,29 @@ export class Outbox extends Context.Service<Outbox, {
             ) RETURNING id, payload`
       })
 
+      const rest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Rest,
+        execute: () => sql`SELECT count(*)::int AS waiting, min(created_at) AS oldest FROM outbox`
+      })
+
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
       const deliver = ({ id, payload }: typeof Claimed.Type) =>
         decrypt(payload).pipe(
           Effect.flatMap(mailer.send),
           Effect.matchEffect({
-            onSuccess: () => forget(id),
+            onSuccess: () => Effect.andThen(Metric.update(SENT, 1), forget(id)),
             onFailure: (error) =>
               error._tag === "MailNotSent"
-                ? Effect.logWarning("mail not sent, to be tried again", { reason: error.reason })
-                : Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(id))
+                ? Effect.andThen(
+                  Metric.update(FAILED, 1),
+                  Effect.logWarning("mail not sent, to be tried again", { reason: error.reason })
+                )
+                : Effect.logError("mail cannot be read and is dropped").pipe(
+                  Effect.andThen(Metric.update(DROPPED, 1)),
+                  Effect.andThen(forget(id))
+                )
           })
         )
 
@@ -90,11 +119,22 @@ export class Outbox extends Context.Service<Outbox, {
         const now = new Date(yield* Clock.currentTimeMillis)
         const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
         if (dropped.length > 0) {
+          yield* Metric.update(DROPPED, dropped.length)
           yield* Effect.logError("mails not sent within a day are dropped", { mails: dropped.length })
         }
       })
 
-      yield* Effect.andThen(deliverDue, dropExpired).pipe(
+      const lookAtRest = Effect.gen(function*() {
+        const { oldest, waiting } = yield* rest()
+        const now = yield* Clock.currentTimeMillis
+        yield* Metric.update(pending, waiting)
+        yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
+      })
+
+      yield* Effect.forEach([SENT, FAILED, DROPPED], (counter) => Metric.update(counter, 0), { discard: true })
+      yield* deliverDue.pipe(
+        Effect.andThen(dropExpired),
+        Effect.andThen(lookAtRest),
         Effect.withSpan("Outbox.deliver"),
         Effect.catchCause((cause) => Effect.logError("the outbox could not be worked through", cause)),
         Effect.andThen(Effect.timeoutOption(Queue.take(wakeUps), interval)),
@@ -122,6 +162,8 @@ export class Outbox extends Context.Service<Outbox, {
 }
 
 const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
+
+const Rest = Schema.Struct({ waiting: Schema.Int, oldest: Schema.NullOr(Schema.Date) })
 
 const StoredMail = Schema.fromJsonString(Schema.Struct({
   to: Schema.String,
