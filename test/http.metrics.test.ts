@@ -68,7 +68,9 @@ layer(serverLayer)("metrics", (it) => {
       assert.isAtLeast(samplesOf(text, "password_hash_duration_seconds_count").get("") ?? 0, 6)
       assert.strictEqual(samplesOf(text, "database_pool_size_connections").get(""), 10)
       assert.isBelow(samplesOf(text, "database_pool_wait_seconds").get("") ?? 1, 0.25)
-      for (const name of ["process_resident_memory_bytes", "process_cpu_seconds_total", "nodejs_heap_size_used_bytes"]) {
+      for (
+        const name of ["process_resident_memory_bytes", "process_cpu_seconds_total", "nodejs_heap_size_used_bytes"]
+      ) {
         assert.isAbove(samplesOf(text, name).get("") ?? 0, 0, name)
       }
       const started = samplesOf(text, "process_start_time_seconds").get("") ?? 0
@@ -99,12 +101,15 @@ layer(serverLayer)("metrics", (it) => {
       assert.strictEqual((yield* sampled("routing_engine_calls_waiting")).get(""), 0)
     }))
 
-  it.effect.skipIf(!hasPromtool)("are what promtool (of Debian's package prometheus) takes without a complaint", () =>
-    Effect.gen(function*() {
-      const { text } = yield* scrape
-      const { status, stderr, stdout } = promtool(text)
-      assert.deepStrictEqual([status, stdout + stderr], [0, ""])
-    }))
+  it.effect.skipIf(!hasPromtool)(
+    "are what promtool (of Debian's package prometheus) takes without a complaint",
+    () =>
+      Effect.gen(function*() {
+        const { text } = yield* scrape
+        const { status, stderr, stdout } = promtool(text)
+        assert.deepStrictEqual([status, stdout + stderr], [0, ""])
+      })
+  )
 })
 
 const UNKNOWN = { statusCode: 404, code: "NOT_FOUND", message: "No such path" }

@@ -32,16 +32,17 @@ const recording = (level: "Info" | "Debug") =>
 
 const lines = Effect.sync(() => written.map((line) => Schema.decodeSync(Line, { onExcessProperty: "error" })(line)))
 
+const withoutTime = ({ annotations: { durationMs, ...rest }, level }: typeof Line.Type) => {
+  assert.isAtLeast(Number(durationMs), 0)
+  const line: Readonly<Record<string, unknown>> = { level, ...rest }
+  return line
+}
+
 /** The lines that some work has written of its requests, without what differs from run to run. */
 const requestLines = Effect.fnUntraced(function*<A, E, R>(work: Effect.Effect<A, E, R>) {
   const before = written.length
   yield* work
-  return (yield* lines).slice(before).filter(({ message }) => message === "request").map(({ annotations, level }) => {
-    const { durationMs, ...rest } = annotations
-    assert.isAtLeast(Number(durationMs), 0)
-    const line: Readonly<Record<string, unknown>> = { level, ...rest }
-    return line
-  })
+  return (yield* lines).slice(before).filter(({ message }) => message === "request").map(withoutTime)
 })
 
 layer(TestServer.layer().pipe(Layer.provideMerge(recording("Info"))))("the log", (it) => {

@@ -6,9 +6,11 @@ import { clientAddress } from "./ClientAddress.ts"
 /** Loopback, and what is private (RFC 1918, RFC 4193). */
 const DEFAULT = "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7"
 
-const Network = Schema.Trim.check(Schema.makeFilter((text: string) =>
-  Result.isSuccess(IpNetwork.fromString(text)) ? undefined : "Expected a network as in 10.0.0.0/8"
-))
+const Network = Schema.Trim.check(
+  Schema.makeFilter((text: string) =>
+    Result.isSuccess(IpNetwork.fromString(text)) ? undefined : "Expected a network as in 10.0.0.0/8"
+  )
+)
 
 /** The networks that may read metrics (`METRICS_ALLOWED_CIDRS`, comma separated). */
 export const insideNetworks = Config.Array(Network, "METRICS_ALLOWED_CIDRS").pipe(
@@ -35,6 +37,8 @@ export const isInside = (
   const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined)
   // The two differ only where a trusted proxy named the client.
   if (isForwarded && addressOf(request) === Option.getOrNull(request.peerAddress)) return false
-  return Option.exists(clientAddress(request), (address) =>
-    networks.some((network) => IpNetwork.contains(network, unmapped(address))))
+  return Option.exists(
+    clientAddress(request),
+    (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
+  )
 }

@@ -61,8 +61,10 @@ const routes = Layer.mergeAll(
 
 /** The whole contract on an `HttpServer`. Paths are exact: no trailing slash, no double slash, no other case. */
 export const serverLayer = Layer.unwrap(
-  Effect.map(requestTelemetry, (middleware) =>
-    HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware }))
+  Effect.map(
+    requestTelemetry,
+    (middleware) => HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware })
+  )
 ).pipe(
   // Effect's own span of a request holds its path, and with it share tokens.
   Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))

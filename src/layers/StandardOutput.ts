@@ -9,6 +9,9 @@ const MAX_WAITING = 4 * 1024 * 1024
 /** A reader that is there gets what is left at the end; one that stands still is not waited for. */
 const PATIENCE = "1 second"
 
+/** Lines gather for so long: each write is work for two threads, which many lines may share. */
+const GATHERING_MS = 20
+
 /** A pipe that another program made non-blocking is full for a moment. */
 const AGAIN_MS = 20
 
@@ -21,17 +24,11 @@ const droppedLine = (count: number) =>
   `${JSON.stringify({ level: "WARN", message: "lines were dropped: standard output is not read", count })}\n`
 
 const makeOutput = (file: number): Output => {
-  const state = { lines: new Array<string>(), size: 0, dropped: 0, isWriting: false, isClosed: false }
+  const state = { lines: new Array<string>(), size: 0, dropped: 0, isBusy: false, isClosed: false }
   const waiters: Array<() => void> = []
 
-  const next = () => {
+  const writeGathered = () => {
     if (state.dropped > 0) state.lines.push(droppedLine(state.dropped))
-    if (state.lines.length === 0 || state.isClosed) {
-      state.isWriting = false
-      waiters.splice(0).forEach((resume) => resume())
-      return
-    }
-    state.isWriting = true
     const bytes = Buffer.from(state.lines.join(""))
     Object.assign(state, { lines: [], size: 0, dropped: 0 })
     push(bytes)
@@ -41,9 +38,15 @@ const makeOutput = (file: number): Output => {
     write(file, bytes, (error, written) => {
       if (error?.code === "EAGAIN") return void setTimeout(() => push(bytes), AGAIN_MS)
       // Whoever read went away and does not come back (EPIPE): the service goes on without a reader.
-      if (error !== null) state.isClosed = true
-      return error === null && written < bytes.length ? push(bytes.subarray(written)) : next()
+      if (error !== null) Object.assign(state, { isClosed: true, lines: [] })
+      return error === null && written < bytes.length ? push(bytes.subarray(written)) : rest()
     })
+
+  const rest = () => {
+    state.isBusy = state.lines.length > 0
+    if (state.isBusy) setTimeout(writeGathered, GATHERING_MS)
+    else waiters.splice(0).forEach((resume) => resume())
+  }
 
   return {
     write: (line) => {
@@ -54,13 +57,10 @@ const makeOutput = (file: number): Output => {
       }
       state.lines.push(`${line}\n`)
       state.size += line.length
-      if (!state.isWriting) {
-        state.isWriting = true
-        setImmediate(next)
-      }
+      if (!state.isBusy) rest()
     },
     drained: Effect.callback((resume) => {
-      if (state.isWriting) waiters.push(() => resume(Effect.void))
+      if (state.isBusy) waiters.push(() => resume(Effect.void))
       else resume(Effect.void)
     })
   }

@@ -1,4 +1,4 @@
-import { Effect, Layer, Metric, Option } from "effect"
+import { Effect, Layer, Metric, Option, References } from "effect"
 import { HttpClient } from "effect/http"
 import { metricsEnabled } from "../services/Metrics.ts"
 import { processFiguresLayer } from "../services/ProcessFigures.ts"
@@ -8,7 +8,7 @@ import { traceSettings } from "./TraceSettings.ts"
 const tracesLayer = Layer.unwrap(
   Effect.flatMap(traceSettings, (settings) =>
     Option.isNone(settings)
-      ? Effect.succeed(Layer.empty)
+      ? Effect.succeed(Layer.succeed(References.TracerEnabled, false))
       : Effect.map(Effect.promise(() => import("./Tracing.ts")), ({ tracingLayer }) => tracingLayer(settings.value)))
 )
 

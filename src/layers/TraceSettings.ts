@@ -27,9 +27,10 @@ const refuse = (message: string) => Effect.fail(new SettingsRefused({ message })
 
 /** A setting that is empty is not set, as OpenTelemetry has it. */
 const given = (name: string) =>
-  Effect.map(Config.option(Config.Redacted(name)), (setting) =>
-    Option.filter(Option.map(setting, Redacted.value), (text) =>
-      text !== ""))
+  Effect.map(
+    Config.option(Config.Redacted(name)),
+    (setting) => Option.filter(Option.map(setting, Redacted.value), (text) => text !== "")
+  )
 
 const endpoint = Effect.flatMap(
   given("OTEL_EXPORTER_OTLP_ENDPOINT"),

@@ -51,7 +51,9 @@ const complainer = Effect.gen(function*() {
   const complain = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     const before = yield* Ref.getAndUpdate(last, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
-    if (now - before >= COMPLAINT_INTERVAL) yield* Effect.logWarning("the collector does not take traces: they are lost")
+    if (now - before >= COMPLAINT_INTERVAL) {
+      yield* Effect.logWarning("the collector does not take traces: they are lost")
+    }
   })
   return () => void Effect.runForkWith(context)(complain)
 })

@@ -12,7 +12,9 @@ const SALT_BYTES = 16
 /** One core stays free for everything else, so that a flood of sign-ins does not hold up those who are in. */
 const MAX_HASHES = Math.max(1, availableParallelism() - 1)
 
-const waiting = Metric.gauge("password_hashes_waiting", { description: "Passwords that wait for their turn to be hashed" })
+const waiting = Metric.gauge("password_hashes_waiting", {
+  description: "Passwords that wait for their turn to be hashed"
+})
 
 const running = Metric.gauge("password_hashes_running", { description: "Passwords that are being hashed" })
 

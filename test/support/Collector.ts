@@ -86,14 +86,15 @@ export class Collector extends Context.Service<Collector, {
         url: `http://127.0.0.1:${port}`,
         requests,
         become: (mode) => Effect.sync(() => void (state.mode = mode)),
-        spans: Effect.map(exported, (resources) =>
-          resources.flatMap(({ scopeSpans }) =>
-            scopeSpans.flatMap(({ spans }) =>
-              spans.map((span) =>
-                Object.assign({}, span, { attributes: byName(span.attributes) })
+        spans: Effect.map(
+          exported,
+          (resources) =>
+            resources.flatMap(({ scopeSpans }) =>
+              scopeSpans.flatMap(({ spans }) =>
+                spans.map((span) => Object.assign({}, span, { attributes: byName(span.attributes) }))
               )
             )
-          )),
+        ),
         resource: Effect.map(exported, (resources) => byName(resources[0]?.resource.attributes ?? []))
       })
     })

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Exit, Metric, Option, Stream, Tracer } from "effect"
+import { Clock, Context, Effect, Exit, Metric, Option, References, Stream, Tracer } from "effect"
 import {
   HttpBody,
   HttpEffect,
@@ -8,7 +8,6 @@ import {
   HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
-import { during } from "../../services/Gauges.ts"
 import { metricsEnabled } from "../../services/Metrics.ts"
 import { templateOf } from "../RouteTemplates.ts"
 
@@ -61,21 +60,28 @@ const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>) =>
     sampled: false
   })
 
-const spanOf = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, { method, route }: Labels) {
+const beginSpan = (request: HttpServerRequest.HttpServerRequest, { method, route }: Labels, isTraced: boolean) => {
   const parent = HttpTraceContext.w3c(request.headers)
   const name = route === UNMATCHED ? method : `${method} ${route}`
-  const isTraced = (yield* Tracer.Tracer) !== Tracer.nativeTracer && !isProbe(route)
-  if (!isTraced) return idsOnly(name, parent)
-  return yield* Effect.makeSpan(name, {
-    kind: "server",
-    root: Option.isNone(parent),
-    ...(Option.isSome(parent) ? { parent: parent.value } : {})
-  })
-})
+  return isTraced && !isProbe(route)
+    ? Effect.makeSpan(
+      name,
+      Option.isSome(parent) ? { kind: "server", parent: parent.value } : { kind: "server", root: true }
+    )
+    : Effect.succeed(idsOnly(name, parent))
+}
 
-const SERVER_ERROR = Exit.fail(new Error("server error"))
+/** Below a span that is not sampled there need be none. */
+const within = <A, E, R>(span: Tracer.Span, work: Effect.Effect<A, E, R>) =>
+  Effect.provideService(
+    span.sampled ? work : Effect.withTracerEnabled(work, false),
+    Tracer.ParentSpan,
+    span
+  )
 
-const endSpan = (span: Tracer.Span, { method, route }: Labels, status: number, now: bigint) => {
+const SERVER_ERROR = Exit.fail("answered with a server error")
+
+const endSpan = ({ labels: { method, route }, span }: Watch, status: number, now: bigint) => {
   if (!span.sampled) return
   span.attribute("http.request.method", method)
   if (route !== UNMATCHED) span.attribute("http.route", route)
@@ -88,8 +94,13 @@ interface Size {
   bytes: number
 }
 
-const counting = (response: HttpServerResponse.HttpServerResponse, size: Size) => {
+const counting = (
+  { method }: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+  size: Size
+) => {
   const { body } = response
+  if (method === "HEAD") return response
   if (body._tag !== "Stream") {
     size.bytes = "contentLength" in body ? body.contentLength ?? 0 : 0
     return response
@@ -98,10 +109,21 @@ const counting = (response: HttpServerResponse.HttpServerResponse, size: Size) =
   return HttpServerResponse.setBody(response, HttpBody.stream(stream, body.contentType, body.contentLength))
 }
 
-const writeLine = ({ method, route }: Labels, status: number, nanoseconds: bigint, bytes: number) => {
+/** A request while it is answered. */
+interface Watch {
+  readonly labels: Labels
+  readonly span: Tracer.Span
+  readonly started: bigint
+  readonly size: Size
+}
+
+const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: bigint) => {
   const durationMs = Math.round(Number(nanoseconds) / 1e4) / 100
-  const line = isProbe(route) ? Effect.logDebug("request") : Effect.logInfo("request")
-  return Effect.annotateLogs(line, { method, route, status, durationMs, bytes })
+  const line = isProbe(labels.route) ? Effect.logDebug("request") : Effect.logInfo("request")
+  return line.pipe(
+    Effect.annotateLogs({ ...labels, status, durationMs, bytes: size.bytes }),
+    Effect.provideService(Tracer.ParentSpan, span)
+  )
 }
 
 /**
@@ -111,33 +133,38 @@ const writeLine = ({ method, route }: Labels, status: number, nanoseconds: bigin
 export const requestTelemetry = Effect.map(metricsEnabled, (isMeasured) => {
   const series = makeSeries()
 
-  const watched = <A extends HttpServerResponse.HttpServerResponse, E, R>(
-    httpEffect: Effect.Effect<A, E, R>,
-    request: HttpServerRequest.HttpServerRequest,
-    labels: Labels,
-    span: Tracer.Span
-  ) =>
-    Effect.gen(function*() {
-      const started = yield* Clock.currentTimeNanos
-      const size = { bytes: 0 }
-      yield* HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(counting(response, size)))
-      const exit = yield* Effect.exit(Effect.withTracerEnabled(httpEffect, span.sampled))
-      const { status } = HttpServerError.exitResponse(exit)
-      const ended = yield* Clock.currentTimeNanos
-      endSpan(span, labels, status, ended)
-      if (isMeasured) {
-        const seconds = Duration.toSeconds(Duration.nanos(ended - started))
-        yield* Metric.update(series(labels, status), seconds)
-      }
-      yield* writeLine(labels, status, ended - started, request.method === "HEAD" ? 0 : size.bytes)
-      return yield* exit
-    }).pipe(Effect.provideService(Tracer.ParentSpan, span))
+  const begin = Effect.gen(function*() {
+    const context = yield* Effect.context<HttpServerRequest.HttpServerRequest>()
+    const request = Context.get(context, HttpServerRequest.HttpServerRequest)
+    const labels = labelsOf(request)
+    const size = { bytes: 0 }
+    HttpEffect.appendPreResponseHandlerUnsafe(
+      context,
+      (_request, response) => Effect.succeed(counting(request, response, size))
+    )
+    if (isMeasured) active.modifyUnsafe(1, context)
+    const span = yield* beginSpan(request, labels, Context.get(context, References.TracerEnabled))
+    const watch: Watch = { labels, size, span, started: Context.get(context, Clock.Clock).currentTimeNanosUnsafe() }
+    return watch
+  })
 
-  return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
-    Effect.gen(function*() {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const labels = labelsOf(request)
-      const work = watched(httpEffect, request, labels, yield* spanOf(request, labels))
-      return yield* isMeasured ? during(active)(work) : work
+  const end = <E>(watch: Watch, exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
+      const { status } = HttpServerError.exitResponse(exit)
+      endSpan(watch, status, ended)
+      if (isMeasured) {
+        active.modifyUnsafe(-1, context)
+        series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)
+      }
+      return Effect.andThen(writeLine(watch, status, ended - watch.started), exit)
     })
+
+  // Nothing here can be interrupted but the work itself, so what was begun is ended.
+  return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(begin, (watch) =>
+      within(watch.span, httpEffect).pipe(
+        Effect.exit,
+        Effect.flatMap((exit) => end(watch, exit))
+      ))
 })
