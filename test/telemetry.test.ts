@@ -1,5 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
+import { SpanStatusCode } from "@opentelemetry/api"
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
 import { Effect, Exit } from "effect"
+import { redacting } from "../src/layers/SpanExport.ts"
 import { anonymous, signedIn, withHeaders } from "./support/Actors.ts"
 import { Collector, type ExportedSpan } from "./support/Collector.ts"
 import { Mailbox } from "./support/Mailbox.ts"
@@ -110,6 +113,35 @@ describe("traces", () => {
       }
       for (const secret of secrets) assert.notInclude(sent, secret)
     }).pipe(onCollector))
+
+  it("leave out whatever is not on the list, wherever in a span it is", () => {
+    const exporter = new InMemorySpanExporter()
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, () => undefined))]
+    })
+    const context = { traceId: TRACE, spanId: PARENT, traceFlags: 1 }
+    const span = provider.getTracer("test").startSpan("a name", {
+      attributes: {
+        "url.full": "https://example.com/canary",
+        "http.request.header.authorization": "canary",
+        "http.route": "/a/{b}",
+        "server.address": "example.com"
+      },
+      links: [{ context, attributes: { a: "canary" } }]
+    })
+    span.addEvent("canary", { a: "canary" })
+    span.recordException(new TypeError("canary"))
+    span.setStatus({ code: SpanStatusCode.ERROR, message: "canary" })
+    span.end()
+    const [exported] = exporter.getFinishedSpans()
+    if (exported === undefined) return assert.fail("there is no span")
+    assert.deepStrictEqual(exported.attributes, { "http.route": "/a/{b}", "server.address": "example.com" })
+    assert.deepStrictEqual(exported.status, { code: SpanStatusCode.ERROR })
+    assert.deepStrictEqual(exported.events.map(({ attributes, name }) => ({ name, attributes })), [
+      { name: "exception", attributes: { "exception.type": "TypeError" } }
+    ])
+    return assert.deepStrictEqual(exported.links, [{ context }])
+  })
 
   it.live("are told to our own engine, and to nobody else", () =>
     Effect.gen(function*() {

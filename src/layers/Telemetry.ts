@@ -4,7 +4,7 @@ import { metricsEnabled } from "../services/Metrics.ts"
 import { processFiguresLayer } from "../services/ProcessFigures.ts"
 import { traceSettings } from "./TraceSettings.ts"
 
-/** The SDK is loaded only where it is used: it is half of what is read at a start. */
+/** The SDK is loaded only where it is used. */
 const tracesLayer = Layer.unwrap(
   Effect.flatMap(traceSettings, (settings) =>
     Option.isNone(settings)
