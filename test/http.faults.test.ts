@@ -74,6 +74,7 @@ layer(TestServer.behindProxy, { excludeTestServices: true, timeout: "60 seconds"
         const started = performance.now()
         assert.strictEqual((yield* visitor.get("//health/ready")).status, 503)
         assert.isBelow(performance.now() - started, 1000)
+        assert.strictEqual((yield* visitor.get("//metrics")).status, 200)
         const answer = yield* rider.get("/routes")
         assert.deepInclude(answer.body, { statusCode: 503, code: "INTERNAL" })
         assert.isBelow(performance.now() - started, 12_500)

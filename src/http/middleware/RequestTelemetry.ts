@@ -36,7 +36,7 @@ const durations = (labels: Labels, status: number) =>
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
   })
 
-/** One series for each answer that was ever given; to look it up is most of what it costs. */
+/** One series for each kind of answer that was ever given, made once. */
 const makeSeries = () => {
   const known = new Map<string, ReturnType<typeof durations>>()
   return (labels: Labels, status: number) => {
