@@ -4,8 +4,10 @@ import { SecureRandom } from "effect/crypto"
 import { createServer } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/AccountDeletion.ts"
+import { AccountErasure, erasureLayer } from "../services/AccountErasure.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
+import { Audit } from "../services/Audit.ts"
 import { Collections } from "../services/Collections.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
@@ -22,6 +24,7 @@ import { Profiles } from "../services/Profiles.ts"
 import { ProviderSignIn } from "../services/ProviderSignIn.ts"
 import { Pseudonyms } from "../services/Pseudonyms.ts"
 import { PublicRoutes } from "../services/PublicRoutes.ts"
+import { purgeLayer } from "../services/Purge.ts"
 import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
 import { RouteBin } from "../services/RouteBin.ts"
@@ -31,7 +34,6 @@ import { Routing } from "../services/Routing.ts"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
-import { erasureLayer, purgeLayer } from "../services/Sweeps.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
 
@@ -47,7 +49,7 @@ export const mailerLayer = Layer.unwrap(
 )
 
 /** What signs people in, and scripts. */
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, erasureLayer).pipe(
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer).pipe(
   Layer.provideMerge(AccountDeletion.layer),
   Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
   Layer.provideMerge(Layer.mergeAll(
@@ -70,6 +72,7 @@ const routingLayer = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(
 const servicesLayer = Layer.mergeAll(
   identityLayer,
   Collections.layer,
+  erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
   Health.layer,
   IdempotencyKeys.layer,
   PublicRoutes.layer,
@@ -79,6 +82,7 @@ const servicesLayer = Layer.mergeAll(
   routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
+  Layer.provideMerge(Audit.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
