@@ -44,8 +44,10 @@ const countOf = (table: string, condition: string) =>
   ).pipe(Effect.map((rows) => rows[0]?.count))
 
 const valueOf = (name: string, sweep: string) =>
-  Effect.map(Metric.snapshot, (all) =>
-    all.find(({ attributes, id }) => id === name && attributes?.["sweep"] === sweep)?.state)
+  Effect.map(
+    Metric.snapshot,
+    (all) => all.find(({ attributes, id }) => id === name && attributes?.["sweep"] === sweep)?.state
+  )
 
 layer(onOwnDatabase)("an erasure", (it) => {
   it.effect("is due after 30 days, and not a second before", () =>

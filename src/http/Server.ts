@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
@@ -21,6 +22,7 @@ import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 
 const handlers = Layer.mergeAll(
+  AdminHandlers,
   AuthHandlers,
   CollectionsHandlers,
   FilesHandlers,

@@ -7,6 +7,7 @@ import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/AccountErasure.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
+import { Administration } from "../services/Administration.ts"
 import { Audit } from "../services/Audit.ts"
 import { Collections } from "../services/Collections.ts"
 import { Handles } from "../services/Handles.ts"
@@ -34,6 +35,7 @@ import { Routing } from "../services/Routing.ts"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
+import { SystemStatus } from "../services/SystemStatus.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
 
@@ -49,21 +51,22 @@ export const mailerLayer = Layer.unwrap(
 )
 
 /** What signs people in, and scripts. */
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer).pipe(
-  Layer.provideMerge(AccountDeletion.layer),
-  Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
-  Layer.provideMerge(Layer.mergeAll(
-    Handles.layer,
-    IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
-    MailedTokens.layer,
-    PasswordPolicy.layer,
-    Passwords.layer,
-    SessionTokens.layer
-  ))
-)
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
+  .pipe(
+    Layer.provideMerge(AccountDeletion.layer),
+    Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      Handles.layer,
+      IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
+      MailedTokens.layer,
+      PasswordPolicy.layer,
+      Passwords.layer,
+      SessionTokens.layer
+    ))
+  )
 
 /** What the routing engine is asked for. */
-const routingLayer = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(
+const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer).pipe(
   Layer.provideMerge(RoutingEngine.layer),
   Layer.provide(NodeHttpClient.layerUndici)
 )

@@ -44,12 +44,16 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       })
 
       // An account may hold more than a statement's five seconds delete. That it is gone is told of nobody.
-      const erase = Effect.fn("AccountErasure.erase")(function*(id: UserId, began: Date) {
-        yield* sql`SET LOCAL statement_timeout = 0`
-        const gone = yield* deleteUser({ id, began })
-        if (gone.length > 0) yield* audit.record("account.erased")
-        return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))
-      }, sql.withTransaction, Effect.uninterruptible)
+      const erase = Effect.fn("AccountErasure.erase")(
+        function*(id: UserId, began: Date) {
+          yield* sql`SET LOCAL statement_timeout = 0`
+          const gone = yield* deleteUser({ id, began })
+          if (gone.length > 0) yield* audit.record("account.erased")
+          return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))
+        },
+        sql.withTransaction,
+        Effect.uninterruptible
+      )
 
       const eraseBatch = Effect.fnUntraced(function*(began: Date, resisting: ReadonlyArray<UserId>) {
         const due = yield* findDue({ began, resisting })

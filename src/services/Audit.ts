@@ -33,7 +33,9 @@ export class Audit extends Context.Service<Audit, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      const matches = ({ event, userId }: { readonly userId: number | undefined; readonly event: string | undefined }) =>
+      const matches = (
+        { event, userId }: { readonly userId: number | undefined; readonly event: string | undefined }
+      ) =>
         sql.and([
           ...(userId === undefined ? [] : [sql`(user_id = ${userId} OR subject_id = ${userId})`]),
           ...(event === undefined ? [] : [sql`event = ${event}`])

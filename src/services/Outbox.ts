@@ -18,6 +18,24 @@ const BATCH = 10
 /** For what no wake-up told of: mails of a process that ended, and those to be tried again. */
 const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 
+const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
+
+const StoredMail = Schema.fromJsonString(Schema.Struct({
+  to: Schema.String,
+  subject: Schema.String,
+  text: Schema.String,
+  link: Schema.optionalKey(Schema.String)
+}))
+
+const encodeMail = ({ link, subject, text, to }: Mail) =>
+  Schema.encodeSync(StoredMail)({ to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) })
+
+const decodeMail = (json: string) =>
+  Effect.map(
+    Schema.decodeEffect(StoredMail)(json),
+    ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
+  )
+
 /**
  * Mails are written in the transaction that they speak of, and sent after it: a provider that is down delays them and
  * loses none. What waits is encrypted (JWE, A256GCM) under a key derived from `JWT_SECRET`, since a link is a secret.
@@ -67,24 +85,26 @@ export class Outbox extends Context.Service<Outbox, {
 
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
-      const deliver = ({ id, payload }: typeof Claimed.Type) =>
-        decrypt(payload).pipe(
-          Effect.flatMap(mailer.send),
-          Effect.matchEffect({
-            onSuccess: () => forget(id),
-            onFailure: (error) =>
-              error._tag === "MailNotSent"
-                ? Effect.logWarning("mail not sent, to be tried again", { reason: error.reason })
-                : Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(id))
-          })
+      const send = (id: bigint, mail: Mail) =>
+        mailer.send(mail).pipe(
+          Effect.andThen(forget(id)),
+          Effect.catchTag(
+            "MailNotSent",
+            ({ reason }) => Effect.logWarning("mail not sent, to be tried again", { reason })
+          )
         )
 
-      const deliverDue: Effect.Effect<void, unknown> = Effect.gen(function*() {
-        const now = new Date(yield* Clock.currentTimeMillis)
-        const mails = yield* claim(now)
+      const deliver = ({ id, payload }: typeof Claimed.Type) =>
+        Effect.matchEffect(decrypt(payload), {
+          onSuccess: (mail) => send(id, mail),
+          onFailure: () => Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(id))
+        })
+
+      const deliverDue = Effect.gen(function*() {
+        const mails = yield* claim(new Date(yield* Clock.currentTimeMillis))
         yield* Effect.forEach(mails, deliver, { concurrency: BATCH, discard: true })
-        if (mails.length === BATCH) yield* deliverDue
-      })
+        return mails.length
+      }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 
       const dropExpired = Effect.gen(function*() {
         const now = new Date(yield* Clock.currentTimeMillis)
@@ -120,21 +140,3 @@ export class Outbox extends Context.Service<Outbox, {
     })
   )
 }
-
-const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
-
-const StoredMail = Schema.fromJsonString(Schema.Struct({
-  to: Schema.String,
-  subject: Schema.String,
-  text: Schema.String,
-  link: Schema.optionalKey(Schema.String)
-}))
-
-const encodeMail = ({ link, subject, text, to }: Mail) =>
-  Schema.encodeSync(StoredMail)({ to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) })
-
-const decodeMail = (json: string) =>
-  Effect.map(
-    Schema.decodeEffect(StoredMail)(json),
-    ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
-  )
