@@ -7,6 +7,7 @@ import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
 import { Collections } from "../services/Collections.ts"
+import { Draining } from "../services/Draining.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
@@ -34,6 +35,7 @@ import { SessionTokens } from "../services/SessionTokens.ts"
 import { erasureLayer, purgeLayer } from "../services/Sweeps.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
+import { drainLayer, RUNNING_REQUESTS } from "./Shutdown.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
 export const mailerLayer = Layer.unwrap(
@@ -79,6 +81,7 @@ const servicesLayer = Layer.mergeAll(
   routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
+  Layer.provideMerge(Draining.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
@@ -103,11 +106,21 @@ const server = () => {
   })
 }
 
-const listenLayer = NodeHttpServer.layerConfig(server, {
-  port,
-  host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-  gracefulShutdownTimeout: Config.succeed("10 seconds")
-})
+/** What does not end by itself, like half a request, is cut off when the running requests have had their time. */
+const listenLayer = Layer.unwrap(Effect.sync(() => {
+  const node = server()
+  return Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))).pipe(
+    Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
+      port,
+      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
+      gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
+    }))
+  )
+}))
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = serverLayer.pipe(Layer.provideMerge(listenLayer), Layer.provide(servicesLayer))
+export const applicationLayer = drainLayer.pipe(
+  Layer.provideMerge(serverLayer),
+  Layer.provideMerge(listenLayer),
+  Layer.provide(servicesLayer)
+)

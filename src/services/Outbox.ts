@@ -10,6 +10,9 @@ const HOUR = 60 * 60 * 1000
 /** A mail that could not be sent within a day speaks of a link that is dead. */
 const LIFETIME = 24 * HOUR
 
+/** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
+const LEASE = 15 * 1000
+
 const FIRST_RETRY = 1000
 const MAX_RETRY = 5 * 60 * 1000
 
@@ -57,26 +60,36 @@ export class Outbox extends Context.Service<Outbox, {
         Result: Claimed,
         execute: (now) =>
           sql`
-            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${now}::timestamptz
-              + least(${FIRST_RETRY} * power(2, least(attempts, 20)), ${MAX_RETRY}) * interval '1 millisecond'
+            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
             WHERE id IN (
               SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
               ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-            ) RETURNING id, payload`
+            ) RETURNING id, payload, attempts`
+      })
+
+      const postpone = Effect.fnUntraced(function*({ attempts, id }: typeof Claimed.Type) {
+        const now = yield* Clock.currentTimeMillis
+        const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
+        yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
       })
 
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
-      const deliver = ({ id, payload }: typeof Claimed.Type) =>
-        decrypt(payload).pipe(
+      // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
+      const deliver = (mail: typeof Claimed.Type) =>
+        decrypt(mail.payload).pipe(
           Effect.flatMap(mailer.send),
           Effect.matchEffect({
-            onSuccess: () => forget(id),
+            onSuccess: () => forget(mail.id),
             onFailure: (error) =>
               error._tag === "MailNotSent"
-                ? Effect.logWarning("mail not sent, to be tried again", { reason: error.reason })
-                : Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(id))
-          })
+                ? Effect.andThen(
+                  Effect.logWarning("mail not sent, to be tried again", { reason: error.reason }),
+                  postpone(mail)
+                )
+                : Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(mail.id))
+          }),
+          Effect.uninterruptible
         )
 
       const deliverDue: Effect.Effect<void, unknown> = Effect.gen(function*() {
@@ -121,7 +134,7 @@ export class Outbox extends Context.Service<Outbox, {
   )
 }
 
-const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
+const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
 
 const StoredMail = Schema.fromJsonString(Schema.Struct({
   to: Schema.String,

@@ -9,7 +9,10 @@ const IDEMPOTENCY_KEPT = Duration.toMillis(Duration.hours(24))
 
 const every = (name: string, fallback: Duration.Duration) => Config.Duration(name).pipe(Config.withDefault(fallback))
 
-/** Runs a sweep again and again for as long as the process lives. One that fails is logged, and tried the next time. */
+/**
+ * Runs a sweep again and again for as long as the process lives, which ends it between two of its transactions. One that
+ * fails is logged, and tried the next time.
+ */
 const scheduled = <E, R>(name: string, interval: Duration.Duration, sweep: Effect.Effect<void, E, R>) =>
   sweep.pipe(
     Effect.withSpan(`Sweeps.${name}`),
@@ -24,7 +27,7 @@ export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
   const deletion = yield* AccountDeletion
   const interval = yield* every("ERASURE_SWEEP_INTERVAL", Duration.minutes(1))
   const eraseAll: Effect.Effect<void> = Effect.flatMap(
-    deletion.eraseNext,
+    Effect.uninterruptible(deletion.eraseNext),
     (isErased) => isErased ? eraseAll : Effect.void
   )
   yield* scheduled("erasure", interval, eraseAll)
@@ -40,6 +43,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
         SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${instant} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
       ) RETURNING 1`.pipe(
+      Effect.uninterruptible,
       Effect.flatMap((rows) => rows.length === BATCH ? until(table, key, column, instant) : Effect.void)
     )
 
