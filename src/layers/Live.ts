@@ -1,7 +1,7 @@
 import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { Accounts } from "../services/Accounts.ts"
@@ -106,10 +106,23 @@ const server = () => {
   })
 }
 
-/** What does not end by itself, like half a request, is cut off when the running requests have had their time. */
+/** For the requests that were interrupted to say so, in milliseconds. */
+const LAST_WORDS = 250
+
+/** Cuts off what has not ended by itself, like half a request. */
+const closeConnections = (node: Server) =>
+  Effect.callback<void>((resume) => {
+    const close = () => {
+      node.closeAllConnections()
+      resume(Effect.void)
+    }
+    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
+  })
+
+/** Listens for as long as the scope lives; then running requests have their time, and no longer. */
 const listenLayer = Layer.unwrap(Effect.sync(() => {
   const node = server()
-  return Layer.effectDiscard(Effect.addFinalizer(() => Effect.sync(() => node.closeAllConnections()))).pipe(
+  return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,
       host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),

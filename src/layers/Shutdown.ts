@@ -14,14 +14,14 @@ const drainDelay = Config.all({
   )
 )
 
-/** For running requests once nothing new is taken. With the delay and 2 seconds for the last traces less than 10. */
+/** For running requests once nothing new is taken; what is left of 10 seconds is for the last traces and the pool. */
 export const RUNNING_REQUESTS = Duration.millis(4500)
 
-/** After the delay; by then a process has ended in good order, or does not. */
-const PATIENCE = Duration.millis(6800)
-
 /** A terminal and npm both pass on Ctrl-C: what comes so soon is the same signal again. */
-const BURST = "500 millis"
+const BURST = Duration.millis(500)
+
+/** After that and the delay; by then a process has ended in good order, or does not. In all less than 10 seconds. */
+const PATIENCE = Duration.millis(6200)
 
 /** To be built on the server: before it takes no more, it says so on `/health/ready` and in every answer, and waits. */
 export const drainLayer = Layer.effectDiscard(
