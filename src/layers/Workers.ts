@@ -30,7 +30,11 @@ const life = (onListening: Effect.Effect<unknown>) =>
     Effect.sync(() => cluster.fork()),
     (worker) =>
       Effect.raceFirst(
-        listening(worker).pipe(Effect.andThen(onListening), Effect.andThen(Effect.never)),
+        listening(worker).pipe(
+          Effect.andThen(Effect.logInfo("a worker serves", { pid: worker.process.pid })),
+          Effect.andThen(onListening),
+          Effect.andThen(Effect.never)
+        ),
         Effect.as(ended(worker), worker)
       ),
     (worker) =>
