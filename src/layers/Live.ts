@@ -1,7 +1,7 @@
 import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/AccountErasure.ts"
@@ -10,6 +10,7 @@ import { port } from "../services/Addresses.ts"
 import { Administration } from "../services/Administration.ts"
 import { Audit } from "../services/Audit.ts"
 import { Collections } from "../services/Collections.ts"
+import { Draining } from "../services/Draining.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
@@ -38,6 +39,7 @@ import { SessionTokens } from "../services/SessionTokens.ts"
 import { SystemStatus } from "../services/SystemStatus.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
+import { drainLayer, RUNNING_REQUESTS } from "./Shutdown.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
 export const mailerLayer = Layer.unwrap(
@@ -86,6 +88,7 @@ const servicesLayer = Layer.mergeAll(
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provideMerge(Audit.layer),
+  Layer.provideMerge(Draining.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
@@ -110,11 +113,34 @@ const server = () => {
   })
 }
 
-const listenLayer = NodeHttpServer.layerConfig(server, {
-  port,
-  host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-  gracefulShutdownTimeout: Config.succeed("10 seconds")
-})
+/** For the requests that were interrupted to say so, in milliseconds. */
+const LAST_WORDS = 250
+
+/** Cuts off what has not ended by itself, like half a request. */
+const closeConnections = (node: Server) =>
+  Effect.callback<void>((resume) => {
+    const close = () => {
+      node.closeAllConnections()
+      resume(Effect.void)
+    }
+    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
+  })
+
+/** Listens for as long as the scope lives; then running requests have their time, and no longer. */
+const listenLayer = Layer.unwrap(Effect.sync(() => {
+  const node = server()
+  return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
+    Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
+      port,
+      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
+      gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
+    }))
+  )
+}))
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = serverLayer.pipe(Layer.provideMerge(listenLayer), Layer.provide(servicesLayer))
+export const applicationLayer = drainLayer.pipe(
+  Layer.provideMerge(serverLayer),
+  Layer.provideMerge(listenLayer),
+  Layer.provide(servicesLayer)
+)

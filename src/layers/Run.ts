@@ -1,5 +1,6 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Logger } from "effect"
+import { endByForce } from "./Shutdown.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 
@@ -8,7 +9,8 @@ const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.
  * included, is logged like everything else and ends it with 1.
  */
 export const run = <E, A>(program: Effect.Effect<A, E>): void =>
-  program.pipe(
+  Effect.forkDetach(endByForce).pipe(
+    Effect.andThen(program),
     Effect.tapCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal(cause)),
     Effect.provide(Logger.layer([Logger.consoleJson])),
     NodeRuntime.runMain({

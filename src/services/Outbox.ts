@@ -10,6 +10,9 @@ const HOUR = 60 * 60 * 1000
 /** A mail that could not be sent within a day speaks of a link that is dead. */
 const LIFETIME = 24 * HOUR
 
+/** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
+const LEASE = 15 * 1000
+
 const FIRST_RETRY = 1000
 const MAX_RETRY = 5 * 60 * 1000
 
@@ -18,7 +21,7 @@ const BATCH = 10
 /** For what no wake-up told of: mails of a process that ended, and those to be tried again. */
 const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 
-const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
+const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
 
 const StoredMail = Schema.fromJsonString(Schema.Struct({
   to: Schema.String,
@@ -75,30 +78,37 @@ export class Outbox extends Context.Service<Outbox, {
         Result: Claimed,
         execute: (now) =>
           sql`
-            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${now}::timestamptz
-              + least(${FIRST_RETRY} * power(2, least(attempts, 20)), ${MAX_RETRY}) * interval '1 millisecond'
+            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
             WHERE id IN (
               SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
               ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-            ) RETURNING id, payload`
+            ) RETURNING id, payload, attempts`
+      })
+
+      const postpone = Effect.fnUntraced(function*({ attempts, id }: typeof Claimed.Type) {
+        const now = yield* Clock.currentTimeMillis
+        const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
+        yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
       })
 
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
-      const send = (id: bigint, mail: Mail) =>
+      const send = (claimed: typeof Claimed.Type, mail: Mail) =>
         mailer.send(mail).pipe(
-          Effect.andThen(forget(id)),
-          Effect.catchTag(
-            "MailNotSent",
-            ({ reason }) => Effect.logWarning("mail not sent, to be tried again", { reason })
-          )
+          Effect.andThen(forget(claimed.id)),
+          Effect.catchTag("MailNotSent", ({ reason }) =>
+            Effect.andThen(
+              Effect.logWarning("mail not sent, to be tried again", { reason }),
+              postpone(claimed)
+            ))
         )
 
-      const deliver = ({ id, payload }: typeof Claimed.Type) =>
-        Effect.matchEffect(decrypt(payload), {
-          onSuccess: (mail) => send(id, mail),
-          onFailure: () => Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(id))
-        })
+      // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
+      const deliver = (claimed: typeof Claimed.Type) =>
+        Effect.matchEffect(decrypt(claimed.payload), {
+          onSuccess: (mail) => send(claimed, mail),
+          onFailure: () => Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(claimed.id))
+        }).pipe(Effect.uninterruptible)
 
       const deliverDue = Effect.gen(function*() {
         const mails = yield* claim(new Date(yield* Clock.currentTimeMillis))

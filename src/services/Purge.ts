@@ -38,6 +38,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const purge = (expiring: Expiring): Effect.Effect<Swept, unknown> =>
     deleteBatch(expiring).pipe(
+      Effect.uninterruptible,
       Effect.map((rows) => sweptAt(expiring.until.getTime(), rows.map(({ due }) => due))),
       Effect.flatMap((swept) =>
         swept.rows < BATCH ? Effect.succeed(swept) : Effect.map(purge(expiring), (rest) => plus(swept, rest))

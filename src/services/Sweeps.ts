@@ -51,7 +51,10 @@ export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>):
     Effect.catchCause((cause) => sweepFailed(name, cause))
   )
 
-/** Runs sweeps again and again for as long as the process lives, at an interval that a setting may change. */
+/**
+ * Runs sweeps again and again for as long as the process lives, which ends them between two of their transactions, at an
+ * interval that a setting may change.
+ */
 export const scheduled = Effect.fnUntraced(function*<R>(
   setting: string,
   fallback: Duration.Duration,

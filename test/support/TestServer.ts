@@ -70,18 +70,19 @@ export class TestServer extends Context.Service<TestServer, {
   )
 }
 
+/** The service that listens at an origin. */
+export const serverAt = (origin: string) =>
+  TestServer.of({
+    origin,
+    call: (method, path, call = {}) => {
+      const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
+      return Effect.promise(() => answerOf(url, method, call))
+    }
+  })
+
 const testServer = Layer.effect(
   TestServer,
-  Effect.map(HttpServer.HttpServer, ({ address }) => {
-    const origin = HttpServer.formatAddress(address)
-    return TestServer.of({
-      origin,
-      call: (method, path, call = {}) => {
-        const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
-        return Effect.promise(() => answerOf(url, method, call))
-      }
-    })
-  })
+  Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
 )
 
 const onDatabase = (url: string, settings: Readonly<Record<string, string>>, places: Layer.Layer<Places>) =>
