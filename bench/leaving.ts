@@ -102,8 +102,13 @@ const all = (times: ReadonlyArray<number>) => times.map(ms).join(", ")
 
 const erasing = (url: string) =>
   AccountErasure.use(({ eraseDue }) => timed(eraseDue)).pipe(
-    Effect.provide(AccountErasure.layer.pipe(Layer.provide(Audit.layer), Layer.provide(databaseLayer))),
-    Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+    Effect.provide(
+      AccountErasure.layer.pipe(
+        Layer.provide(Audit.layer),
+        Layer.provide(databaseLayer),
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+      )
+    )
   )
 
 const leaving = Effect.gen(function*() {

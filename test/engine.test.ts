@@ -40,10 +40,14 @@ const TraceAnswer = Schema.Struct({
   matched_points: Schema.Array(Schema.Struct({ type: Schema.String, edge_index: Schema.Number }))
 })
 
+const LocateAnswer = Schema.Array(
+  Schema.Struct({ input_lat: Schema.Number, input_lon: Schema.Number, edges: Schema.Array(Schema.Unknown) })
+)
+
 const decodeRoute = Schema.decodeUnknownEffect(RouteAnswer)
 
 /** The answer without what may change from one engine's day to the next. */
-const essence = Schema.decodeUnknownEffect(Schema.Union([RouteAnswer, TraceAnswer, ErrorAnswer]))
+const essence = Schema.decodeUnknownEffect(Schema.Union([RouteAnswer, TraceAnswer, LocateAnswer, ErrorAnswer]))
 
 const decodeStatus = Schema.decodeUnknownEffect(Schema.Struct({ version: Schema.String }))
 
@@ -205,6 +209,22 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
             status: "Bad Request"
           }
         })
+      }))
+
+    it.effect("its search says which locations have no road within what was asked for", () =>
+      Effect.gen(function*() {
+        const places = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean]
+        const found = (search_cutoff: number | undefined) =>
+          askEngine("/locate", {
+            locations: places.map(({ lat, lon }) => ({ lat, lon, search_cutoff })),
+            costing: "pedestrian"
+          }).pipe(
+            Effect.flatMap(({ body }) => Schema.decodeUnknownEffect(LocateAnswer)(body)),
+            Effect.map((answers) => answers.map(({ edges }) => edges.length > 0))
+          )
+        assert.deepStrictEqual(yield* found(undefined), [true, true, true, false])
+        assert.deepStrictEqual(yield* found(1000), [true, true, false, false])
+        assert.deepStrictEqual(yield* found(800), [true, false, false, false])
       }))
 
     it.effect("a second engine runs beside the first, and is gone with its scope", () =>

@@ -1,16 +1,16 @@
 import { NodeHttpClient } from "@effect/platform-node"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 
 /** Says once at the start whether there is a routing engine, and how to get one where there is none. */
 export const engineHintLayer = Layer.effectDiscard(
   Effect.gen(function*() {
     const { status } = yield* RoutingEngine
-    const message = Option.match(yield* status, {
-      onNone: () =>
-        "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract",
-      onSome: ({ version }) => `The routing engine is Valhalla ${version}`
-    })
-    yield* Effect.logInfo(message)
+    const state = yield* status
+    yield* Effect.logInfo(
+      state.status === "ok"
+        ? `The routing engine is Valhalla ${state.version}`
+        : "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract"
+    )
   }).pipe(Effect.forkScoped)
 ).pipe(Layer.provide(RoutingEngine.layer), Layer.provide(NodeHttpClient.layerUndici))

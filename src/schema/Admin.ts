@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { RouteId, UserId } from "./Ids.ts"
 import { Activity, Visibility } from "./Preferences.ts"
 import { Provenance } from "./Route.ts"
+import { EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
 import { Handle, Role, Statistics, UserSummary } from "./User.ts"
 
@@ -93,11 +94,7 @@ export const SystemStatus = Schema.Struct({
     version: Schema.optionalKey(Schema.String),
     latencyMillis: Schema.optionalKey(Schema.Finite)
   }),
-  routingEngine: Schema.Struct({
-    status: Schema.Literals(["ok", "away"]),
-    version: Schema.optionalKey(Schema.String),
-    tiles: Schema.optionalKey(Schema.String)
-  }),
+  routingEngine: EngineState,
   rateLimits: Schema.Struct({ counters: Schema.Literals(["process", "redis", "redis-away"]) }),
   outbox: Schema.Struct({ waiting: Schema.Int, oldestSeconds: Schema.Finite }),
   deletions: Schema.Struct({ pending: Schema.Int, due: Schema.Int, lagSeconds: Schema.Finite }),

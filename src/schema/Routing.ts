@@ -1,6 +1,13 @@
 import { Schema } from "effect"
 import { Activity, RoutingPreferences } from "./Preferences.ts"
 
+/** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
+export const EngineState = Schema.Union([
+  Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Schema.String }),
+  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) })
+])
+export type EngineState = typeof EngineState.Type
+
 const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
 const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
 

@@ -49,27 +49,13 @@ export class SystemStatus extends Context.Service<SystemStatus, {
         }
       }).pipe(Effect.timeout(PATIENCE), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
 
-      const routingEngine = engine.status.pipe(
-        Effect.timeoutOption(PATIENCE),
-        Effect.map((status) =>
-          Option.match(Option.flatten(status), {
-            onNone: () => ({ status: "away" as const }),
-            onSome: ({ tileset_last_modified, version }) => ({
-              status: "ok" as const,
-              version,
-              tiles: new Date(tileset_last_modified * 1000).toISOString()
-            })
-          })
-        )
-      )
-
       return SystemStatus.of({
         get: Effect.gen(function*() {
-          const [parts, engineState] = yield* Effect.all([database, routingEngine], { concurrency: 2 })
+          const [parts, routingEngine] = yield* Effect.all([database, engine.status], { concurrency: 2 })
           return {
             service: { version: manifest.version, node: process.version, startedAt },
             ...parts,
-            routingEngine: engineState,
+            routingEngine,
             rateLimits: { counters: yield* counters.get },
             grafana
           }

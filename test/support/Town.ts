@@ -59,6 +59,10 @@ export const TOWN = {
   landingEast: place(0.01, 10.04),
   eastEnd: place(0.01, 10.045),
   island: place(0.045, 10.046),
+  /** Between the river's banks, the bridge and the ferry, 1,113 m from each. */
+  river: place(0.02, 10.03),
+  /** 890 m west of the street. */
+  meadow: place(0.002, 9.992),
   /** 200 km from the town: the engine looks for roads within 35 km. */
   ocean: place(0, 12)
 } as const

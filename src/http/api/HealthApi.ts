@@ -1,18 +1,12 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Unavailable } from "../../schema/Errors.ts"
+import { EngineState } from "../../schema/Routing.ts"
 
 const Status = Schema.Struct({ status: Schema.Literal("ok") })
 
-/** What the service can do without, and whether it is there. `tiles` is the date of the engine's map. */
-const Readiness = Schema.Struct({
-  ...Status.fields,
-  routingEngine: Schema.Struct({
-    status: Schema.Literals(["ok", "away"]),
-    version: Schema.optionalKey(Schema.String),
-    tiles: Schema.optionalKey(Schema.String)
-  })
-})
+/** Beside it, what the service can do without. */
+const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState })
 
 export class HealthApi extends HttpApiGroup.make("health")
   .add(
