@@ -1,4 +1,4 @@
-import { Config, Effect, Function, identity, Layer, Option } from "effect"
+import { Config, Effect, Function, identity, Layer, Option, Scope } from "effect"
 import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint, HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
@@ -24,8 +24,7 @@ const SCALAR = {
   hideClientButton: true,
   telemetry: false,
   agent: { disabled: true },
-  mcp: { disabled: true },
-  authentication: { preferredSecurityScheme: "personalAccessToken" }
+  mcp: { disabled: true }
 }
 
 const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
@@ -72,9 +71,14 @@ const served = (
         })).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
   })).layer
 
-const pageLayer = HttpApiScalar.layer(DocumentedApi, { path: PAGE, scalar: SCALAR }).pipe(
-  Layer.provide(served(PAGE, withPolicy))
-)
+/** The page's 3 MB are loaded when somebody asks for them, not at the start. */
+const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: PAGE, scalar: SCALAR })).pipe(
+    Scope.provide(yield* Effect.scope),
+    Effect.cached
+  )
+  yield* router.add("GET", PAGE, Effect.flatten(page))
+})).pipe(Layer.provide(served(PAGE, withPolicy)))
 
 const documentLayer = HttpRouter.add(
   "GET",
