@@ -80,11 +80,10 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("GET", PAGE, Effect.flatten(page))
 })).pipe(Layer.provide(served(PAGE, withPolicy)))
 
-const documentLayer = HttpRouter.add(
-  "GET",
-  DOCUMENT,
-  Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument()))
-).pipe(Layer.provide(served(DOCUMENT, identity)))
+const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument())))
+  yield* router.add("GET", DOCUMENT, document)
+})).pipe(Layer.provide(served(DOCUMENT, identity)))
 
 /** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
 export const apiDocsLayer = Layer.unwrap(

@@ -1,4 +1,3 @@
-import type { RateTier } from "../../../schema/RateTier.ts"
 import type { Declared } from "./Declared.ts"
 
 const KIB = 1024
@@ -25,15 +24,16 @@ const pendingOf = ({ callers, isOpenWhilePending }: Declared): string => {
   return isOpenWhilePending ? " Open to an account that is pending deletion." : ""
 }
 
-const subjectOf = (tier: RateTier, isByAddress: boolean): string => {
-  if (tier === "auth") return "client's address, and for the email address where the body has one"
-  return isByAddress ? "client's address" : "token, the user or the client's address"
+const subjectOf = ({ callers, rateLimit }: Declared): string => {
+  if (rateLimit?.tier === "auth") return "client's address, and for the email address where the body has one"
+  if (rateLimit?.isByAddress === true) return "client's address"
+  return callers.kind === "session" ? "user or the client's address" : "token, the user or the client's address"
 }
 
-const limitOf = ({ rateLimit }: Declared): string => {
-  if (rateLimit === undefined) return "No rate limit."
-  const { isByAddress, limit, tier } = rateLimit
-  return `At most ${limit} requests a minute (tier \`${tier}\`), counted for the ${subjectOf(tier, isByAddress)}.`
+const limitOf = (declared: Declared): string => {
+  if (declared.rateLimit === undefined) return "No rate limit."
+  const { limit, tier } = declared.rateLimit
+  return `At most ${limit} requests a minute (tier \`${tier}\`), counted for the ${subjectOf(declared)}.`
 }
 
 const bodyOf = ({ bodyLimit }: Declared): string =>
