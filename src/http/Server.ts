@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { apiDocsLayer } from "./ApiDocs.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
@@ -48,12 +49,15 @@ const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([Idempotency.layer, Limiter.layer])
 )
 
+const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
+
 const routes = Layer.mergeAll(
   errorShapeLayer,
   answerHeadersLayer,
   corsLayer,
   clientAddressLayer,
   api,
+  docs,
   methodNotAllowedLayer
 )
 

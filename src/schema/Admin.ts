@@ -4,6 +4,7 @@ import { Activity, Visibility } from "./Preferences.ts"
 import { Provenance } from "./Route.ts"
 import { EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 import { Handle, Role, Statistics, UserSummary } from "./User.ts"
 
 /** What an administrator looks for: a part of a name, a handle or an email address, in whatever case. */
@@ -27,7 +28,7 @@ export const Overview = Schema.Struct({
     newLast30Days: Schema.Int
   }),
   collections: Schema.Struct({ total: Schema.Int })
-})
+}).annotate({ identifier: "Overview" })
 export type Overview = typeof Overview.Type
 
 /** An account as administrators see it: nothing that signs anybody in. `lastSeenAt` is of its live sessions. */
@@ -41,11 +42,11 @@ export const AdminUser = Schema.Struct({
   hasPassword: Schema.Boolean,
   hasIdentityProvider: Schema.Boolean,
   deletionStatus: Schema.Literals(["active", "pending_hard_delete"]),
-  deletionRequestedAt: Schema.NullOr(Schema.String),
-  createdAt: Schema.String,
-  lastSeenAt: Schema.NullOr(Schema.String),
+  deletionRequestedAt: Schema.NullOr(Timestamp),
+  createdAt: Timestamp,
+  lastSeenAt: Schema.NullOr(Timestamp),
   statistics: Statistics
-})
+}).annotate({ identifier: "AdminUser" })
 export type AdminUser = typeof AdminUser.Type
 
 /** A route as administrators see it: neither its line nor its share token. */
@@ -59,9 +60,9 @@ export const AdminRoute = Schema.Struct({
   placeCity: Schema.NullOr(Schema.String),
   placeCountryCode: Schema.NullOr(Schema.String),
   user: UserSummary,
-  createdAt: Schema.String,
-  updatedAt: Schema.String
-})
+  createdAt: Timestamp,
+  updatedAt: Timestamp
+}).annotate({ identifier: "AdminRoute" })
 export type AdminRoute = typeof AdminRoute.Type
 
 /** An account whose deletion was asked for, and the instant from which it is erased. */
@@ -70,9 +71,9 @@ export const PendingDeletion = Schema.Struct({
   email: Schema.String,
   name: Schema.String,
   handle: Handle,
-  deletionRequestedAt: Schema.String,
-  erasureDueAt: Schema.String
-})
+  deletionRequestedAt: Timestamp,
+  erasureDueAt: Timestamp
+}).annotate({ identifier: "PendingDeletion" })
 export type PendingDeletion = typeof PendingDeletion.Type
 
 const DashboardUrl = Schema.String.check(
@@ -84,11 +85,11 @@ export const GrafanaUrls = Schema.Struct({
   apiOverview: Schema.optionalKey(DashboardUrl),
   apiLatency: Schema.optionalKey(DashboardUrl),
   runtime: Schema.optionalKey(DashboardUrl)
-})
+}).annotate({ identifier: "GrafanaUrls" })
 
 /** What keeps the service going, and how it is. Waiting times are in seconds. */
 export const SystemStatus = Schema.Struct({
-  service: Schema.Struct({ version: Schema.String, node: Schema.String, startedAt: Schema.String }),
+  service: Schema.Struct({ version: Schema.String, node: Schema.String, startedAt: Timestamp }),
   database: Schema.Struct({
     status: Schema.Literals(["ok", "away"]),
     version: Schema.optionalKey(Schema.String),
@@ -99,5 +100,5 @@ export const SystemStatus = Schema.Struct({
   outbox: Schema.Struct({ waiting: Schema.Int, oldestSeconds: Schema.Finite }),
   deletions: Schema.Struct({ pending: Schema.Int, due: Schema.Int, lagSeconds: Schema.Finite }),
   grafana: GrafanaUrls
-})
+}).annotate({ identifier: "SystemStatus" })
 export type SystemStatus = typeof SystemStatus.Type

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { UserId } from "./Ids.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** What is worth knowing afterwards: who got in and who did not, and what cannot be taken back. */
 export const AuditEvent = Schema.Literals([
@@ -25,10 +26,10 @@ export type AuditEvent = typeof AuditEvent.Type
 /** `userId` is who did it, or whose account it was tried on; `subjectId` is to whom an administrator did it. */
 export const AuditEntry = Schema.Struct({
   id: Schema.Int,
-  createdAt: Schema.String,
+  createdAt: Timestamp,
   event: AuditEvent,
   userId: Schema.NullOr(UserId),
   subjectId: Schema.NullOr(UserId),
   traceId: Schema.NullOr(Schema.String)
-})
+}).annotate({ identifier: "AuditEntry" })
 export type AuditEntry = typeof AuditEntry.Type

@@ -114,5 +114,7 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     OUTBOX_POLL_INTERVAL: "1 hour",
     PURGE_SWEEP_INTERVAL: "1 hour",
     ERASURE_SWEEP_INTERVAL: "1 hour",
+    // No front waits to see that a test's server is no longer ready, and its clock may stand still.
+    SHUTDOWN_DRAIN_DELAY: "0 seconds",
     ...settings
   }))
