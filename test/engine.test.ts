@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net"
 import { dirname, resolve } from "node:path"
 import { freePort } from "../src/layers/FreePort.ts"
 import { routingEngine } from "../src/layers/RoutingEngineProcess.ts"
-import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasPython } from "./support/Engine.ts"
+import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngine } from "./support/Engine.ts"
 import { keepRecording, RECORDED, recording } from "./support/Recordings.ts"
 import { type Place, TOWN, townExtract, townLayer } from "./support/Town.ts"
 
@@ -99,7 +99,7 @@ const program = Effect.fnUntraced(function*(extract: string, port: number) {
   return { child, line, ended: once(child, "exit") }
 })
 
-describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3.12 or newer)", () => {
+describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be installed)", () => {
   layer(townLayer, PATIENCE)("in a town of our own", (it) => {
     for (const costing of ["bicycle", "pedestrian", "auto"]) {
       it.effect(`by ${costing}, the ferry is taken, and avoided by who asks for that`, () =>
@@ -291,8 +291,8 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
 
 const extract = extractFile()
 
-describe.skipIf(!hasPython || extract === undefined)(
-  "real roads (skipped without Python 3.12, ENGINE_EXTRACT or Liechtenstein's file)",
+describe.skipIf(!hasEngine || extract === undefined)(
+  "real roads (skipped without the engine, ENGINE_EXTRACT or Liechtenstein's file)",
   () => {
     layer(engineLayer(extract ?? ""), PATIENCE)((it) => {
       it.effect("the engine says its version", () =>

@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { anonymous } from "./support/Actors.ts"
-import { Engine, hasPython } from "./support/Engine.ts"
+import { Engine, hasEngine } from "./support/Engine.ts"
 import { recording } from "./support/Recordings.ts"
 import { json, refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
@@ -36,7 +36,7 @@ const realLayer = Layer.unwrap(Effect.map(Engine, ({ url }) => TestServer.layer(
     Layer.provide(townLayer)
   )
 
-describe.skipIf(!hasPython)("routing by the real engine (skipped where there is no Python 3.12 or newer)", () => {
+describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot be installed)", () => {
   layer(realLayer, { timeout: "5 minutes", excludeTestServices: true })("in a town of our own", (it) => {
     it.effect("a ferry is avoided where there is a bridge, and told where there is none", () =>
       Effect.gen(function*() {
