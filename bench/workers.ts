@@ -132,6 +132,8 @@ const peer = Effect.fnUntraced(function*(url: string, id: number | undefined) {
   return yield* measured({ name: "GET /routes/{ref}, Fastify + pg", pid, call: { url: path } })
 }, Effect.scoped)
 
+const ratio = (a: number, b: number) => (a / b).toFixed(2)
+
 const figures = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
@@ -141,7 +143,6 @@ const figures = Effect.gen(function*() {
   const one = yield* compared(url, id, 1)
   const two = yield* compared(url, id, 2)
   const fastify = yield* peer(url, id)
-  const ratio = (a: number, b: number) => (a / b).toFixed(2)
   yield* Console.log(
     `WORKERS=2 over one process: reads ${ratio(two.read.rate, one.read.rate)} at most, ${
       ratio(two.read.held, one.read.held)
