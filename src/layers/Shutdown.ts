@@ -1,18 +1,5 @@
-import { Config, Duration, Effect, Layer, Option } from "effect"
-import { Draining } from "../services/Draining.ts"
-
-/**
- * How long a process that was told to end still takes requests (`SHUTDOWN_DRAIN_DELAY`): a front has to see first that
- * it is no longer ready. In production 3 seconds, three looks of a front that looks every second; elsewhere none.
- */
-const drainDelay = Config.all({
-  delay: Config.option(Config.Duration("SHUTDOWN_DRAIN_DELAY")),
-  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
-}).pipe(
-  Config.map(({ delay, environment }) =>
-    Option.getOrElse(delay, () => environment === "production" ? Duration.seconds(3) : Duration.zero)
-  )
-)
+import { Duration, Effect, Layer } from "effect"
+import { drainDelay, Draining } from "../services/Draining.ts"
 
 /** For running requests once nothing new is taken; what is left of 10 seconds is for the last traces and the pool. */
 export const RUNNING_REQUESTS = Duration.millis(4500)
@@ -25,13 +12,7 @@ const PATIENCE = Duration.millis(6200)
 
 /** To be built on the server: before it takes no more, it says so on `/health/ready` and in every answer, and waits. */
 export const drainLayer = Layer.effectDiscard(
-  Effect.gen(function*() {
-    const draining = yield* Draining
-    const delay = yield* drainDelay
-    yield* Effect.addFinalizer(() =>
-      Effect.andThen(draining.begin, Duration.isZero(delay) ? Effect.void : Effect.sleep(delay))
-    )
-  })
+  Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))
 )
 
 const signalled = Effect.callback<void>((resume) => {

@@ -24,13 +24,11 @@ export class MailProvider extends Context.Service<MailProvider, Readonly<Record<
   static readonly layer = (milliseconds: number) =>
     Layer.effectContext(Effect.gen(function*() {
       const mails: Array<Mail> = []
-      const server = createServer((request, response) =>
-        void text(request).then(async (body) => {
-          mails.push(mailOf(body))
-          await setTimeout(milliseconds)
-          response.end("{}")
-        })
-      )
+      const server = createServer(async (request, response) => {
+        mails.push(mailOf(await text(request)))
+        await setTimeout(milliseconds)
+        response.end("{}")
+      })
       const port = yield* Effect.promise(() => freePort())
       yield* Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void)))
       yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))

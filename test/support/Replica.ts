@@ -23,7 +23,12 @@ export interface Replica {
   readonly ready: Effect.Effect<void>
 }
 
-const MAIN = join(import.meta.dirname, "../../src/main.ts")
+const ROOT = join(import.meta.dirname, "../..")
+
+const MAIN = join(ROOT, "src/main.ts")
+
+/** A third of the time that a start takes is compiling what was compiled before. */
+const COMPILED = { NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node") }
 
 const PRODUCTION = {
   ...SECRETS,
@@ -36,7 +41,7 @@ const PRODUCTION = {
 
 const start = (env: Readonly<Record<string, string>>, port: number) => {
   const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", MAIN], {
-    env: { ...PRODUCTION, PORT: String(port), ...env },
+    env: { ...COMPILED, ...PRODUCTION, PORT: String(port), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const chunks: Array<string> = []
