@@ -56,3 +56,15 @@ export const residentMemory = (pid: number) =>
   Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8")).pipe(
     Effect.map((status) => Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024)
   )
+
+/** Ticks of a second in which Linux counts processor time. */
+const TICKS = 100
+
+/** Processor time that a process has taken so far, user and system, in milliseconds. */
+export const processorTime = (pid: number) =>
+  Effect.promise(() => readFile(`/proc/${pid}/stat`, "utf8")).pipe(
+    Effect.map((stat) => {
+      const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13)
+      return (Number(user) + Number(system)) * 1000 / TICKS
+    })
+  )

@@ -36,4 +36,4 @@ const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   )
 }))
 
-run(Layer.launch(developmentLayer))
+run(Layer.launch(developmentLayer), "pretty")

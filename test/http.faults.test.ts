@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Schema } from "effect"
+import { jsonLogger } from "../src/layers/Logging.ts"
 import { Places } from "../src/services/Places.ts"
 import { anonymous, signedIn } from "./support/Actors.ts"
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
@@ -11,7 +12,7 @@ const AWAY = { statusCode: 503, code: "INTERNAL", message: "The database is not 
 
 const logged: Array<string> = []
 
-const recording = Logger.layer([Logger.map(Logger.formatJson, (line) => logged.push(line))])
+const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
 const broken = Layer.succeed(Places, { at: () => Effect.die(new Error("SELECT secret FROM /etc/places")) })
 
@@ -23,14 +24,18 @@ const Failure = Schema.Struct({
 })
 
 layer(TestServer.layer({}, broken).pipe(Layer.provideMerge(recording)))("a defect", (it) => {
-  it.effect("is answered with a trace id and nothing else, and logged once with the same", () =>
+  it.effect("is answered with the trace's id and nothing else, and logged once with the same", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const { body, status, text } = yield* rider.post("/routes", newRoute({}))
+      const traceId = "0af7651916cd43dd8448eb211c80319c"
+      const { body, status, text } = yield* rider.post("/routes", newRoute({}), {
+        headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+      })
       assert.strictEqual(status, 500)
       const { details } = Schema.decodeUnknownSync(Failure, { onExcessProperty: "error" })(body)
       assert.notInclude(text, "secret")
-      const lines = logged.filter((line) => line.includes(details.traceId))
+      assert.strictEqual(details.traceId, traceId)
+      const lines = logged.filter((line) => line.includes(`"traceId":"${traceId}"`) && line.includes("\"ERROR\""))
       assert.strictEqual(lines.length, 1)
       assert.include(lines[0], "SELECT secret")
     }))

@@ -72,6 +72,15 @@ describe("a production start", () => {
       )
     }), 20_000)
 
+  it.live("ends with 1 and a line of JSON when the log cannot be what is asked", () =>
+    Effect.gen(function*() {
+      const { code, output } = yield* production({ ...COMPLETE, LOG_FORMAT: "xml" })
+      assert.strictEqual(code, 1)
+      const line = yield* Schema.decodeEffect(LogLine)(output.trim())
+      assert.strictEqual(line.level, "FATAL")
+      assert.include(output, "LOG_FORMAT must be one of json, pretty")
+    }), 20_000)
+
   it.live("ends with 1 when the database is not there", () =>
     Effect.gen(function*() {
       const { code, output } = yield* production(COMPLETE)

@@ -13,10 +13,16 @@ const networkOf = (address: NetAddress.IpAddress): string => {
     : NetAddress.ipv6ToSegments(address).slice(0, NETWORK_SEGMENTS).map((segment) => segment.toString(16)).join(":")
 }
 
-/** Whom a request without a credential is counted for: its IPv4 address, or the /64 of its IPv6 address. */
-export const addressSubject = (request: HttpServerRequest.HttpServerRequest): string => {
-  const address = Result.getOrUndefined(
-    NetAddress.ipFromString(Option.getOrElse(request.remoteAddress, () => "").replace(/%.*$/, ""))
+/** The client's address, without the zone that a link-local one may have. */
+export const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
+  Option.flatMap(
+    request.remoteAddress,
+    (text) => Result.getSuccess(NetAddress.ipFromString(text.replace(/%.*$/, "")))
   )
-  return address === undefined ? "address:unknown" : `address:${networkOf(address)}`
-}
+
+/** Whom a request without a credential is counted for: its IPv4 address, or the /64 of its IPv6 address. */
+export const addressSubject = (request: HttpServerRequest.HttpServerRequest): string =>
+  Option.match(clientAddress(request), {
+    onNone: () => "address:unknown",
+    onSome: (address) => `address:${networkOf(address)}`
+  })

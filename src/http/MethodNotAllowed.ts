@@ -1,13 +1,8 @@
 import { Array as Arr } from "effect"
 import { HttpMethod, HttpRouter, HttpServerResponse } from "effect/http"
 import { MethodNotAllowed } from "../schema/Errors.ts"
-import { Api } from "./api/Api.ts"
 import { toResponse } from "./ErrorResponse.ts"
-
-const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
-
-/** Paths that differ in the names of their parameters only are one path to a client. */
-const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
+import { paths } from "./RouteTemplates.ts"
 
 /** A path that answers GET answers HEAD. */
 const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
@@ -29,7 +24,7 @@ export const methodsRefusedAt = (path: HttpRouter.PathInput) => HttpRouter.addAl
 
 /** Answers every known path with a method that it does not have; the router alone would call it unknown. */
 export const methodNotAllowedLayer = HttpRouter.addAll(
-  Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path))).flatMap((group) =>
-    refusalsOf(group[0].path, withHead(Arr.dedupe(group.map((endpoint) => endpoint.method))))
+  paths.flatMap((endpoints) =>
+    refusalsOf(endpoints[0].path, withHead(Arr.dedupe(endpoints.map((endpoint) => endpoint.method))))
   )
 )

@@ -1,5 +1,5 @@
-import { Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { apiDocsLayer } from "./ApiDocs.ts"
@@ -8,6 +8,7 @@ import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
+import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
@@ -21,6 +22,8 @@ import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
+import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
+import { ROUTER } from "./RouteTemplates.ts"
 
 const handlers = Layer.mergeAll(
   AdminHandlers,
@@ -28,6 +31,7 @@ const handlers = Layer.mergeAll(
   CollectionsHandlers,
   FilesHandlers,
   HealthHandlers,
+  MetricsHandlers,
   RoutesHandlers,
   RoutingHandlers,
   SessionsHandlers,
@@ -62,7 +66,12 @@ const routes = Layer.mergeAll(
 )
 
 /** The whole contract on an `HttpServer`. Paths are exact: no trailing slash, no double slash, no other case. */
-export const serverLayer = HttpRouter.serve(routes, {
-  disableLogger: true,
-  routerConfig: { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
-})
+export const serverLayer = Layer.unwrap(
+  Effect.map(
+    requestTelemetry,
+    (middleware) => HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware })
+  )
+).pipe(
+  // Effect's own span of a request holds its path, and with it share tokens.
+  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+)

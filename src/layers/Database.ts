@@ -3,6 +3,7 @@ import { PgClient, PgMigrator } from "@effect/sql-pg"
 import { Config, Layer } from "effect"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
+import { poolSize } from "../services/DatabasePool.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
 const SESSION_LIMITS = {
@@ -14,7 +15,7 @@ const SESSION_LIMITS = {
 /** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
 const clientLayer = PgClient.layerConfig({
   url: Config.Redacted("DATABASE_URL"),
-  maxConnections: Config.Int("DATABASE_POOL_SIZE").pipe(Config.withDefault(10)),
+  maxConnections: poolSize,
   connectTimeout: Config.succeed("2 seconds"),
   applicationName: Config.succeed("route-planning-service"),
   startupParameters: Config.succeed(SESSION_LIMITS),

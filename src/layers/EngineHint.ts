@@ -1,6 +1,7 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
+import { telemetryLayer } from "./Telemetry.ts"
 
 /** Says once at the start whether there is a routing engine, and how to get one where there is none. */
 export const engineHintLayer = Layer.effectDiscard(
@@ -13,4 +14,8 @@ export const engineHintLayer = Layer.effectDiscard(
         : "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract"
     )
   }).pipe(Effect.forkScoped)
-).pipe(Layer.provide(RoutingEngine.layer), Layer.provide(NodeHttpClient.layerUndici))
+).pipe(
+  // The application has the same engine: whoever makes it first makes its metrics.
+  Layer.provide(RoutingEngine.layer),
+  Layer.provide([NodeHttpClient.layerUndici, telemetryLayer])
+)

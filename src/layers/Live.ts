@@ -17,6 +17,7 @@ import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { IdentityProvider } from "../services/IdentityProvider.ts"
 import { MailedTokens } from "../services/MailedTokens.ts"
 import { Mailer } from "../services/Mailer.ts"
+import { Metrics } from "../services/Metrics.ts"
 import { Outbox } from "../services/Outbox.ts"
 import { PasswordChanges } from "../services/PasswordChanges.ts"
 import { PasswordPolicy } from "../services/PasswordPolicy.ts"
@@ -40,6 +41,7 @@ import { SystemStatus } from "../services/SystemStatus.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
 import { drainLayer, RUNNING_REQUESTS } from "./Shutdown.ts"
+import { telemetryLayer } from "./Telemetry.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
 export const mailerLayer = Layer.unwrap(
@@ -80,6 +82,7 @@ const servicesLayer = Layer.mergeAll(
   erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
   Health.layer,
   IdempotencyKeys.layer,
+  Metrics.layer,
   PublicRoutes.layer,
   purgeLayer,
   RateLimits.layer,
@@ -142,5 +145,6 @@ const listenLayer = Layer.unwrap(Effect.sync(() => {
 export const applicationLayer = drainLayer.pipe(
   Layer.provideMerge(serverLayer),
   Layer.provideMerge(listenLayer),
-  Layer.provide(servicesLayer)
+  Layer.provide(servicesLayer),
+  Layer.provide(telemetryLayer)
 )

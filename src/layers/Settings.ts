@@ -1,4 +1,5 @@
-import { Config, Effect, Layer, Redacted, Result, Schema } from "effect"
+import { Config, Effect, Layer, Redacted, Result } from "effect"
+import { SettingsRefused } from "./Refusal.ts"
 
 /** What a production start may not do without. */
 const REQUIRED = [
@@ -14,11 +15,6 @@ const REQUIRED = [
 const SECRETS = new Set(["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"])
 
 const MIN_SECRET_LENGTH = 32
-
-/** The service cannot start as it is configured; the message names every setting to mend, and no value. */
-class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
-  message: Schema.String
-}) {}
 
 const complaintAbout = Effect.fnUntraced(function*(name: string) {
   const setting = yield* Effect.result(Config.Redacted(name))

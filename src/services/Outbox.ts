@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Queue, Redacted, Schema } from "effect"
+import { Clock, Config, Context, Duration, Effect, Layer, Metric, Queue, Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { compactDecrypt, CompactEncrypt } from "jose"
 import { hkdfSync } from "node:crypto"
@@ -23,6 +23,8 @@ const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDef
 
 const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
 
+const Rest = Schema.Struct({ waiting: Schema.Int, oldest: Schema.NullOr(Schema.Date) })
+
 const StoredMail = Schema.fromJsonString(Schema.Struct({
   to: Schema.String,
   subject: Schema.String,
@@ -38,6 +40,23 @@ const decodeMail = (json: string) =>
     Schema.decodeEffect(StoredMail)(json),
     ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
   )
+
+const pending = Metric.gauge("outbox_pending_mails", {
+  description: "Mails that are written and not sent, of all processes"
+})
+
+const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
+
+const mails = (result: "sent" | "failed" | "dropped") =>
+  Metric.counter("outbox_mails_total", {
+    description: "Mails that this process sent, failed to send and tries again, or dropped",
+    attributes: { result },
+    incremental: true
+  })
+
+const SENT = mails("sent")
+const FAILED = mails("failed")
+const DROPPED = mails("dropped")
 
 /**
  * Mails are written in the transaction that they speak of, and sent after it: a provider that is down delays them and
@@ -91,15 +110,22 @@ export class Outbox extends Context.Service<Outbox, {
         yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
       })
 
+      const rest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Rest,
+        execute: () => sql`SELECT count(*)::int AS waiting, min(created_at) AS oldest FROM outbox`
+      })
+
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
       const send = (claimed: typeof Claimed.Type, mail: Mail) =>
         mailer.send(mail).pipe(
+          Effect.andThen(Metric.update(SENT, 1)),
           Effect.andThen(forget(claimed.id)),
           Effect.catchTag("MailNotSent", ({ reason }) =>
-            Effect.andThen(
-              Effect.logWarning("mail not sent, to be tried again", { reason }),
-              postpone(claimed)
+            Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
+              Effect.andThen(Metric.update(FAILED, 1)),
+              Effect.andThen(postpone(claimed))
             ))
         )
 
@@ -107,7 +133,11 @@ export class Outbox extends Context.Service<Outbox, {
       const deliver = (claimed: typeof Claimed.Type) =>
         Effect.matchEffect(decrypt(claimed.payload), {
           onSuccess: (mail) => send(claimed, mail),
-          onFailure: () => Effect.andThen(Effect.logError("mail cannot be read and is dropped"), forget(claimed.id))
+          onFailure: () =>
+            Effect.logError("mail cannot be read and is dropped").pipe(
+              Effect.andThen(Metric.update(DROPPED, 1)),
+              Effect.andThen(forget(claimed.id))
+            )
         }).pipe(Effect.uninterruptible)
 
       const deliverDue = Effect.gen(function*() {
@@ -120,11 +150,22 @@ export class Outbox extends Context.Service<Outbox, {
         const now = new Date(yield* Clock.currentTimeMillis)
         const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
         if (dropped.length > 0) {
+          yield* Metric.update(DROPPED, dropped.length)
           yield* Effect.logError("mails not sent within a day are dropped", { mails: dropped.length })
         }
       })
 
-      yield* Effect.andThen(deliverDue, dropExpired).pipe(
+      const lookAtRest = Effect.gen(function*() {
+        const { oldest, waiting } = yield* rest()
+        const now = yield* Clock.currentTimeMillis
+        yield* Metric.update(pending, waiting)
+        yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
+      })
+
+      yield* Effect.forEach([SENT, FAILED, DROPPED], (counter) => Metric.update(counter, 0), { discard: true })
+      yield* deliverDue.pipe(
+        Effect.andThen(dropExpired),
+        Effect.andThen(lookAtRest),
         Effect.withSpan("Outbox.deliver"),
         Effect.catchCause((cause) => Effect.logError("the outbox could not be worked through", cause)),
         Effect.andThen(Effect.timeoutOption(Queue.take(wakeUps), interval)),

@@ -1,7 +1,8 @@
 import { argon2id, hash, needsRehash, verify } from "argon2"
-import { Context, Effect, Layer, Redacted, Semaphore } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Redacted, Semaphore } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
+import { during } from "./Gauges.ts"
 
 /** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
@@ -10,6 +11,17 @@ const SALT_BYTES = 16
 
 /** One core stays free for everything else, so that a flood of sign-ins does not hold up those who are in. */
 const MAX_HASHES = Math.max(1, availableParallelism() - 1)
+
+const waiting = Metric.gauge("password_hashes_waiting", {
+  description: "Passwords that wait for their turn to be hashed"
+})
+
+const running = Metric.gauge("password_hashes_running", { description: "Passwords that are being hashed" })
+
+const duration = Metric.histogram("password_hash_duration_seconds", {
+  description: "How long the hashing of a password took, once it had its turn",
+  boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+})
 
 /** Passwords are compared after NFKC, so that what one keyboard composes another may decompose. */
 const normalise = (password: Redacted.Redacted) => Redacted.value(password).normalize("NFKC")
@@ -35,9 +47,19 @@ export class Passwords extends Context.Service<Passwords, {
       const random = yield* SecureRandom.SecureRandom
       const turns = yield* Semaphore.make(MAX_HASHES)
 
+      const inTurn = <A>(work: () => Promise<A>) =>
+        Effect.promise(work).pipe(
+          Effect.timed,
+          Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result)),
+          during(waiting, -1),
+          during(running),
+          turns.withPermit,
+          during(waiting)
+        )
+
       const hashText = Effect.fnUntraced(function*(password: string) {
         const salt = Buffer.from(yield* random.randomBytes(SALT_BYTES))
-        return yield* turns.withPermit(Effect.promise(() => hash(password, { ...PARAMETERS, salt })))
+        return yield* inTurn(() => hash(password, { ...PARAMETERS, salt }))
       })
 
       const nobodysDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
@@ -45,8 +67,9 @@ export class Passwords extends Context.Service<Passwords, {
       return Passwords.of({
         hash: Effect.fn("Passwords.hash")((password) => hashText(normalise(password))),
         verify: Effect.fn("Passwords.verify")((password, digest) =>
-          turns.withPermit(Effect.promise(() => verify(digest ?? nobodysDigest, normalise(password)))).pipe(
-            Effect.map((matches) => matches && digest !== undefined)
+          Effect.map(
+            inTurn(() => verify(digest ?? nobodysDigest, normalise(password))),
+            (matches) => matches && digest !== undefined
           )
         ),
         isOutdated: (digest) => needsRehash(digest, PARAMETERS)

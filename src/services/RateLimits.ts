@@ -1,4 +1,4 @@
-import { Config, Context, Duration, Effect, Layer } from "effect"
+import { Config, Context, Duration, Effect, Layer, Metric } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../schema/RateTier.ts"
 
@@ -11,6 +11,20 @@ export interface RateLimit {
   readonly isExceeded: boolean
 }
 
+const refusalsOf = (tier: RateTier) =>
+  Metric.counter("rate_limit_refusals_total", {
+    description: "Requests that were refused because there were too many",
+    attributes: { tier },
+    incremental: true
+  })
+
+const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
+  auth: refusalsOf("auth"),
+  strict: refusalsOf("strict"),
+  moderate: refusalsOf("moderate"),
+  default: refusalsOf("default")
+}
+
 /** Counts requests per subject and endpoint in windows of a minute. */
 export class RateLimits extends Context.Service<RateLimits, {
   /** Counts one request. What is refused does not count, so that waiting helps. Undefined when limits are off. */
@@ -21,13 +35,14 @@ export class RateLimits extends Context.Service<RateLimits, {
     Effect.gen(function*() {
       const isEnabled = yield* Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
       const limiter = yield* RateLimiter.RateLimiter
+      yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
 
       const consume = (tier: RateTier, key: string) =>
         limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit: RATE_TIERS[tier], key }).pipe(
           Effect.map(({ remaining, resetAfter }) => toRateLimit(tier, remaining, resetAfter, false)),
           Effect.catch(({ reason }) =>
             reason._tag === "RateLimitExceeded"
-              ? Effect.succeed(toRateLimit(tier, 0, reason.retryAfter, true))
+              ? Effect.as(Metric.update(REFUSALS[tier], 1), toRateLimit(tier, 0, reason.retryAfter, true))
               : Effect.die(reason)
           )
         )

@@ -1,8 +1,24 @@
-import { Cache, Config, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema, Semaphore } from "effect"
+import {
+  Cache,
+  Config,
+  Context,
+  Duration,
+  Effect,
+  Exit,
+  Layer,
+  Option,
+  Ref,
+  References,
+  Schema,
+  Semaphore,
+  Stream
+} from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { BadGateway, type GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../schema/Errors.ts"
 import type { EngineState } from "../schema/Routing.ts"
+import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
+import { during } from "./Gauges.ts"
 import { ask, type UpstreamFailure } from "./Upstream.ts"
 
 /** What the engine knows of itself. */
@@ -54,6 +70,8 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR
       })
+      yield* circuitIs("Closed")
+      yield* Effect.forkScoped(Stream.runForEach(breaker.transitions, ({ to }) => circuitIs(to)))
       const turns = yield* Semaphore.make(MAX_IN_FLIGHT)
       const present = yield* Ref.make(0)
 
@@ -77,7 +95,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
           (count): Effect.Effect<A, E | Unavailable> =>
             count > MAX_IN_FLIGHT + MAX_WAITING
               ? Effect.fail(away("The routing engine is busy: try again"))
-              : turns.withPermit(call),
+              : call.pipe(during(waiting, -1), during(running), turns.withPermit, during(waiting)),
           () => Ref.update(present, (count) => count - 1)
         )
 
@@ -107,9 +125,12 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       return RoutingEngine.of({
         call: Effect.fn("RoutingEngine.call")(function*(path, json) {
           const request = HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
-          const answer = yield* inTurn(guarded(attempt(request)))
+          // The engine is our own: it may know which trace it works for. Nobody else may.
+          const answer = yield* inTurn(guarded(attempt(request))).pipe(
+            Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
+          )
           return answer.status === 200 ? answer.body : yield* refusalOf(answer.body)
-        }),
+        }, counted),
         status: Effect.zipWith(known, isOpen, toState),
         mapDate: Effect.andThen(Effect.forkDetach(known, { startImmediately: true }), Ref.get(mapDate))
       })

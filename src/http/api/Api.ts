@@ -4,6 +4,7 @@ import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
+import { MetricsApi } from "./MetricsApi.ts"
 import { CommonFailures } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
@@ -15,7 +16,7 @@ import { UsersApi } from "./UsersApi.ts"
 export class Api extends HttpApi.make("route-planning-service")
   .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi, AdminApi)
   .prefix("/api/v1")
-  .add(HealthApi)
+  .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({

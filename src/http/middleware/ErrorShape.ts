@@ -1,5 +1,4 @@
-import { Cause, Effect, Option, Schema, SchemaIssue } from "effect"
-import { SecureRandom } from "effect/crypto"
+import { Cause, Effect, Schema, SchemaIssue } from "effect"
 import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -85,21 +84,10 @@ const failureOf = (cause: Cause.Cause<unknown>): unknown => {
   return reason._tag === "Fail" ? reason.error : reason.defect
 }
 
-const traceId = Effect.flatMap(
-  Effect.option(Effect.currentParentSpan),
-  Option.match({
-    onSome: (span) => Effect.succeed(span.traceId),
-    onNone: () =>
-      SecureRandom.SecureRandom.use((random) => random.randomBytes(16)).pipe(
-        Effect.map((bytes) => Buffer.from(bytes).toString("hex"))
-      )
-  })
-)
-
 const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
-  const id = yield* traceId
-  yield* Effect.logError("request failed", cause).pipe(Effect.annotateLogs({ traceId: id }))
-  return new Internal({ message: "Something went wrong on our side", details: { traceId: id } })
+  yield* Effect.logError("request failed", cause)
+  const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
+  return new Internal({ message: "Something went wrong on our side", details: { traceId } })
 })
 
 const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
@@ -110,13 +98,10 @@ const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
 
 /** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
 export const errorShapeLayer = HttpRouter.middleware(
-  Effect.map(
-    SecureRandom.SecureRandom,
-    (random) => (httpEffect) =>
-      Effect.catchCause(withDeadline(httpEffect), (cause) =>
-        cause.reasons.length === 0
-          ? Effect.failCause(cause)
-          : Effect.provideService(render(cause), SecureRandom.SecureRandom, random))
-  ),
+  (httpEffect) =>
+    Effect.catchCause(
+      withDeadline(httpEffect),
+      (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)
+    ),
   { global: true }
 )

@@ -1,0 +1,31 @@
+import { Array as Arr } from "effect"
+import { FindMyWay, HttpMethod } from "effect/http"
+import { Api } from "./api/Api.ts"
+
+const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
+
+/** Paths that differ in the names of their parameters only are one path to a client. */
+const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
+
+/** The paths of the contract, each with its endpoints: one for a method. */
+export const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))
+
+/** How the router reads paths: no trailing slash, no double slash, no other case. */
+export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
+
+const templates = FindMyWay.make<string>(ROUTER)
+
+// What a path does not have is named as its GET is: HEAD, and what is refused with 405.
+for (const path of paths) {
+  for (const method of HttpMethod.all) {
+    const endpointOf = (method: string) => path.find((endpoint) => endpoint.method === method)
+    const endpoint = endpointOf(method) ?? endpointOf("GET") ?? path[0]
+    templates.on(method, path[0].path, endpoint.path.replace(/:(\w+)/g, "{$1}"))
+  }
+}
+
+/** The path of the contract that a request is for, as OpenAPI writes it; undefined for a path that is not in it. */
+export const templateOf = (method: string, url: string): string | undefined => {
+  const query = url.indexOf("?")
+  return templates.find(method, query === -1 ? url : url.slice(0, query))?.handler
+}

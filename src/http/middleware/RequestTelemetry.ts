@@ -1,0 +1,170 @@
+import { Clock, Context, Effect, Exit, Metric, Option, References, Stream, Tracer } from "effect"
+import {
+  HttpBody,
+  HttpEffect,
+  HttpMethod,
+  HttpServerError,
+  HttpServerRequest,
+  HttpServerResponse,
+  HttpTraceContext
+} from "effect/http"
+import { metricsEnabled } from "../../services/Metrics.ts"
+import { templateOf } from "../RouteTemplates.ts"
+
+/** What a request is to logs, metrics and traces: never what its path says. */
+interface Labels {
+  readonly method: string
+  readonly route: string
+}
+
+const UNMATCHED = "unmatched"
+
+const isProbe = (route: string) => route.startsWith("/health") || route === "/metrics"
+
+/** Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). */
+const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest): Labels => ({
+  method: HttpMethod.isHttpMethod(method) ? method : "_OTHER",
+  route: templateOf(method, url) ?? UNMATCHED
+})
+
+const active = Metric.gauge("http_server_active_requests", { description: "Requests that are being answered" })
+
+const durations = (labels: Labels, status: number) =>
+  Metric.histogram("http_server_request_duration_seconds", {
+    description: "How long requests took, from their headers to the end of the answer",
+    attributes: { ...labels, status: String(status) },
+    boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+  })
+
+/** One series for each answer that was ever given; to look it up is most of what it costs. */
+const makeSeries = () => {
+  const known = new Map<string, ReturnType<typeof durations>>()
+  return (labels: Labels, status: number) => {
+    const key = `${labels.method} ${labels.route} ${status}`
+    const series = known.get(key) ?? durations(labels, status)
+    known.set(key, series)
+    return series
+  }
+}
+
+/** A span that goes nowhere, for its ids. */
+const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>) =>
+  Tracer.nativeTracer.span({
+    name,
+    parent,
+    annotations: Context.empty(),
+    links: [],
+    startTime: 0n,
+    kind: "server",
+    root: Option.isNone(parent),
+    sampled: false
+  })
+
+const beginSpan = (request: HttpServerRequest.HttpServerRequest, { method, route }: Labels, isTraced: boolean) => {
+  const parent = HttpTraceContext.w3c(request.headers)
+  const name = route === UNMATCHED ? method : `${method} ${route}`
+  return isTraced && !isProbe(route)
+    ? Effect.makeSpan(
+      name,
+      Option.isSome(parent) ? { kind: "server", parent: parent.value } : { kind: "server", root: true }
+    )
+    : Effect.succeed(idsOnly(name, parent))
+}
+
+/** Below a span that is not sampled there need be none. */
+const within = <A, E, R>(span: Tracer.Span, work: Effect.Effect<A, E, R>) =>
+  Effect.provideService(
+    span.sampled ? work : Effect.withTracerEnabled(work, false),
+    Tracer.ParentSpan,
+    span
+  )
+
+const SERVER_ERROR = Exit.fail("answered with a server error")
+
+const endSpan = ({ labels: { method, route }, span }: Watch, status: number, now: bigint) => {
+  if (!span.sampled) return
+  span.attribute("http.request.method", method)
+  if (route !== UNMATCHED) span.attribute("http.route", route)
+  span.attribute("http.response.status_code", status)
+  span.end(now, status >= 500 ? SERVER_ERROR : Exit.void)
+}
+
+/** Bytes of an answer's body; of one that is streamed those that were taken from it so far. */
+interface Size {
+  bytes: number
+}
+
+const counting = (
+  { method }: HttpServerRequest.HttpServerRequest,
+  response: HttpServerResponse.HttpServerResponse,
+  size: Size
+) => {
+  const { body } = response
+  if (method === "HEAD") return response
+  if (body._tag !== "Stream") {
+    size.bytes = "contentLength" in body ? body.contentLength ?? 0 : 0
+    return response
+  }
+  const stream = Stream.tap(body.stream, (chunk) => Effect.sync(() => size.bytes += chunk.length))
+  return HttpServerResponse.setBody(response, HttpBody.stream(stream, body.contentType, body.contentLength))
+}
+
+/** A request while it is answered. */
+interface Watch {
+  readonly labels: Labels
+  readonly span: Tracer.Span
+  readonly started: bigint
+  readonly size: Size
+}
+
+const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: bigint) => {
+  const durationMs = Math.round(Number(nanoseconds) / 1e4) / 100
+  const line = isProbe(labels.route) ? Effect.logDebug("request") : Effect.logInfo("request")
+  return line.pipe(
+    Effect.annotateLogs({ ...labels, status, durationMs, bytes: size.bytes }),
+    Effect.provideService(Tracer.ParentSpan, span)
+  )
+}
+
+/**
+ * Gives every request a trace, a line in the log and a place in the metrics, all by its method and the template of its
+ * path. Stands around everything else, the sending of the answer included.
+ */
+export const requestTelemetry = Effect.map(metricsEnabled, (isMeasured) => {
+  const series = makeSeries()
+
+  const begin = Effect.gen(function*() {
+    const context = yield* Effect.context<HttpServerRequest.HttpServerRequest>()
+    const request = Context.get(context, HttpServerRequest.HttpServerRequest)
+    const labels = labelsOf(request)
+    const size = { bytes: 0 }
+    HttpEffect.appendPreResponseHandlerUnsafe(
+      context,
+      (_request, response) => Effect.succeed(counting(request, response, size))
+    )
+    if (isMeasured) active.modifyUnsafe(1, context)
+    const span = yield* beginSpan(request, labels, Context.get(context, References.TracerEnabled))
+    const watch: Watch = { labels, size, span, started: Context.get(context, Clock.Clock).currentTimeNanosUnsafe() }
+    return watch
+  })
+
+  const end = <E>(watch: Watch, exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) =>
+    Effect.contextWith((context: Context.Context<never>) => {
+      const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
+      const { status } = HttpServerError.exitResponse(exit)
+      endSpan(watch, status, ended)
+      if (isMeasured) {
+        active.modifyUnsafe(-1, context)
+        series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)
+      }
+      return Effect.andThen(writeLine(watch, status, ended - watch.started), exit)
+    })
+
+  // Nothing here can be interrupted but the work itself, so what was begun is ended.
+  return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
+    Effect.flatMap(begin, (watch) =>
+      within(watch.span, httpEffect).pipe(
+        Effect.exit,
+        Effect.flatMap((exit) => end(watch, exit))
+      ))
+})

@@ -1,0 +1,92 @@
+import { layerTracerProvider } from "@effect/opentelemetry/NodeSdk"
+import { layerTracer, make } from "@effect/opentelemetry/OtelTracer"
+import { layerFromEnv, Resource } from "@effect/opentelemetry/Resource"
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
+import { resourceFromAttributes } from "@opentelemetry/resources"
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler
+} from "@opentelemetry/sdk-trace-base"
+import { ATTR_SERVICE_NAME } from "@opentelemetry/semantic-conventions"
+import { Clock, Effect, Layer, Redacted, Ref, Tracer } from "effect"
+import { redacting } from "./SpanExport.ts"
+import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
+
+/** What waits for the collector; what comes then is dropped. */
+const MAX_WAITING = 2048
+
+const EXPORT_TIMEOUT_MS = 10_000
+
+/** A collector that hangs does not keep the process from ending. */
+const SHUTDOWN_TIMEOUT = "2 seconds"
+
+const COMPLAINT_INTERVAL = 60_000
+
+const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
+  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+  parentbased_traceidratio: (ratio) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) })
+}
+
+/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, and our name where they do not say one. */
+const resourceLayer = Layer.effect(
+  Resource,
+  Effect.map(
+    Resource,
+    (resource) => resourceFromAttributes({ [ATTR_SERVICE_NAME]: "route-planning-service" }).merge(resource)
+  )
+).pipe(Layer.provide(layerFromEnv()))
+
+/** Says once a minute that the collector takes nothing; why is nobody's business who reads logs. */
+const complainer = Effect.gen(function*() {
+  const last = yield* Ref.make(-COMPLAINT_INTERVAL)
+  const context = yield* Effect.context<never>()
+  const complain = Effect.gen(function*() {
+    const now = yield* Clock.currentTimeMillis
+    const before = yield* Ref.getAndUpdate(last, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
+    if (now - before >= COMPLAINT_INTERVAL) {
+      yield* Effect.logWarning("the collector does not take traces: they are lost")
+    }
+  })
+  return () => void Effect.runForkWith(context)(complain)
+})
+
+const exporterOf = ({ headers, url }: TraceSettings) => {
+  // The exporter reads this one by itself too, in a format that a JSON object is not.
+  delete process.env["OTEL_EXPORTER_OTLP_HEADERS"]
+  return new OTLPTraceExporter({
+    url: url.href,
+    headers: { ...Redacted.value(headers) },
+    timeoutMillis: EXPORT_TIMEOUT_MS
+  })
+}
+
+/**
+ * Effect's tracer on the OpenTelemetry SDK. The SDK's own context is left out: it is entered anew at each step of a
+ * fiber, for libraries that look there, of which we have none.
+ */
+const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => Tracer.make({ span })))
+
+/** Exports spans in batches to the collector, beside the requests and never at their expense. */
+export const tracingLayer = (settings: TraceSettings) =>
+  Layer.unwrap(Effect.map(complainer, (complain) => {
+    const processor = new BatchSpanProcessor(redacting(exporterOf(settings), complain), {
+      maxQueueSize: MAX_WAITING,
+      exportTimeoutMillis: EXPORT_TIMEOUT_MS
+    })
+    return tracerLayer.pipe(
+      Layer.provide(layerTracer),
+      Layer.provide(layerTracerProvider(processor, {
+        sampler: SAMPLERS[settings.sampler](settings.ratio),
+        shutdownTimeout: SHUTDOWN_TIMEOUT
+      })),
+      Layer.provide(resourceLayer)
+    )
+  }))

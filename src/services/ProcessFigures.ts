@@ -1,0 +1,60 @@
+import { Context, Effect, Layer, Metric } from "effect"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+
+/** How often the event loop is looked at; a lag below it is not seen. */
+const RESOLUTION_MS = 20
+
+const nothing = () => undefined
+
+/** A metric that is read when it is asked for, until the scope closes. */
+const observed = <State>(metric: Metric.Metric<number, State>, get: () => State) =>
+  Effect.acquireRelease(
+    Effect.map(
+      Effect.context<never>(),
+      (context: Context.Context<never>) =>
+        Metric.registerUnsafe(metric, context, { get, update: nothing, modify: nothing })
+    ),
+    (registration) => Effect.sync(registration.remove)
+  )
+
+const gauge = (name: string, description: string, value: () => number) =>
+  observed(Metric.gauge(name, { description }), () => ({ value: value() }))
+
+const eventLoopDelay = Effect.acquireRelease(
+  Effect.sync(() => {
+    const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+    histogram.enable()
+    return histogram
+  }),
+  (histogram) => Effect.sync(() => histogram.disable())
+)
+
+const cpuSeconds = () => {
+  const { system, user } = process.cpuUsage()
+  return (system + user) / 1e6
+}
+
+/** What the process takes, by the names that prom-client made common. The lag is that since it was last asked for. */
+export const processFiguresLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const delay = yield* eventLoopDelay
+  yield* observed(
+    Metric.counter("process_cpu_seconds_total", {
+      description: "Processor time, user and system, in seconds",
+      incremental: true
+    }),
+    () => ({ count: cpuSeconds(), incremental: true })
+  )
+  yield* gauge(
+    "process_start_time_seconds",
+    "When the process started, in seconds since 1970",
+    () => performance.timeOrigin / 1000
+  )
+  yield* gauge("process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss())
+  yield* gauge("nodejs_heap_size_total_bytes", "Heap of V8", () => process.memoryUsage().heapTotal)
+  yield* gauge("nodejs_heap_size_used_bytes", "Heap of V8 that is in use", () => process.memoryUsage().heapUsed)
+  yield* gauge("nodejs_eventloop_lag_p99_seconds", "99th percentile of the event loop's lag", () => {
+    const lag = delay.percentile(99) / 1e9
+    delay.reset()
+    return lag
+  })
+}))

@@ -1,0 +1,102 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
+import { text } from "node:stream/consumers"
+
+const Value = Schema.Struct({
+  stringValue: Schema.optionalKey(Schema.String),
+  intValue: Schema.optionalKey(Schema.Union([Schema.Finite, Schema.String])),
+  doubleValue: Schema.optionalKey(Schema.Finite),
+  boolValue: Schema.optionalKey(Schema.Boolean)
+})
+
+const Attributes = Schema.Array(Schema.Struct({ key: Schema.String, value: Value }))
+
+const Span = Schema.Struct({
+  traceId: Schema.String,
+  spanId: Schema.String,
+  parentSpanId: Schema.optionalKey(Schema.String),
+  name: Schema.String,
+  kind: Schema.Int,
+  attributes: Attributes,
+  status: Schema.Struct({ code: Schema.Int, message: Schema.optionalKey(Schema.String) })
+})
+
+/** A span as the collector got it; its attributes by name. */
+export interface ExportedSpan extends Omit<typeof Span.Type, "attributes"> {
+  readonly attributes: Readonly<Record<string, unknown>>
+}
+
+/** What OTLP puts on the wire for traces, as JSON. */
+const Exported = Schema.fromJsonString(Schema.Struct({
+  resourceSpans: Schema.Array(Schema.Struct({
+    resource: Schema.Struct({ attributes: Attributes }),
+    scopeSpans: Schema.Array(Schema.Struct({ spans: Schema.Array(Span) }))
+  }))
+}))
+
+const byName = (attributes: typeof Attributes.Type) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))
+
+interface Recorded {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+type Mode = "take" | "fail" | "hang"
+
+/** An HTTP server that records whatever it is asked, and takes traces, fails, or never answers. */
+export class Collector extends Context.Service<Collector, {
+  readonly url: string
+  readonly requests: ReadonlyArray<Recorded>
+  readonly become: (mode: Mode) => Effect.Effect<void>
+  readonly spans: Effect.Effect<ReadonlyArray<ExportedSpan>>
+  /** The attributes of what sent the spans. */
+  readonly resource: Effect.Effect<Readonly<Record<string, unknown>>>
+}>()("test/Collector") {
+  static readonly layer = Layer.effect(
+    Collector,
+    Effect.gen(function*() {
+      const requests: Array<Recorded> = []
+      const state: { mode: Mode } = { mode: "take" }
+      const answer = async (request: IncomingMessage, response: ServerResponse) => {
+        requests.push({ path: request.url ?? "", headers: request.headers, body: await text(request) })
+        if (state.mode === "hang") return
+        response.writeHead(state.mode === "fail" ? 500 : 200, { "content-type": "application/json" }).end("{}")
+      }
+      const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
+      const port = yield* Effect.callback<number>((resume) => {
+        server.listen(0, "127.0.0.1", () => {
+          const address = server.address()
+          resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port))
+        })
+      })
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          server.closeAllConnections()
+          server.close()
+        })
+      )
+      const exported = Effect.sync(() =>
+        requests.filter(({ path }) => path === "/v1/traces").flatMap(({ body }) =>
+          Schema.decodeSync(Exported)(body).resourceSpans
+        )
+      )
+      return Collector.of({
+        url: `http://127.0.0.1:${port}`,
+        requests,
+        become: (mode) => Effect.sync(() => void (state.mode = mode)),
+        spans: Effect.map(
+          exported,
+          (resources) =>
+            resources.flatMap(({ scopeSpans }) =>
+              scopeSpans.flatMap(({ spans }) =>
+                spans.map((span) => Object.assign({}, span, { attributes: byName(span.attributes) }))
+              )
+            )
+        ),
+        resource: Effect.map(exported, (resources) => byName(resources[0]?.resource.attributes ?? []))
+      })
+    })
+  )
+}
