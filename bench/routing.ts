@@ -9,6 +9,7 @@ import { ENGINE_DIRECTORY } from "../test/support/Engine.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { TOWN, townExtract } from "../test/support/Town.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
+import { seed } from "./seed.ts"
 
 const CALLS = 2500
 
@@ -29,25 +30,28 @@ const timed = (url: string, body: object) =>
 /** A start that nobody asked for before, so that every call goes to the engine. */
 const startOf = (n: number) => ({ lat: TOWN.busyWest.lat + n / 1e7, lon: TOWN.busyWest.lon })
 
-/** Median milliseconds of the engine's own answer and of ours, in turns. */
-const compare = Effect.fnUntraced(function*(engine: URL, origin: string) {
+/** Median milliseconds of the engine's own answer, of a bare proxy's and of ours, in turns. */
+const compare = Effect.fnUntraced(function*(engine: string, proxy: string, origin: string) {
   const own: Array<number> = []
+  const bare: Array<number> = []
   const ours: Array<number> = []
   for (let n = 0; n < CALLS; n++) {
     const locations = [startOf(n), TOWN.closedEast]
-    own.push(
-      yield* timed(new URL("route", engine).href, {
-        locations,
-        costing: "bicycle",
-        costing_options: { bicycle: { bicycle_type: "Hybrid" } },
-        units: "kilometers",
-        directions_type: "none"
-      })
-    )
+    const request = {
+      locations: locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: 1000 })),
+      costing: "bicycle",
+      costing_options: { bicycle: { bicycle_type: "Hybrid" } },
+      units: "kilometers",
+      directions_type: "none"
+    }
+    own.push(yield* timed(`${engine}/route`, request))
+    bare.push(yield* timed(`${proxy}/route`, request))
     ours.push(yield* timed(`${origin}/api/v1/routing/route`, { activity: "cycle", preferences: {}, locations }))
   }
-  return { own: median(own.slice(-COUNTED)), ours: median(ours.slice(-COUNTED)) }
+  return { own: median(own.slice(-COUNTED)), bare: median(bare.slice(-COUNTED)), ours: median(ours.slice(-COUNTED)) }
 })
+
+const over = (time: number, floor: number) => `${time.toFixed(2)} ms, ${(time - floor).toFixed(2)} ms more`
 
 const hungEngine = Effect.acquireRelease(
   Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
@@ -91,27 +95,32 @@ const figures = Effect.gen(function*() {
   const settings = { ...SETTINGS, DATABASE_URL: url }
   const ours = yield* running("src/main.ts", { ...settings, ROUTING_ENGINE_URL: engine.url.href })
   yield* readyAfter(`${ours.origin}/health/ready`, ours.started)
-  const times = yield* compare(engine.url, ours.origin)
-  yield* Console.log(
-    `a route, medians of ${COUNTED}: the engine ${times.own.toFixed(2)} ms, through us ${times.ours.toFixed(2)} ms, `
-      + `${(times.ours - times.own).toFixed(2)} ms more`
-  )
+  const proxy = yield* running("bench/proxy.ts", { ROUTING_ENGINE_URL: engine.url.origin })
+  yield* readyAfter(`${proxy.origin}/status`, proxy.started)
+  const times = yield* compare(engine.url.origin, proxy.origin, ours.origin)
+  yield* Console.log(`a route, medians of ${COUNTED}: the engine ${times.own.toFixed(2)} ms`)
+  yield* Console.log(`through a bare node:http proxy ${over(times.bare, times.own)}`)
+  yield* Console.log(`through us ${over(times.ours, times.own)}`)
 
   const hung = yield* hungEngine
   const beside = yield* running("src/main.ts", { ...settings, ROUTING_ENGINE_URL: hung.url })
   yield* readyAfter(`${beside.origin}/health/ready`, beside.started)
-  const read = `${beside.origin}/api/v1/routes/public`
+  const read = `${beside.origin}/api/v1/routes/${yield* seed(url)}`
   yield* p99(read)
   const idle = yield* p99(read)
   const before = yield* residentMemory(beside.pid)
-  const [, crowded] = yield* Effect.all([crowd(beside.origin), p99(read)], { concurrency: 2 })
-  const after = yield* residentMemory(beside.pid)
+  const crowded = Effect.gen(function*() {
+    const [, latency] = yield* Effect.all([crowd(beside.origin), p99(read)], { concurrency: 2 })
+    return { latency, memory: yield* residentMemory(beside.pid) }
+  })
+  const first = yield* crowded
+  const second = yield* crowded
   yield* Console.log(
-    `p99 of a read: idle ${idle} ms, beside 200 callers of a hung engine ${crowded} ms; memory ${
-      before.toFixed(0)
-    } MiB, `
-      + `then ${after.toFixed(0)} MiB`
+    `p99 of GET /routes/{ref}, 5,000 positions: idle ${idle} ms, beside 200 callers of a hung engine ${first.latency} ms, `
+      + `beside as many again ${second.latency} ms`
   )
+  const memories = [before, first.memory, second.memory].map((memory) => memory.toFixed(0))
+  yield* Console.log(`memory before, after the first and after the second crowd: ${memories.join(", ")} MiB`)
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(figures)

@@ -9,7 +9,7 @@ const route = (positions: number) =>
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ]))
 
-/** Two users, and a public route of 5,000 positions; its id. */
+/** One account with a public route of 5,000 positions, whose id it gives, and one without a password. */
 export const seed = (url: string) =>
   Effect.promise(async () => {
     const client = new Client({ connectionString: url })

@@ -3,6 +3,7 @@ import { databaseLayer } from "./layers/Database.ts"
 import { applicationLayer, mailerLayer } from "./layers/Live.ts"
 import { run } from "./layers/Run.ts"
 import { settingsLayer } from "./layers/Settings.ts"
+import { inWorkers } from "./layers/Workers.ts"
 import { Places } from "./services/Places.ts"
 
 applicationLayer.pipe(
@@ -10,5 +11,6 @@ applicationLayer.pipe(
   Layer.provide(databaseLayer),
   Layer.provide(settingsLayer),
   Layer.launch,
+  inWorkers,
   run
 )

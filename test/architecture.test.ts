@@ -10,7 +10,7 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
 /** The files of ours that a file imports, from the root. */
 const importsOf = (file: string) =>
-  [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)].map(([, path = ""]) =>
+  [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path = ""]) =>
     relative(ROOT, resolve(join(ROOT, dirname(file)), path))
   )
 

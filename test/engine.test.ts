@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:net"
 import { dirname, resolve } from "node:path"
 import { freePort } from "../src/layers/FreePort.ts"
 import { routingEngine } from "../src/layers/RoutingEngineProcess.ts"
-import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasPython } from "./support/Engine.ts"
+import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngine } from "./support/Engine.ts"
 import { keepRecording, RECORDED, recording } from "./support/Recordings.ts"
 import { type Place, TOWN, townExtract, townLayer } from "./support/Town.ts"
 
@@ -40,10 +40,14 @@ const TraceAnswer = Schema.Struct({
   matched_points: Schema.Array(Schema.Struct({ type: Schema.String, edge_index: Schema.Number }))
 })
 
+const LocateAnswer = Schema.Array(
+  Schema.Struct({ input_lat: Schema.Number, input_lon: Schema.Number, edges: Schema.Array(Schema.Unknown) })
+)
+
 const decodeRoute = Schema.decodeUnknownEffect(RouteAnswer)
 
 /** The answer without what may change from one engine's day to the next. */
-const essence = Schema.decodeUnknownEffect(Schema.Union([RouteAnswer, TraceAnswer, ErrorAnswer]))
+const essence = Schema.decodeUnknownEffect(Schema.Union([RouteAnswer, TraceAnswer, LocateAnswer, ErrorAnswer]))
 
 const decodeStatus = Schema.decodeUnknownEffect(Schema.Struct({ version: Schema.String }))
 
@@ -95,7 +99,7 @@ const program = Effect.fnUntraced(function*(extract: string, port: number) {
   return { child, line, ended: once(child, "exit") }
 })
 
-describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3.12 or newer)", () => {
+describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be installed)", () => {
   layer(townLayer, PATIENCE)("in a town of our own", (it) => {
     for (const costing of ["bicycle", "pedestrian", "auto"]) {
       it.effect(`by ${costing}, the ferry is taken, and avoided by who asks for that`, () =>
@@ -207,6 +211,22 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
         })
       }))
 
+    it.effect("its search says which locations have no road within what was asked for", () =>
+      Effect.gen(function*() {
+        const places = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean]
+        const found = (search_cutoff: number | undefined) =>
+          askEngine("/locate", {
+            locations: places.map(({ lat, lon }) => ({ lat, lon, search_cutoff })),
+            costing: "pedestrian"
+          }).pipe(
+            Effect.flatMap(({ body }) => Schema.decodeUnknownEffect(LocateAnswer)(body)),
+            Effect.map((answers) => answers.map(({ edges }) => edges.length > 0))
+          )
+        assert.deepStrictEqual(yield* found(undefined), [true, true, true, false])
+        assert.deepStrictEqual(yield* found(1000), [true, true, false, false])
+        assert.deepStrictEqual(yield* found(800), [true, false, false, false])
+      }))
+
     it.effect("a second engine runs beside the first, and is gone with its scope", () =>
       Effect.gen(function*() {
         const first = yield* Engine
@@ -271,8 +291,8 @@ describe.skipIf(!hasPython)("the real engine (skipped where there is no Python 3
 
 const extract = extractFile()
 
-describe.skipIf(!hasPython || extract === undefined)(
-  "real roads (skipped without Python 3.12, ENGINE_EXTRACT or Liechtenstein's file)",
+describe.skipIf(!hasEngine || extract === undefined)(
+  "real roads (skipped without the engine, ENGINE_EXTRACT or Liechtenstein's file)",
   () => {
     layer(engineLayer(extract ?? ""), PATIENCE)((it) => {
       it.effect("the engine says its version", () =>

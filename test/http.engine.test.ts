@@ -1,7 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { anonymous } from "./support/Actors.ts"
-import { Engine, hasPython } from "./support/Engine.ts"
+import { Engine, hasEngine } from "./support/Engine.ts"
 import { recording } from "./support/Recordings.ts"
 import { json, refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
@@ -36,7 +36,7 @@ const realLayer = Layer.unwrap(Effect.map(Engine, ({ url }) => TestServer.layer(
     Layer.provide(townLayer)
   )
 
-describe.skipIf(!hasPython)("routing by the real engine (skipped where there is no Python 3.12 or newer)", () => {
+describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot be installed)", () => {
   layer(realLayer, { timeout: "5 minutes", excludeTestServices: true })("in a town of our own", (it) => {
     it.effect("a ferry is avoided where there is a bridge, and told where there is none", () =>
       Effect.gen(function*() {
@@ -96,8 +96,21 @@ describe.skipIf(!hasPython)("routing by the real engine (skipped where there is 
       Effect.gen(function*() {
         const noPath = yield* ask("cycle", {}, TOWN.busyWest, TOWN.island)
         assert.deepInclude(noPath.body, { statusCode: 404, details: { reason: "no_path" } })
-        const noRoad = yield* ask("cycle", {}, TOWN.busyWest, TOWN.ocean)
-        assert.deepInclude(noRoad.body, { statusCode: 404, details: { reason: "no_road_near_location" } })
+        const noRoad = yield* ask("cycle", {}, TOWN.river, TOWN.busyWest, TOWN.ocean)
+        assert.deepStrictEqual(noRoad.body, {
+          statusCode: 404,
+          code: "NOT_FOUND",
+          message: "There is no road within 1000 m of locations.0, locations.2",
+          details: { reason: "no_road_near_location", locations: [0, 2] }
+        })
+      }))
+
+    it.effect("a road is near within a kilometre", () =>
+      Effect.gen(function*() {
+        for (const activity of ["cycle", "walk", "run"]) {
+          assert.strictEqual((yield* ask(activity, {}, TOWN.meadow, TOWN.busyWest)).status, 200)
+          assert.strictEqual((yield* ask(activity, {}, TOWN.busyWest, TOWN.river)).status, 404)
+        }
       }))
 
     it.effect("a walking speed is walked", () =>
@@ -175,6 +188,26 @@ layer(standInLayer)("answers that the real engine gave once", (it) => {
         assert.deepInclude(answer.body, { statusCode: 404, details: { reason } })
       }
       yield* engine.behave(refusal(442))
+    }))
+
+  it.effect("that say which locations have no road near are named", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const [refused, located] = yield* Effect.promise(() =>
+        Promise.all([recording("no-road-within"), recording("locate")])
+      )
+      yield* engine.behave((request, response) => {
+        const { response: body, status } = request.path === "/locate" ? located : refused
+        json(body, status)(request, response)
+      })
+      const answer = yield* ask("cycle", {}, TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean)
+      assert.deepInclude(answer.body, {
+        statusCode: 404,
+        details: { reason: "no_road_near_location", locations: [2, 3] }
+      })
+      const [route, search] = engine.asked.slice(-2)
+      assert.deepStrictEqual([route?.path, search?.path], ["/route", "/locate"])
+      assert.strictEqual(search?.body, route?.body)
     }))
 
   it.effect("of a trace have its surfaces", () =>

@@ -1,6 +1,7 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, layer, vi } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Fiber, Layer, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { anonymous, signedIn } from "./support/Actors.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
@@ -80,7 +81,7 @@ layer(serverLayer())("a computed route", (it) => {
         format: "osrm"
       })
       assert.deepStrictEqual<unknown>(yield* lastAsked, {
-        locations: REQUEST.locations,
+        locations: REQUEST.locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: 1000 })),
         costing: "bicycle",
         costing_options: { bicycle: { bicycle_type: "Road", avoid_bad_surfaces: 0.8, use_ferry: 0 } },
         units: "kilometers",
@@ -175,6 +176,30 @@ layer(serverLayer())("a computed route", (it) => {
       assert.strictEqual((yield* ask(fresh(125))).status, 502)
     }))
 
+  it.effect("whose locations have no road near names them, where the engine's search can tell", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const searches: ReadonlyArray<readonly [Behaviour, object]> = [
+        [json([{ edges: [{}] }, { edges: [] }]), { locations: [1] }],
+        [json([{ edges: null }, { edges: [] }]), { locations: [0, 1] }],
+        [json([{ edges: [{}] }, { edges: [{}] }]), {}],
+        [json({ canary: true }), {}],
+        [refusal(106), {}],
+        [json({}, 500), {}]
+      ]
+      for (const [n, [search, details]] of searches.entries()) {
+        yield* engine.behave((request, response) =>
+          (request.path === "/locate" ? search : refusal(171))(request, response)
+        )
+        const answer = yield* ask(fresh(130 + n))
+        assert.deepInclude(answer.body, {
+          statusCode: 404,
+          details: { reason: "no_road_near_location", ...details }
+        })
+        assert.notInclude(answer.text, "canary")
+      }
+    }))
+
   it.effect("is computed once for those who ask at once, and kept", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
@@ -187,6 +212,58 @@ layer(serverLayer())("a computed route", (it) => {
       assert.strictEqual(engine.asked.length - before, 1)
       assert.strictEqual(answers.filter(({ headers }) => headers.get("x-cache") === "miss").length, 1)
       assert.strictEqual((yield* ask(fresh(999))).headers.get("x-cache"), "hit")
+    }))
+
+  it.effect("of an older map is forgotten", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      yield* engine.behave(json(TRIP))
+      const cached = Effect.map(ask(fresh(998)), ({ headers }) => headers.get("x-cache"))
+      assert.deepStrictEqual([yield* cached, yield* cached], ["miss", "hit"])
+      yield* engine.setMapDate(1_800_000_000)
+      yield* TestClock.adjust("31 seconds")
+      yield* cached
+      const visitor = yield* anonymous
+      assert.include((yield* visitor.get("//health/ready")).text, "2027-01-15")
+      assert.deepStrictEqual([yield* cached, yield* cached], ["miss", "hit"])
+    }))
+
+  it.effect("does not wait for the engine to say how it is, on a clock that stands still", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      yield* engine.behave(json(TRIP))
+      yield* engine.setMapDate(undefined)
+      yield* TestClock.adjust("31 seconds")
+      assert.strictEqual((yield* ask(fresh(997))).status, 200)
+    }))
+
+  it.effect("that never comes is 504 before our own deadline, and counts against the engine", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      yield* engine.behave(() => undefined)
+      const before = engine.asked.length
+      const calls = yield* Effect.forkChild(
+        Effect.all(Array.from({ length: 5 }, (_, n) => ask(fresh(140 + n))), { concurrency: "unbounded" })
+      )
+      yield* Effect.promise(() => vi.waitUntil(() => engine.asked.length === before + 5))
+      yield* TestClock.adjust("8 seconds")
+      assert.deepStrictEqual((yield* Fiber.join(calls)).map(({ status }) => status), [504, 504, 504, 504, 504])
+      assert.strictEqual((yield* ask(fresh(146))).status, 503)
+      yield* TestClock.adjust("5 seconds")
+    }))
+})
+
+layer(serverLayer(), { excludeTestServices: true })("an engine whose status hangs", (it) => {
+  it.effect("is away to probes, which do not wait for it", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).setMapDate(undefined)
+      const visitor = yield* anonymous
+      const started = performance.now()
+      assert.deepStrictEqual((yield* visitor.get("//health/ready")).body, {
+        status: "ok",
+        routingEngine: { status: "away" }
+      })
+      assert.isBelow(performance.now() - started, 5000)
     }))
 })
 
@@ -226,6 +303,18 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.strictEqual((yield* ask(fresh(201))).status, 200)
       }))
 
+    it.effect("by hanging in its search alone is told without what that would have found", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        yield* engine.behave((request, response) => {
+          if (request.path !== "/locate") refusal(171)(request, response)
+        })
+        const started = performance.now()
+        const answer = yield* ask(fresh(210))
+        assert.deepInclude(answer.body, { statusCode: 404, details: { reason: "no_road_near_location" } })
+        assert.isBelow(performance.now() - started, 2000)
+      }))
+
     it.effect("again and again is not asked for a while, then tried again", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
@@ -237,7 +326,10 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.strictEqual((yield* ask(fresh(310))).status, 503)
         assert.strictEqual(engine.asked.length, before)
         const visitor = yield* anonymous
-        assert.strictEqual((yield* visitor.get("//health/ready")).status, 200)
+        assert.deepStrictEqual((yield* visitor.get("//health/ready")).body, {
+          status: "ok",
+          routingEngine: { status: "circuit-open" }
+        })
         const rider = yield* signedIn
         assert.strictEqual((yield* rider.get("/routes")).status, 200)
         yield* Effect.sleep("5100 millis")

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Logger, Schedule } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Schedule } from "effect"
 import { rateCountersLayer } from "../src/layers/Redis.ts"
+import { CounterState } from "../src/services/RateCounters.ts"
 import { RateLimits } from "../src/services/RateLimits.ts"
 import { hasRedis, RedisServer } from "./support/RedisServer.ts"
 
@@ -9,17 +10,19 @@ const replica = Effect.gen(function*() {
   const { url } = yield* RedisServer
   const context = yield* Layer.build(
     Layer.fresh(RateLimits.layer.pipe(
-      Layer.provide(rateCountersLayer),
+      Layer.provideMerge(rateCountersLayer),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ REDIS_URL: url })))
     ))
   )
-  return yield* Effect.provide(RateLimits, context)
+  return { count: Context.get(context, RateLimits).count, state: Context.get(context, CounterState).get }
 })
 
-const count = (replica: RateLimits["Service"], subject: string) => replica.count("moderate", subject, "GET /x")
+type Replica = Effect.Success<typeof replica>
+
+const count = (replica: Replica, subject: string) => replica.count("moderate", subject, "GET /x")
 
 /** How many of many requests at once, half to each replica, are let through. */
-const admitted = Effect.fnUntraced(function*(replicas: ReadonlyArray<RateLimits["Service"]>, subject: string) {
+const admitted = Effect.fnUntraced(function*(replicas: ReadonlyArray<Replica>, subject: string) {
   const calls = Array.from({ length: 200 }, (_, n) => replicas[n % replicas.length])
   const limits = yield* Effect.forEach(
     calls.filter((replica) => replica !== undefined),
@@ -29,8 +32,10 @@ const admitted = Effect.fnUntraced(function*(replicas: ReadonlyArray<RateLimits[
   return limits.filter((limit) => limit !== undefined && !limit.isExceeded).length
 })
 
+const statesOf = (replicas: ReadonlyArray<Replica>) => Effect.forEach(replicas, ({ state }) => state)
+
 /** Both replicas are connected when a count of one is seen by the other. */
-const connected = (replicas: ReadonlyArray<RateLimits["Service"]>, label: string) =>
+const connected = (replicas: ReadonlyArray<Replica>, label: string) =>
   Effect.gen(function*() {
     const subject = `${label}-${yield* Effect.sync(() => performance.now())}`
     const limits = yield* Effect.forEach(replicas, (replica) => count(replica, subject))
@@ -44,9 +49,11 @@ describe.skipIf(!hasRedis)("limits counted in Redis (skipped where there is no r
       const replicas = [yield* replica, yield* replica]
       yield* connected(replicas, "start")
       assert.strictEqual(yield* admitted(replicas, "user:1"), 60)
+      assert.deepStrictEqual(yield* statesOf(replicas), ["redis", "redis"])
 
       yield* redis.stop
       assert.strictEqual(yield* admitted(replicas, "user:2"), 120)
+      assert.deepStrictEqual(yield* statesOf(replicas), ["redis-away", "redis-away"])
 
       yield* redis.start
       yield* connected(replicas, "again")

@@ -19,6 +19,9 @@ const refusalsOf = (path: HttpRouter.PathInput, allowed: ReadonlyArray<string>) 
     .filter((method) => !allowed.includes(method))
     .map((method) => HttpRouter.route(method, path, refusal(allowed)))
 
+/** The same for a path outside the contract that answers GET. */
+export const methodsRefusedAt = (path: HttpRouter.PathInput) => HttpRouter.addAll(refusalsOf(path, withHead(["GET"])))
+
 /** Answers every known path with a method that it does not have; the router alone would call it unknown. */
 export const methodNotAllowedLayer = HttpRouter.addAll(
   paths.flatMap((endpoints) =>

@@ -2,6 +2,8 @@ import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { apiDocsLayer } from "./ApiDocs.ts"
+import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
@@ -24,6 +26,7 @@ import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { ROUTER } from "./RouteTemplates.ts"
 
 const handlers = Layer.mergeAll(
+  AdminHandlers,
   AuthHandlers,
   CollectionsHandlers,
   FilesHandlers,
@@ -50,12 +53,15 @@ const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide([Idempotency.layer, Limiter.layer])
 )
 
+const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
+
 const routes = Layer.mergeAll(
   errorShapeLayer,
   answerHeadersLayer,
   corsLayer,
   clientAddressLayer,
   api,
+  docs,
   methodNotAllowedLayer
 )
 

@@ -1,5 +1,5 @@
 import { NodeHttpClient } from "@effect/platform-node"
-import { Effect, Layer, Option } from "effect"
+import { Effect, Layer } from "effect"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { telemetryLayer } from "./Telemetry.ts"
 
@@ -7,12 +7,12 @@ import { telemetryLayer } from "./Telemetry.ts"
 export const engineHintLayer = Layer.effectDiscard(
   Effect.gen(function*() {
     const { status } = yield* RoutingEngine
-    const message = Option.match(yield* status, {
-      onNone: () =>
-        "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract",
-      onSome: ({ version }) => `The routing engine is Valhalla ${version}`
-    })
-    yield* Effect.logInfo(message)
+    const state = yield* status
+    yield* Effect.logInfo(
+      state.status === "ok"
+        ? `The routing engine is Valhalla ${state.version}`
+        : "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract"
+    )
   }).pipe(Effect.forkScoped)
 ).pipe(
   // The application has the same engine: whoever makes it first makes its metrics.

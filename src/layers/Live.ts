@@ -1,12 +1,16 @@
 import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createServer } from "node:http"
+import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/AccountDeletion.ts"
+import { AccountErasure, erasureLayer } from "../services/AccountErasure.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
+import { Administration } from "../services/Administration.ts"
+import { Audit } from "../services/Audit.ts"
 import { Collections } from "../services/Collections.ts"
+import { Draining } from "../services/Draining.ts"
 import { Handles } from "../services/Handles.ts"
 import { Health } from "../services/Health.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
@@ -23,6 +27,7 @@ import { Profiles } from "../services/Profiles.ts"
 import { ProviderSignIn } from "../services/ProviderSignIn.ts"
 import { Pseudonyms } from "../services/Pseudonyms.ts"
 import { PublicRoutes } from "../services/PublicRoutes.ts"
+import { purgeLayer } from "../services/Purge.ts"
 import { RateLimits } from "../services/RateLimits.ts"
 import { Roles } from "../services/Roles.ts"
 import { RouteBin } from "../services/RouteBin.ts"
@@ -32,9 +37,10 @@ import { Routing } from "../services/Routing.ts"
 import { RoutingEngine } from "../services/RoutingEngine.ts"
 import { Sessions } from "../services/Sessions.ts"
 import { SessionTokens } from "../services/SessionTokens.ts"
-import { erasureLayer, purgeLayer } from "../services/Sweeps.ts"
+import { SystemStatus } from "../services/SystemStatus.ts"
 import { TraceMatching } from "../services/TraceMatching.ts"
 import { rateCountersLayer } from "./Redis.ts"
+import { drainLayer, RUNNING_REQUESTS } from "./Shutdown.ts"
 import { telemetryLayer } from "./Telemetry.ts"
 
 /** By the provider's API where there is a key for it, else on standard output. */
@@ -49,21 +55,22 @@ export const mailerLayer = Layer.unwrap(
 )
 
 /** What signs people in, and scripts. */
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, erasureLayer).pipe(
-  Layer.provideMerge(AccountDeletion.layer),
-  Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
-  Layer.provideMerge(Layer.mergeAll(
-    Handles.layer,
-    IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
-    MailedTokens.layer,
-    PasswordPolicy.layer,
-    Passwords.layer,
-    SessionTokens.layer
-  ))
-)
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
+  .pipe(
+    Layer.provideMerge(AccountDeletion.layer),
+    Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      Handles.layer,
+      IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
+      MailedTokens.layer,
+      PasswordPolicy.layer,
+      Passwords.layer,
+      SessionTokens.layer
+    ))
+  )
 
 /** What the routing engine is asked for. */
-const routingLayer = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(
+const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer).pipe(
   Layer.provideMerge(RoutingEngine.layer),
   Layer.provide(NodeHttpClient.layerUndici)
 )
@@ -72,6 +79,7 @@ const routingLayer = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(
 const servicesLayer = Layer.mergeAll(
   identityLayer,
   Collections.layer,
+  erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
   Health.layer,
   IdempotencyKeys.layer,
   Metrics.layer,
@@ -82,6 +90,8 @@ const servicesLayer = Layer.mergeAll(
   routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
+  Layer.provideMerge(Audit.layer),
+  Layer.provideMerge(Draining.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
@@ -106,14 +116,34 @@ const server = () => {
   })
 }
 
-const listenLayer = NodeHttpServer.layerConfig(server, {
-  port,
-  host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-  gracefulShutdownTimeout: Config.succeed("10 seconds")
-})
+/** For the requests that were interrupted to say so, in milliseconds. */
+const LAST_WORDS = 250
+
+/** Cuts off what has not ended by itself, like half a request. */
+const closeConnections = (node: Server) =>
+  Effect.callback<void>((resume) => {
+    const close = () => {
+      node.closeAllConnections()
+      resume(Effect.void)
+    }
+    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
+  })
+
+/** Listens for as long as the scope lives; then running requests have their time, and no longer. */
+const listenLayer = Layer.unwrap(Effect.sync(() => {
+  const node = server()
+  return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
+    Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
+      port,
+      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
+      gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
+    }))
+  )
+}))
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = serverLayer.pipe(
+export const applicationLayer = drainLayer.pipe(
+  Layer.provideMerge(serverLayer),
   Layer.provideMerge(listenLayer),
   Layer.provide(servicesLayer),
   Layer.provide(telemetryLayer)

@@ -1,7 +1,7 @@
 import { NodeRedis } from "@effect/platform-node"
 import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Scope } from "effect"
 import { RateLimiter } from "effect/persistence"
-import { processCountersLayer } from "../services/RateCounters.ts"
+import { CounterState, processCountersLayer } from "../services/RateCounters.ts"
 
 /** A count that Redis does not give soon is worth less than the request that waits for it. */
 const PATIENCE = "250 millis"
@@ -30,9 +30,11 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
   const shared = yield* Ref.make(Option.none<Store>())
   const lastComplaint = yield* Ref.make(-COMPLAINT_INTERVAL)
+  const isAway = yield* Ref.make(true)
 
   // Its cause may hold the address of Redis, and with it a password.
   const complain = Effect.gen(function*() {
+    yield* Ref.set(isAway, true)
     const now = yield* Clock.currentTimeMillis
     const last = yield* Ref.getAndUpdate(lastComplaint, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
     if (now - last >= COMPLAINT_INTERVAL) {
@@ -42,12 +44,13 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
 
   yield* connect(url).pipe(
     Effect.flatMap((store) => Ref.set(shared, Option.some(store))),
+    Effect.andThen(Ref.set(isAway, false)),
     Effect.tapError(() => complain),
     Effect.retry(Schedule.spaced("2 seconds")),
     Effect.forkScoped
   )
 
-  return RateLimiter.RateLimiterStore.of({
+  const store = RateLimiter.RateLimiterStore.of({
     ...own,
     fixedWindow: (options) =>
       Effect.flatMap(
@@ -57,11 +60,15 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
           onSome: (store) =>
             store.fixedWindow(options).pipe(
               Effect.timeout(PATIENCE),
+              Effect.tap(() => Ref.set(isAway, false)),
               Effect.catch(() => Effect.andThen(complain, own.fixedWindow(options)))
             )
         })
       )
   })
+  return Context.make(RateLimiter.RateLimiterStore, store).pipe(
+    Context.add(CounterState, { get: Effect.map(Ref.get(isAway), (away) => away ? "redis-away" : "redis") })
+  )
 })
 
 /** In Redis where `REDIS_URL` is set, in this process where not. */
@@ -69,5 +76,5 @@ export const rateCountersLayer = Layer.unwrap(
   Effect.map(Config.option(Config.Redacted("REDIS_URL")), (url) =>
     Option.isNone(url)
       ? processCountersLayer
-      : Layer.effect(RateLimiter.RateLimiterStore, sharedStore(url.value)).pipe(Layer.provide(processCountersLayer)))
+      : Layer.effectContext(sharedStore(url.value)).pipe(Layer.provide(processCountersLayer)))
 )

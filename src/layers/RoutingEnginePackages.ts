@@ -41,7 +41,7 @@ const minorVersion = (python: string) =>
     .then(Number, () => 0)
 
 /** A Python of version 3.12 or newer, from the path or from pyenv; undefined if there is none. */
-export const findPython = async (): Promise<string | undefined> => {
+const findPython = async (): Promise<string | undefined> => {
   const candidates = ["python3.14", "python3.13", "python3.12", "python3", ...await pyenvPythons()]
   const versions = await Promise.all(candidates.map(minorVersion))
   return candidates.find((_, index) => (versions[index] ?? 0) >= OLDEST_PYTHON)
@@ -70,20 +70,25 @@ export const madeOnce = async (
 /** Python of a virtual environment. The scripts beside it name the place where they were made, and do not start. */
 export const pythonOf = (environment: string): string => join(environment, "bin", "python")
 
-const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check"]
+const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
+
+const install = (environment: string, requirement: string, more: ReadonlyArray<string> = []) =>
+  outputOf(pythonOf(environment), [...PIP_INSTALL, ...more, requirement]).catch((error: unknown) =>
+    Promise.reject(new Error(`pip install ${requirement}: ${complaintOf(error)}`, { cause: error }))
+  )
 
 /** Installs a package, for the Python of the environment but into a directory of its own. */
 export const installInto = (environment: string, directory: string, requirement: string): Promise<string> =>
-  outputOf(pythonOf(environment), [...PIP_INSTALL, "--target", directory, requirement])
+  install(environment, requirement, ["--target", directory])
 
 /** The virtual environment with the engine, made at the first call. Rejects where no fit Python is found. */
 export const engineEnvironment = async (directory: string): Promise<string> => {
   const environment = join(directory, "venv")
   await madeOnce(environment, async (prepared) => {
     const python = await findPython()
-    if (python === undefined) throw new Error("no Python 3.12 or newer was found")
+    if (python === undefined) throw new Error("no Python 3.12 or newer was found, on the path or of pyenv")
     await outputOf(python, ["-m", "venv", prepared])
-    await outputOf(pythonOf(prepared), [...PIP_INSTALL, REQUIREMENT])
+    await install(prepared, REQUIREMENT)
   })
   return environment
 }

@@ -1,6 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Result } from "effect"
 import { DEFAULT_LOG_SETTINGS, loggingLayer, logSettings } from "./Logging.ts"
+import { endByForce } from "./Shutdown.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 
@@ -13,7 +14,8 @@ export const run = <E, A>(program: Effect.Effect<A, E>, format: "json" | "pretty
   Effect.gen(function*() {
     const settings = yield* Effect.result(logSettings(format))
     const refusable: Effect.Effect<A, unknown> = Result.isFailure(settings) ? Effect.fail(settings.failure) : program
-    return yield* refusable.pipe(
+    return yield* Effect.forkDetach(endByForce).pipe(
+      Effect.andThen(refusable),
       Effect.tapCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal(cause)),
       Effect.provide(loggingLayer(Result.getOrElse(settings, () => DEFAULT_LOG_SETTINGS)))
     )

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Visibility } from "./Preferences.ts"
 import { trimmedText } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
 
 /** The most routes that a collection may have. */
@@ -24,7 +25,7 @@ export const NewCollection = Schema.Struct({
   description,
   visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
   routeIds: Schema.optionalKey(Schema.NullOr(RouteIds))
-})
+}).annotate({ identifier: "NewCollection" })
 export type NewCollection = typeof NewCollection.Type
 
 /** What a client may change of a collection; `null` clears the description. */
@@ -32,7 +33,7 @@ export const CollectionPatch = Schema.Struct({
   name: Schema.optionalKey(Name),
   description,
   visibility: Schema.optionalKey(Visibility)
-})
+}).annotate({ identifier: "CollectionPatch" })
 export type CollectionPatch = typeof CollectionPatch.Type
 
 /** A route to be added, at a place in the order (from 0) or at its end. */
@@ -41,7 +42,7 @@ export const Addition = Schema.Struct({
   position: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_ROUTES })))
   )
-})
+}).annotate({ identifier: "Addition" })
 
 /** A collection as it is answered. `routeIds` and `routeCount` hold what the caller may see. */
 export const Collection = Schema.Struct({
@@ -53,9 +54,9 @@ export const Collection = Schema.Struct({
   routeCount: Schema.Int,
   shareToken: ShareToken,
   user: UserSummary,
-  createdAt: Schema.String,
-  updatedAt: Schema.String
-})
+  createdAt: Timestamp,
+  updatedAt: Timestamp
+}).annotate({ identifier: "Collection" })
 export type Collection = typeof Collection.Type
 
 /** A collection with how often it was changed: what an ETag is made of. */

@@ -13,6 +13,8 @@ export const RouteIdColumn = idColumn(RouteId)
 export const TokenIdColumn = idColumn(TokenId)
 export const ShareTokenColumn = ShareToken
 
+export const AuditIdColumn = idColumn(Schema.Int)
+
 /** How often a row was changed. */
 export const VersionColumn = idColumn(Schema.Int)
 

@@ -19,7 +19,10 @@ const shape = <const Status extends number, const Code extends string>(statusCod
 
 /** A body, a query or a header that its schema refuses; `details.issues` lists all reasons, not only the first. */
 export class ValidationFailed
-  extends Schema.Error<ValidationFailed>("ValidationFailed")(shape(400, "VALIDATION_FAILED"), { httpApiStatus: 400 })
+  extends Schema.Error<ValidationFailed>("ValidationFailed")(shape(400, "VALIDATION_FAILED"), {
+    httpApiStatus: 400,
+    description: "The request does not fit its schema; `details.issues` lists all reasons"
+  })
 {
   readonly _tag = "ValidationFailed"
 
@@ -36,47 +39,60 @@ export class ValidationFailed
 }
 
 /** A body over the limit of its endpoint; `details.limitBytes` is that limit. */
-export class PayloadTooLarge
-  extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(shape(413, "VALIDATION_FAILED"), { httpApiStatus: 413 })
-{
+export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(shape(413, "VALIDATION_FAILED"), {
+  httpApiStatus: 413,
+  description: "The body is over its limit, `details.limitBytes`"
+}) {
   readonly _tag = "PayloadTooLarge"
 }
 
 /** A body whose content type or content encoding the endpoint does not accept. */
 export class UnsupportedMediaType
   extends Schema.Error<UnsupportedMediaType>("UnsupportedMediaType")(shape(415, "VALIDATION_FAILED"), {
-    httpApiStatus: 415
+    httpApiStatus: 415,
+    description: "The content type or content encoding is not accepted"
   })
 {
   readonly _tag = "UnsupportedMediaType"
 }
 
 /** No credential, or one that is expired, revoked or invalid. */
-export class Unauthorized
-  extends Schema.Error<Unauthorized>("Unauthorized")(shape(401, "UNAUTHORIZED"), { httpApiStatus: 401 })
-{
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(shape(401, "UNAUTHORIZED"), {
+  httpApiStatus: 401,
+  description: "No credential, or one that is expired, revoked or invalid"
+}) {
   readonly _tag = "Unauthorized"
 }
 
 /** A known caller who may not do this: wrong kind, role or scope, a cross-site request, an unverified email. */
-export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(shape(403, "FORBIDDEN"), { httpApiStatus: 403 }) {
+export class Forbidden extends Schema.Error<Forbidden>("Forbidden")(shape(403, "FORBIDDEN"), {
+  httpApiStatus: 403,
+  description: "Known, and not allowed: wrong kind, role or scope, a cross-site request, an account pending deletion"
+}) {
   readonly _tag = "Forbidden"
 }
 
 /** Nothing there, or nothing that the caller may see: the two are told apart by nobody. */
-export class NotFound extends Schema.Error<NotFound>("NotFound")(shape(404, "NOT_FOUND"), { httpApiStatus: 404 }) {
+export class NotFound extends Schema.Error<NotFound>("NotFound")(shape(404, "NOT_FOUND"), {
+  httpApiStatus: 404,
+  description: "Nothing there, or nothing that the caller may see"
+}) {
   readonly _tag = "NotFound"
 }
 
 /** A known path with a method that it does not have; the answer's `Allow` header names those it has (RFC 9110, 15.5.6). */
-export class MethodNotAllowed
-  extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(shape(405, "NOT_FOUND"), { httpApiStatus: 405 })
-{
+export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(shape(405, "NOT_FOUND"), {
+  httpApiStatus: 405,
+  description: "The path does not have this method; `Allow` names those it has"
+}) {
   readonly _tag = "MethodNotAllowed"
 }
 
 /** The request is fine, the state it meets is not: a name is taken, a quota is full. */
-export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), { httpApiStatus: 409 }) {
+export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), {
+  httpApiStatus: 409,
+  description: "The request is fine, the state it meets is not"
+}) {
   readonly _tag = "Conflict"
 }
 
@@ -86,40 +102,50 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CON
  */
 export class PreconditionRequired
   extends Schema.Error<PreconditionRequired>("PreconditionRequired")(shape(428, "PRECONDITION_REQUIRED"), {
-    httpApiStatus: 428
+    httpApiStatus: 428,
+    description: "Send `X-Service-Confirm: true` to do this; `details.impact` says what it would do"
   })
 {
   readonly _tag = "PreconditionRequired"
 }
 
 /** Too many requests of one caller; `details.retryAfterSeconds` says when the next one may come (RFC 6585, 4). */
-export class RateLimited
-  extends Schema.Error<RateLimited>("RateLimited")(shape(429, "RATE_LIMITED"), { httpApiStatus: 429 })
-{
+export class RateLimited extends Schema.Error<RateLimited>("RateLimited")(shape(429, "RATE_LIMITED"), {
+  httpApiStatus: 429,
+  description: "Too many requests; `Retry-After` says when the next one may come"
+}) {
   readonly _tag = "RateLimited"
 }
 
 /** Our own fault. Says nothing about it but `details.traceId`, by which an operator finds the rest. */
-export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INTERNAL"), { httpApiStatus: 500 }) {
+export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INTERNAL"), {
+  httpApiStatus: 500,
+  description: "Our own fault; an operator finds the rest by `details.traceId`"
+}) {
   readonly _tag = "Internal"
 }
 
 /** A service that we depend on answered something that we cannot use. */
-export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502, "INTERNAL"), { httpApiStatus: 502 }) {
+export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502, "INTERNAL"), {
+  httpApiStatus: 502,
+  description: "A service behind this one answered something unusable"
+}) {
   readonly _tag = "BadGateway"
 }
 
 /** A part that the answer needs is away for now; trying again later is right. */
-export class Unavailable
-  extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), { httpApiStatus: 503 })
-{
+export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), {
+  httpApiStatus: 503,
+  description: "A part that the answer needs is away for now"
+}) {
   readonly _tag = "Unavailable"
 }
 
 /** A service that we depend on did not answer in time. */
-export class GatewayTimeout
-  extends Schema.Error<GatewayTimeout>("GatewayTimeout")(shape(504, "INTERNAL"), { httpApiStatus: 504 })
-{
+export class GatewayTimeout extends Schema.Error<GatewayTimeout>("GatewayTimeout")(shape(504, "INTERNAL"), {
+  httpApiStatus: 504,
+  description: "A service behind this one did not answer in time"
+}) {
   readonly _tag = "GatewayTimeout"
 }
 

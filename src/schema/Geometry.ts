@@ -55,5 +55,7 @@ const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 9
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
 
 /** How a read gives the line: whole, at most 200 positions of it, not at all, or as a polyline with six decimals. */
-export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"])
+export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({
+  description: "The line whole, at most 200 positions of it, not at all, or as a polyline with six decimals"
+})
 export type GeometryForm = typeof GeometryForm.Type

@@ -39,7 +39,10 @@ export const CollectionIdFromPath = fromPath(CollectionId)
 export const UserIdFromPath = fromPath(UserId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
-  Schema.decodeTo(ShareToken, SchemaTransformation.toLowerCase())
+  Schema.decodeTo(
+    ShareToken.annotate({ description: "A share token: 32 hex digits" }),
+    SchemaTransformation.toLowerCase()
+  )
 )
 
 /** How a route is named in a path: exactly 32 hex digits (of any case) are a share token, fewer decimal digits an id. */

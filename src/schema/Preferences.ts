@@ -15,11 +15,12 @@ export const RoutingPreferences = Schema.Struct({
   surfacePreference: Schema.optionalKey(OpenValue),
   avoidFerries: Schema.optionalKey(Schema.Boolean),
   avoidHighways: Schema.optionalKey(Schema.Boolean)
-})
+}).annotate({ identifier: "RoutingPreferences" })
 export type RoutingPreferences = typeof RoutingPreferences.Type
 
-/** Kilometres per hour. */
-const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 }))
+const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 })).annotate({
+  description: "Kilometres per hour"
+})
 
 /** The members of a struct, all of them optional. */
 const optionalMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
@@ -60,7 +61,7 @@ export const Preferences = optionalMembers({
   sportSpeeds: optionalMembers(sportSpeeds),
   overlays: optionalMembers(overlays),
   routingDefaults: optionalMembers(routingDefaults)
-})
+}).annotate({ identifier: "Preferences" })
 export type Preferences = typeof Preferences.Type
 
 /** A change of settings: what it names is set, or cleared by `null`; objects are merged, arrays replaced. */
@@ -69,5 +70,5 @@ export const PreferencesPatch = clearableMembers({
   sportSpeeds: clearableMembers(sportSpeeds),
   overlays: clearableMembers(overlays),
   routingDefaults: clearableMembers(routingDefaults)
-})
+}).annotate({ identifier: "PreferencesPatch" })
 export type PreferencesPatch = typeof PreferencesPatch.Type

@@ -1,11 +1,14 @@
 import { Schema, SchemaGetter } from "effect"
 import { GeometryForm } from "./Geometry.ts"
+import { Metres } from "./Measures.ts"
 import { PageQuery } from "./Page.ts"
 import { Activity } from "./Preferences.ts"
 import { trimmedText } from "./Text.ts"
 
 /** Which public routes: those that clear a quality gate, or all. */
-const Gate = Schema.Literals(["indexable", "public"])
+const Gate = Schema.Literals(["indexable", "public"]).annotate({
+  description: "What clears the quality gate, newest-updated first (if absent); or all, newest-published first"
+})
 
 const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
 
@@ -29,7 +32,10 @@ const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<nu
 })
 
 /** `minLng,minLat,maxLng,maxLat`. */
-const Bbox = Schema.String.check(
+const Bbox = Schema.String.annotate({
+  description: "A viewport that the route's overlaps: minLng,minLat,maxLng,maxLat in degrees",
+  examples: ["9.4,47.0,9.7,47.3"]
+}).check(
   Schema.makeFilter((text) => {
     const parts = text.split(",")
     return (parts.length === 4 && parts.every((part) => DECIMAL.test(part)) && isViewport(parts.map(Number)))
@@ -45,9 +51,9 @@ const Bbox = Schema.String.check(
   )
 )
 
-const Metres = Schema.String.check(
+const MetresFromQuery = Schema.String.check(
   Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?$/, { expected: "a plain decimal number of metres" })
-).pipe(Schema.decodeTo(Schema.Finite, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
+).pipe(Schema.decodeTo(Metres, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
 
 const isRange = ({ maxDistance, minDistance }: { readonly minDistance?: number; readonly maxDistance?: number }) =>
   minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
@@ -59,8 +65,8 @@ export const ListingQuery = Schema.Struct({
   bbox: Schema.optionalKey(Bbox),
   activity: Schema.optionalKey(Activity),
   placeCity: Schema.optionalKey(trimmedText(1, 255)),
-  minDistance: Schema.optionalKey(Metres),
-  maxDistance: Schema.optionalKey(Metres),
+  minDistance: Schema.optionalKey(MetresFromQuery),
+  maxDistance: Schema.optionalKey(MetresFromQuery),
   geometry: Schema.optionalKey(GeometryForm)
 }).check(
   Schema.makeFilter((query) => isRange(query) || { path: ["maxDistance"], issue: "Expected at least minDistance" })

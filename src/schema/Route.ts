@@ -1,10 +1,12 @@
 import { Schema } from "effect"
 import { Coordinate, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
+import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RoutingPreferences, Visibility } from "./Preferences.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
 
 /** Where a route's geometry came from. */
@@ -13,11 +15,15 @@ export type Provenance = typeof Provenance.Type
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
 
-const measure = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
+const upTo = (maximum: number) => Schema.isBetween({ minimum: 0, maximum })
 
-/** Metres, or seconds: more than 2,500 times around the Earth, or three years. */
-const Measure = measure(100_000_000)
-const Elevation = measure(1_000_000)
+/** More than 2,500 times around the Earth. */
+const Distance = Metres.check(upTo(100_000_000))
+
+/** More than three years. */
+const Duration = Seconds.check(upTo(100_000_000))
+
+const Elevation = Metres.check(upTo(1_000_000))
 
 /** A point that the rider chose. Known types: `routed`, `direct`. */
 export const Waypoint = Schema.Struct({
@@ -25,7 +31,7 @@ export const Waypoint = Schema.Struct({
   type: nullable(OpenValue),
   name: nullable(trimmedText(0, 255)),
   timestamp: nullable(WellFormedString.check(isCodePointLength(1, 64)))
-})
+}).annotate({ identifier: "Waypoint" })
 export type Waypoint = typeof Waypoint.Type
 
 const Name = trimmedText(1, 255)
@@ -38,8 +44,8 @@ const clearable = {
   description: nullable(Description),
   activity: nullable(Activity),
   geometry: nullable(Positions),
-  distance: nullable(Measure),
-  duration: nullable(Measure),
+  distance: nullable(Distance),
+  duration: nullable(Duration),
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
   endAddress: nullable(Address),
@@ -55,7 +61,7 @@ export const NewRoute = Schema.Struct({
   visibility: nullable(Visibility),
   provenance: nullable(Provenance),
   ...clearable
-})
+}).annotate({ identifier: "NewRoute" })
 export type NewRoute = typeof NewRoute.Type
 
 /** What a client may change of a route: an absent member stays as it is, `null` clears an optional one. */
@@ -65,7 +71,7 @@ export const RoutePatch = Schema.Struct({
   visibility: Schema.optionalKey(Visibility),
   provenance: Schema.optionalKey(Provenance),
   ...clearable
-})
+}).annotate({ identifier: "RoutePatch" })
 export type RoutePatch = typeof RoutePatch.Type
 
 /** A route as it is answered. `distance` and `elevationGain` are in metres, `duration` in seconds. */
@@ -79,9 +85,9 @@ export const Route = Schema.Struct({
   favourite: Schema.Boolean,
   waypoints: Schema.Array(Waypoint),
   geometry: Schema.optionalKey(Schema.Union([Schema.String, Positions])),
-  distance: Schema.optionalKey(Schema.Finite),
-  duration: Schema.optionalKey(Schema.Finite),
-  elevationGain: Schema.optionalKey(Schema.Finite),
+  distance: Schema.optionalKey(Metres),
+  duration: Schema.optionalKey(Seconds),
+  elevationGain: Schema.optionalKey(Metres),
   startAddress: Schema.optionalKey(Schema.String),
   endAddress: Schema.optionalKey(Schema.String),
   ...Place.fields,
@@ -89,9 +95,9 @@ export const Route = Schema.Struct({
   provenance: Provenance,
   shareToken: ShareToken,
   user: UserSummary,
-  createdAt: Schema.String,
-  updatedAt: Schema.String
-})
+  createdAt: Timestamp,
+  updatedAt: Timestamp
+}).annotate({ identifier: "Route" })
 export type Route = typeof Route.Type
 
 /** JSON text as it is stored, to be put into an answer as it stands. */

@@ -1,5 +1,14 @@
 import { Schema } from "effect"
+import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { Activity, RoutingPreferences } from "./Preferences.ts"
+import { Timestamp } from "./Timestamp.ts"
+
+/** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
+export const EngineState = Schema.Union([
+  Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Timestamp }),
+  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) })
+]).annotate({ identifier: "EngineState" })
+export type EngineState = typeof EngineState.Type
 
 const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
 const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
@@ -12,7 +21,7 @@ export const RoutingRequest = Schema.Struct({
   preferences: RoutingPreferences,
   locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
   walkingSpeedKmh: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })))
-})
+}).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
 
 /** A preference that this route could not meet. */
@@ -22,10 +31,11 @@ const Warning = Schema.Struct({
 })
 export type Warning = typeof Warning.Type
 
-/** `shape` is a polyline with six decimals, `length` in kilometres, `time` in seconds. */
+const Polyline6 = Schema.String.annotate({ description: "An encoded polyline with six decimals" })
+
 const Leg = Schema.Struct({
-  shape: Schema.String,
-  summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
+  shape: Polyline6,
+  summary: Schema.Struct({ length: Kilometres, time: Seconds })
 })
 
 /** A computed route. `locations` are the snapped ones, at the ends of the legs. */
@@ -33,7 +43,7 @@ export const RoutingAnswer = Schema.Struct({
   legs: Schema.Array(Leg),
   locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
   warnings: Schema.Array(Warning)
-})
+}).annotate({ identifier: "RoutingAnswer" })
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
 /** The most points that a trace may have. */
@@ -42,7 +52,7 @@ const MAX_TRACE = 50_000
 const TracePoint = Schema.Struct({
   lat: Latitude,
   lon: Longitude,
-  time: Schema.optionalKey(Schema.Finite)
+  time: Schema.optionalKey(Seconds)
 })
 export type TracePoint = typeof TracePoint.Type
 
@@ -56,13 +66,13 @@ export const TraceRequest = Schema.Struct({
   Schema.makeFilter(({ encodedPolyline, shape }) =>
     (encodedPolyline === undefined) !== (shape === undefined) || "Expected either shape or encodedPolyline"
   )
-)
+).annotate({ identifier: "TraceRequest" })
 export type TraceRequest = typeof TraceRequest.Type
 
-/** A stretch of the network; `length` in kilometres, indexes into the answer's shape. */
+/** A stretch of the network, with indexes into the answer's shape. */
 export const TraceEdge = Schema.Struct({
   surface: Schema.optionalKey(Schema.String),
-  length: Schema.Finite,
+  length: Kilometres,
   names: Schema.optionalKey(Schema.Array(Schema.String)),
   road_class: Schema.optionalKey(Schema.String),
   use: Schema.optionalKey(Schema.String),
@@ -80,18 +90,18 @@ export const MatchedPoint = Schema.Struct({
   lon: Schema.Finite,
   type: Schema.String,
   edge_index: Schema.optionalKey(Schema.Finite),
-  distance_from_trace_point: Schema.optionalKey(Schema.Finite)
+  distance_from_trace_point: Schema.optionalKey(Metres)
 })
 export type MatchedPoint = typeof MatchedPoint.Type
 
 /** A trace on the network. `coverage` is the part of its length that was matched, `share` a part of what was. */
 export const TraceAnswer = Schema.Struct({
   coverage: Schema.Finite,
-  shape: Schema.String,
+  shape: Polyline6,
   edges: Schema.Array(TraceEdge),
   matched_points: Schema.Array(MatchedPoint),
   surfaces: Schema.Array(
-    Schema.Struct({ surface: Schema.String, length: Schema.Finite, share: Schema.Finite })
+    Schema.Struct({ surface: Schema.String, length: Kilometres, share: Schema.Finite })
   )
-})
+}).annotate({ identifier: "TraceAnswer" })
 export type TraceAnswer = typeof TraceAnswer.Type

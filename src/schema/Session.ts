@@ -1,14 +1,15 @@
 import { Schema } from "effect"
 import { SessionId } from "./Ids.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** A session as its user sees it. `current` is the one that asks. */
 export const Session = Schema.Struct({
   id: SessionId,
-  createdAt: Schema.String,
-  lastSeenAt: Schema.String,
-  expiresAt: Schema.String,
+  createdAt: Timestamp,
+  lastSeenAt: Timestamp,
+  expiresAt: Timestamp,
   userAgent: Schema.NullOr(Schema.String),
   ipAddress: Schema.NullOr(Schema.String),
   current: Schema.Boolean
-})
+}).annotate({ identifier: "Session" })
 export type Session = typeof Session.Type

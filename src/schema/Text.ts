@@ -21,6 +21,6 @@ export const isCodePointLength = (min: number, max: number) =>
 
 /** Free text, trimmed; `min` and `max` count code points after trimming. */
 export const trimmedText = (min: number, max: number) =>
-  WellFormedString.pipe(
+  WellFormedString.annotate({ description: `${min} to ${max} characters after trimming` }).pipe(
     Schema.decodeTo(Schema.String.check(isCodePointLength(min, max)), SchemaTransformation.trim())
   )

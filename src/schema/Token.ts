@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { TokenId } from "./Ids.ts"
 import { trimmedText } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 
 /** What a personal access token may do: `write` includes `read`. */
 export const Scope = Schema.Literals(["read", "write"])
@@ -16,7 +17,7 @@ export const NewToken = Schema.Struct({
   expiresInDays: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_DAYS })))
   )
-})
+}).annotate({ identifier: "NewToken" })
 export type NewToken = typeof NewToken.Type
 
 export const daysOf = ({ expiresInDays }: NewToken): number | null =>
@@ -28,12 +29,14 @@ export const PersonalAccessToken = Schema.Struct({
   name: Schema.String,
   scope: Scope,
   hint: Schema.String,
-  createdAt: Schema.String,
-  expiresAt: Schema.NullOr(Schema.String),
-  lastUsedAt: Schema.NullOr(Schema.String)
-})
+  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp),
+  lastUsedAt: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "PersonalAccessToken" })
 export type PersonalAccessToken = typeof PersonalAccessToken.Type
 
 /** The same with the token itself, which is shown this once. */
-export const MintedToken = Schema.Struct({ ...PersonalAccessToken.fields, token: Schema.String })
+export const MintedToken = Schema.Struct({ ...PersonalAccessToken.fields, token: Schema.String }).annotate({
+  identifier: "MintedToken"
+})
 export type MintedToken = typeof MintedToken.Type

@@ -1,7 +1,9 @@
 import { Schema } from "effect"
 import { type SessionId, type TokenId, UserId } from "./Ids.ts"
+import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { Timestamp } from "./Timestamp.ts"
 import type { Scope } from "./Token.ts"
 
 /** The public address of a user's profile. */
@@ -23,7 +25,7 @@ export const UserSummary = Schema.Struct({
   handle: Schema.String,
   avatar: Schema.optionalKey(Avatar),
   idHash: Schema.String
-})
+}).annotate({ identifier: "UserSummary" })
 export type UserSummary = typeof UserSummary.Type
 
 /** What users see of themselves. */
@@ -38,15 +40,15 @@ export const User = Schema.Struct({
   preferences: Schema.NullOr(Preferences),
   idHash: Schema.String,
   deletionStatus: Schema.Literals(["active", "pending_hard_delete"]),
-  deletionRequestedAt: Schema.NullOr(Schema.String),
+  deletionRequestedAt: Schema.NullOr(Timestamp),
   hasPassword: Schema.Boolean
-})
+}).annotate({ identifier: "User" })
 export type User = typeof User.Type
 
 /** `totalDistance` is in metres; both count live routes only. */
-export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Schema.Finite })
+export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Metres })
 
-export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics })
+export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics }).annotate({ identifier: "Profile" })
 export type Profile = typeof Profile.Type
 
 const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u
@@ -71,9 +73,9 @@ export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))
 /** What others see of a user by their handle. `publicRoutes` counts what the public listing has of them. */
 export const PublicProfile = Schema.Struct({
   ...UserSummary.fields,
-  createdAt: Schema.String,
+  createdAt: Timestamp,
   publicRoutes: Schema.Int
-})
+}).annotate({ identifier: "PublicProfile" })
 export type PublicProfile = typeof PublicProfile.Type
 
 const isAvatar = (text: string) => {
@@ -90,7 +92,7 @@ export const ProfilePatch = Schema.Struct({
   handle: Schema.optionalKey(Handle),
   avatar: Schema.optionalKey(Schema.NullOr(NewAvatar)),
   preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch))
-})
+}).annotate({ identifier: "ProfilePatch" })
 export type ProfilePatch = typeof ProfilePatch.Type
 
 /** A person who makes an authenticated request in a session. */

@@ -5,6 +5,7 @@ import { Forbidden, Unauthorized, ValidationFailed } from "../schema/Errors.ts"
 import { UserId } from "../schema/Ids.ts"
 import type { User } from "../schema/User.ts"
 import { appUrl } from "./Addresses.ts"
+import { Audit } from "./Audit.ts"
 import { emailKey } from "./EmailAddresses.ts"
 import { graceBegan } from "./GraceWindow.ts"
 import { Handles } from "./Handles.ts"
@@ -51,6 +52,7 @@ export class Accounts extends Context.Service<Accounts, {
     Accounts,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
       const handles = yield* Handles
       const mailedTokens = yield* MailedTokens
       const outbox = yield* Outbox
@@ -132,6 +134,10 @@ export class Accounts extends Context.Service<Accounts, {
         return { accessToken, user: yield* profiles.user(userId) }
       })
 
+      // An address without an account leaves an entry too: it takes as long, and its address is in none.
+      const refuse = (userId: UserId | undefined) =>
+        Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(wrongCredentials))
+
       // A password that was changed while it was being verified signs nobody in.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
         const rows = yield* sql`SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR UPDATE`
@@ -180,10 +186,13 @@ export class Accounts extends Context.Service<Accounts, {
           const digest = account?.password_hash ?? undefined
           const matches = yield* passwords.verify(password, digest)
           if (!matches || account === undefined || digest === undefined) {
-            return yield* wrongCredentials
+            return yield* refuse(account?.id)
           }
           if (!account.is_email_verified) {
-            yield* mailVerification(account.email, account.id, digest).pipe(sql.withTransaction)
+            yield* Effect.andThen(
+              mailVerification(account.email, account.id, digest),
+              audit.record("sign_in.failed", { userId: account.id })
+            ).pipe(sql.withTransaction)
             yield* outbox.wake
             return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
           }

@@ -86,14 +86,13 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
       })
 
       return IdempotencyKeys.of({
-        once: (call, work) =>
-          Effect.gen(function*() {
-            const isOurs = yield* Effect.orDie(claim(call, yield* Clock.currentTimeMillis))
-            if (!isOurs) return yield* replay(call)
-            const answer = yield* work.pipe(Effect.onError(() => Effect.ignore(forget(call))))
-            yield* Effect.orDie(keep(call, answer))
-            return answer
-          }).pipe(Effect.withSpan("IdempotencyKeys.once"))
+        once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
+          const isOurs = yield* Effect.orDie(claim(call, yield* Clock.currentTimeMillis))
+          if (!isOurs) return yield* replay(call)
+          const answer = yield* work.pipe(Effect.onError(() => Effect.ignore(forget(call))))
+          yield* Effect.orDie(keep(call, answer))
+          return answer
+        })
       })
     })
   )

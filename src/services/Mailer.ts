@@ -9,6 +9,9 @@ export interface Mail {
   readonly link: Redacted.Redacted | undefined
 }
 
+/** With all tries. A process that is told to end waits for the mail that it is sending. */
+const PATIENCE = "5 seconds"
+
 /** The provider did not take the mail. */
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
 
@@ -41,7 +44,7 @@ export class Mailer extends Context.Service<Mailer, {
             HttpClientRequest.bodyJsonUnsafe({ from, to: [mail.to], subject: mail.subject, text: textOf(mail) }),
             client.execute,
             Effect.flatMap(HttpClientResponse.filterStatusOk),
-            Effect.timeout("10 seconds"),
+            Effect.timeout(PATIENCE),
             Effect.asVoid,
             // The cause holds the request, and with it the link and the key.
             Effect.mapError((error) => new MailNotSent({ reason: error._tag }))

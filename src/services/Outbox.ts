@@ -10,6 +10,9 @@ const HOUR = 60 * 60 * 1000
 /** A mail that could not be sent within a day speaks of a link that is dead. */
 const LIFETIME = 24 * HOUR
 
+/** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
+const LEASE = 15 * 1000
+
 const FIRST_RETRY = 1000
 const MAX_RETRY = 5 * 60 * 1000
 
@@ -17,6 +20,26 @@ const BATCH = 10
 
 /** For what no wake-up told of: mails of a process that ended, and those to be tried again. */
 const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
+
+const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
+
+const Rest = Schema.Struct({ waiting: Schema.Int, oldest: Schema.NullOr(Schema.Date) })
+
+const StoredMail = Schema.fromJsonString(Schema.Struct({
+  to: Schema.String,
+  subject: Schema.String,
+  text: Schema.String,
+  link: Schema.optionalKey(Schema.String)
+}))
+
+const encodeMail = ({ link, subject, text, to }: Mail) =>
+  Schema.encodeSync(StoredMail)({ to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) })
+
+const decodeMail = (json: string) =>
+  Effect.map(
+    Schema.decodeEffect(StoredMail)(json),
+    ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
+  )
 
 const pending = Metric.gauge("outbox_pending_mails", {
   description: "Mails that are written and not sent, of all processes"
@@ -74,12 +97,17 @@ export class Outbox extends Context.Service<Outbox, {
         Result: Claimed,
         execute: (now) =>
           sql`
-            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${now}::timestamptz
-              + least(${FIRST_RETRY} * power(2, least(attempts, 20)), ${MAX_RETRY}) * interval '1 millisecond'
+            UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
             WHERE id IN (
               SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
               ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-            ) RETURNING id, payload`
+            ) RETURNING id, payload, attempts`
+      })
+
+      const postpone = Effect.fnUntraced(function*({ attempts, id }: typeof Claimed.Type) {
+        const now = yield* Clock.currentTimeMillis
+        const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
+        yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
       })
 
       const rest = SqlSchema.findOne({
@@ -90,30 +118,33 @@ export class Outbox extends Context.Service<Outbox, {
 
       const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
 
-      const deliver = ({ id, payload }: typeof Claimed.Type) =>
-        decrypt(payload).pipe(
-          Effect.flatMap(mailer.send),
-          Effect.matchEffect({
-            onSuccess: () => Effect.andThen(Metric.update(SENT, 1), forget(id)),
-            onFailure: (error) =>
-              error._tag === "MailNotSent"
-                ? Effect.andThen(
-                  Metric.update(FAILED, 1),
-                  Effect.logWarning("mail not sent, to be tried again", { reason: error.reason })
-                )
-                : Effect.logError("mail cannot be read and is dropped").pipe(
-                  Effect.andThen(Metric.update(DROPPED, 1)),
-                  Effect.andThen(forget(id))
-                )
-          })
+      const send = (claimed: typeof Claimed.Type, mail: Mail) =>
+        mailer.send(mail).pipe(
+          Effect.andThen(Metric.update(SENT, 1)),
+          Effect.andThen(forget(claimed.id)),
+          Effect.catchTag("MailNotSent", ({ reason }) =>
+            Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
+              Effect.andThen(Metric.update(FAILED, 1)),
+              Effect.andThen(postpone(claimed))
+            ))
         )
 
-      const deliverDue: Effect.Effect<void, unknown> = Effect.gen(function*() {
-        const now = new Date(yield* Clock.currentTimeMillis)
-        const mails = yield* claim(now)
+      // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
+      const deliver = (claimed: typeof Claimed.Type) =>
+        Effect.matchEffect(decrypt(claimed.payload), {
+          onSuccess: (mail) => send(claimed, mail),
+          onFailure: () =>
+            Effect.logError("mail cannot be read and is dropped").pipe(
+              Effect.andThen(Metric.update(DROPPED, 1)),
+              Effect.andThen(forget(claimed.id))
+            )
+        }).pipe(Effect.uninterruptible)
+
+      const deliverDue = Effect.gen(function*() {
+        const mails = yield* claim(new Date(yield* Clock.currentTimeMillis))
         yield* Effect.forEach(mails, deliver, { concurrency: BATCH, discard: true })
-        if (mails.length === BATCH) yield* deliverDue
-      })
+        return mails.length
+      }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 
       const dropExpired = Effect.gen(function*() {
         const now = new Date(yield* Clock.currentTimeMillis)
@@ -160,23 +191,3 @@ export class Outbox extends Context.Service<Outbox, {
     })
   )
 }
-
-const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String })
-
-const Rest = Schema.Struct({ waiting: Schema.Int, oldest: Schema.NullOr(Schema.Date) })
-
-const StoredMail = Schema.fromJsonString(Schema.Struct({
-  to: Schema.String,
-  subject: Schema.String,
-  text: Schema.String,
-  link: Schema.optionalKey(Schema.String)
-}))
-
-const encodeMail = ({ link, subject, text, to }: Mail) =>
-  Schema.encodeSync(StoredMail)({ to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) })
-
-const decodeMail = (json: string) =>
-  Effect.map(
-    Schema.decodeEffect(StoredMail)(json),
-    ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
-  )

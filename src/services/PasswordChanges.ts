@@ -4,6 +4,7 @@ import { UserIdColumn } from "../schema/Columns.ts"
 import { Forbidden, ValidationFailed } from "../schema/Errors.ts"
 import { type SessionId, UserId } from "../schema/Ids.ts"
 import { appUrl } from "./Addresses.ts"
+import { Audit } from "./Audit.ts"
 import { emailKey } from "./EmailAddresses.ts"
 import { mailedLink } from "./MailedLinks.ts"
 import { MailedTokens } from "./MailedTokens.ts"
@@ -34,6 +35,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
     PasswordChanges,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
       const mailedTokens = yield* MailedTokens
       const outbox = yield* Outbox
       const passwords = yield* Passwords
@@ -78,7 +80,11 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           text: "Open this link within 30 minutes to choose a new password. If you did not ask for it, ignore it:",
           link: mailedLink(app, "reset-password", token)
         })
+        yield* audit.record("password.reset_requested", { userId: owner.value.id })
       }, sql.withTransaction)
+
+      const refuseChange = (userId: UserId) =>
+        Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(wrongPassword))
 
       return PasswordChanges.of({
         // Beside the request, since an unknown address would be answered sooner than one that a link is made for.
@@ -106,6 +112,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
               WHERE id = ${owner.id}`
             yield* mailedTokens.revokeAll(owner.id)
             yield* sessions.revokeAll(owner.id)
+            yield* audit.record("password.reset", { userId: owner.id })
             yield* notice(
               owner,
               "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
@@ -124,13 +131,14 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             if (currentPassword === undefined) {
               return yield* ValidationFailed.at("currentPassword", "Expected the current password")
             }
-            if (!(yield* passwords.verify(currentPassword, owner.password_hash))) return yield* wrongPassword
+            if (!(yield* passwords.verify(currentPassword, owner.password_hash))) return yield* refuseChange(userId)
           }
           yield* policy.check("newPassword", newPassword, owner)
           const digest = yield* passwords.hash(newPassword)
           yield* Effect.gen(function*() {
             // Somebody else changed it meanwhile: then it is no longer the password that was proven.
             if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* wrongPassword
+            yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
             yield* sessions.revokeAll(userId, sessionId)
             yield* notice(owner, "Your password was changed, and your other sessions were signed out.")

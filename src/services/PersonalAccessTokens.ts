@@ -8,6 +8,7 @@ import { Conflict, NotFound } from "../schema/Errors.ts"
 import { TokenId, UserId } from "../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../schema/Token.ts"
 import type { TokenPrincipal } from "../schema/User.ts"
+import { Audit } from "./Audit.ts"
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -50,6 +51,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
+      const audit = yield* Audit
       const pepper = Redacted.value(yield* Config.Redacted("PAT_PEPPER"))
 
       const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
@@ -119,6 +121,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
               created_at: now,
               expires_at: days === null ? null : new Date(now.getTime() + days * DAY)
             })
+            yield* audit.record("token.minted", { userId: owner })
             return { ...toToken(row), token }
           },
           sql.withTransaction,
@@ -130,13 +133,18 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           return rows.map(toToken)
         }, Effect.orDie),
 
-        revoke: Effect.fn("PersonalAccessTokens.revoke")(function*(owner, id) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const rows = yield* sql`
-            DELETE FROM personal_access_tokens
-            WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`
-          if (rows.length === 0) return yield* new NotFound({ message: "No such token" })
-        }, Effect.catchTag("SqlError", Effect.die)),
+        revoke: Effect.fn("PersonalAccessTokens.revoke")(
+          function*(owner, id) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const rows = yield* sql`
+              DELETE FROM personal_access_tokens
+              WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`
+            if (rows.length === 0) return yield* new NotFound({ message: "No such token" })
+            yield* audit.record("token.revoked", { userId: owner })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
 
         authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {
           if (!isWellFormed(token)) return Option.none()

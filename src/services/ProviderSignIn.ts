@@ -11,6 +11,7 @@ import {
 } from "../schema/Errors.ts"
 import type { UserId } from "../schema/Ids.ts"
 import type { SignIn } from "./Accounts.ts"
+import { Audit } from "./Audit.ts"
 import { emailKey } from "./EmailAddresses.ts"
 import { graceBegan } from "./GraceWindow.ts"
 import { Handles } from "./Handles.ts"
@@ -36,6 +37,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
     ProviderSignIn,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
       const handles = yield* Handles
       const identityProvider = yield* IdentityProvider
       const mailedTokens = yield* MailedTokens
@@ -139,18 +141,26 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         )
 
       return ProviderSignIn.of({
-        signIn: Effect.fn("ProviderSignIn.signIn")(function*(credential, device) {
-          const identity = yield* identityProvider.identify(credential)
-          yield* useOnce(identity)
-          const userId = yield* resolveRacing(identity)
-          yield* requireNotOver(userId)
-          const accessToken = yield* sessions.start(userId, device)
-          return { accessToken, user: yield* profiles.user(userId) }
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }))
+        signIn: Effect.fn("ProviderSignIn.signIn")(
+          function*(credential, device) {
+            const identity = yield* identityProvider.identify(credential)
+            yield* useOnce(identity)
+            const userId = yield* resolveRacing(identity)
+            yield* requireNotOver(userId)
+            const accessToken = yield* sessions.start(userId, device)
+            return { accessToken, user: yield* profiles.user(userId) }
+          },
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }),
+          Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
+        )
       })
     })
   )
 }
+
+/** The person was refused; that the provider is away says nothing of them. */
+const isRefusal = ({ _tag }: ProviderFailure | Conflict) =>
+  _tag === "Unauthorized" || _tag === "Forbidden" || _tag === "Conflict"
 
 const EmailRow = Schema.Struct({
   id: UserIdColumn,

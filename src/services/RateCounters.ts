@@ -1,5 +1,10 @@
-import { Cache, Clock, Duration, Effect, Layer } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
+
+/** Where the counters are: in this process by choice, in Redis, or in this process because Redis is away. */
+export class CounterState extends Context.Service<CounterState, {
+  readonly get: Effect.Effect<"process" | "redis" | "redis-away">
+}>()("route-planning-service/CounterState") {}
 
 /** As many subjects as a process counts at once; over it the one unseen for longest starts anew. */
 const MAX_KEYS = 100_000
@@ -40,5 +45,6 @@ const boundedStore = Effect.gen(function*() {
 
 /** Counters of this process alone. */
 export const processCountersLayer = Layer.effect(RateLimiter.RateLimiterStore, boundedStore).pipe(
-  Layer.provide(RateLimiter.layerStoreMemory)
+  Layer.provide(RateLimiter.layerStoreMemory),
+  Layer.merge(Layer.succeed(CounterState, { get: Effect.succeed("process" as const) }))
 )

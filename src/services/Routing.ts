@@ -1,19 +1,22 @@
 import polyline from "@mapbox/polyline"
-import { Cache, Context, Duration, Effect, Exit, Layer, Option, Schema } from "effect"
-import {
-  BadGateway,
-  type GatewayTimeout,
-  type NotFound,
-  type Unavailable,
-  type ValidationFailed
-} from "../schema/Errors.ts"
+import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import { BadGateway, type GatewayTimeout, NotFound, type Unavailable, type ValidationFailed } from "../schema/Errors.ts"
 import type { RoutingAnswer, RoutingRequest, Warning } from "../schema/Routing.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { RoutingEngine } from "./RoutingEngine.ts"
+import { NO_ROAD, RoutingEngine } from "./RoutingEngine.ts"
 
 /** People drag a waypoint back and forth; roads do not change meanwhile. */
 const KEPT_FOR = Duration.minutes(5)
 const MAX_KEPT = 1000
+
+/**
+ * How far from a location a road may be, where the engine would take one 35 km away: who means the middle of a lake is
+ * told so, and who misses a path in a park or on a mountain by ten minutes' walk is not.
+ */
+const MAX_SNAP_METRES = 1000
+
+/** A refusal without an index is better than none. */
+const LOCATE_PATIENCE = "1 second"
 
 type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
 
@@ -33,10 +36,25 @@ export class Routing extends Context.Service<Routing, {
     Effect.gen(function*() {
       const engine = yield* RoutingEngine
 
-      const compute = Effect.fnUntraced(function*(key: string) {
-        const { request } = yield* Effect.orDie(decodeKey(key))
-        const body = yield* engine.call("route", request)
-        return yield* Effect.mapError(decodeTrip(body), () => garbage)
+      /** The engine does not say which locations it means: its search, asked the same, does. */
+      const noRoadNear = Effect.fnUntraced(function*(json: string) {
+        const found = yield* engine.call("locate", json).pipe(
+          Effect.flatMap(decodeLocated),
+          Effect.timeout(LOCATE_PATIENCE),
+          Effect.orElseSucceed(() => [])
+        )
+        const locations = found.flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
+        const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
+        return yield* new NotFound({
+          message: `There is no road within ${MAX_SNAP_METRES} m of ${names}`,
+          details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
+        })
+      })
+
+      const compute = Effect.fnUntraced(function*(json: string) {
+        const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNoRoad, () => noRoadNear(json)))
+        const { trip } = yield* Effect.mapError(decodeTrip(body), () => garbage)
+        return { ...trip, locations: snappedOf(trip) }
       })
 
       const trips = yield* Cache.makeWith(compute, {
@@ -44,15 +62,20 @@ export class Routing extends Context.Service<Routing, {
         timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
       })
 
+      const map = yield* Ref.make(Option.none<number>())
+
+      const forgetOldMap = Effect.gen(function*() {
+        const date = yield* engine.mapDate
+        const before = yield* Ref.getAndSet(map, date)
+        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(trips)
+      })
+
       return Routing.of({
         route: Effect.fn("Routing.route")(function*(request) {
-          const tilesOf = Option.match(yield* engine.status, {
-            onNone: () => 0,
-            onSome: ({ tileset_last_modified }) => tileset_last_modified
-          })
-          const key = encodeKey({ tilesOf, request: engineRequest(request) })
-          const isCached = yield* Cache.has(trips, key)
-          const { trip } = yield* Cache.get(trips, key)
+          yield* forgetOldMap
+          const json = engineRequest(request)
+          const isCached = yield* Cache.has(trips, json)
+          const trip = yield* Cache.get(trips, json)
           return { answer: toAnswer(trip, request), isCached }
         })
       })
@@ -63,19 +86,20 @@ export class Routing extends Context.Service<Routing, {
 const garbage = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
 
 /** What the engine is asked: nothing of the client's but the places. */
-const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) => ({
-  locations: locations.map(({ lat, lon }) => ({ lat, lon })),
-  ...costingOf(activity, preferences, walkingSpeedKmh),
-  units: "kilometers",
-  directions_type: "none"
-})
+const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
+  JSON.stringify({
+    locations: locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
+    ...costingOf(activity, preferences, walkingSpeedKmh),
+    units: "kilometers",
+    directions_type: "none"
+  })
 
-const Key = Schema.fromJsonString(
-  Schema.Struct({ tilesOf: Schema.Finite, request: Schema.Record(Schema.String, Schema.Unknown) })
-)
+const isNoRoad = (error: Failure) => error._tag === "NotFound" && error.details?.["reason"] === NO_ROAD
 
-const encodeKey = Schema.encodeSync(Key)
-const decodeKey = Schema.decodeEffect(Key)
+/** An older engine says null for none. */
+const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
+
+const decodeLocated = Schema.decodeUnknownEffect(Located)
 
 const Trip = Schema.Struct({
   trip: Schema.Struct({
@@ -102,8 +126,12 @@ const snappedOf = ({ legs }: Trip) => {
   return points.map(([lat, lon], original_index) => ({ lat, lon, original_index }))
 }
 
+interface Snapped extends Trip {
+  readonly locations: RoutingAnswer["locations"]
+}
+
 /** Penalties do not forbid: what could not be avoided is said. */
-const warningsOf = ({ summary }: Trip, { preferences }: RoutingRequest): ReadonlyArray<Warning> => [
+const warningsOf = ({ summary }: Snapped, { preferences }: RoutingRequest): ReadonlyArray<Warning> => [
   ...(preferences.avoidFerries === true && summary.has_ferry === true
     ? [{ code: "ferry_used", message: "There is no way around a ferry" } as const]
     : []),
@@ -112,8 +140,8 @@ const warningsOf = ({ summary }: Trip, { preferences }: RoutingRequest): Readonl
     : [])
 ]
 
-const toAnswer = (trip: Trip, request: RoutingRequest): RoutingAnswer => ({
+const toAnswer = (trip: Snapped, request: RoutingRequest): RoutingAnswer => ({
   legs: trip.legs,
-  locations: snappedOf(trip),
+  locations: trip.locations,
   warnings: warningsOf(trip, request)
 })

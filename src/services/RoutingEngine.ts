@@ -16,13 +16,15 @@ import {
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { BadGateway, type GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../schema/Errors.ts"
+import type { EngineState } from "../schema/Routing.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
 import { during } from "./Gauges.ts"
 import { ask, type UpstreamFailure } from "./Upstream.ts"
 
 /** What the engine knows of itself. */
 const EngineStatus = Schema.Struct({ version: Schema.String, tileset_last_modified: Schema.Finite })
-export type EngineStatus = typeof EngineStatus.Type
+
+const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 
 type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
 
@@ -35,26 +37,35 @@ const MAX_IN_FLIGHT = 32
 const MAX_WAITING = 64
 
 const FAILURES_TO_OPEN = 5
+/** Shorter than the deadline of an answer: a call that this interrupts would not count as a failure of the engine. */
+const TIMEOUT = Duration.seconds(8)
+
 const OPEN_FOR = "5 seconds"
+const CIRCUIT = "engine"
 
 const STATUS_LIFETIME = Duration.seconds(30)
+
+/** A probe does not wait for what the service can do without. */
+const STATUS_PATIENCE = "300 millis"
 
 /** Valhalla, a routing engine of our own, by its HTTP API. */
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
-   * Asks the engine, and gives its answer as it came. What it refuses is told by its error code, since it answers almost
-   * everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   * Asks the engine in JSON, and gives its answer as it came. What it refuses is told by its error code, since it answers
+   * almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
-  readonly call: (path: "route" | "trace_attributes", body: object) => Effect.Effect<unknown, Failure>
-  /** What the engine said of itself within the last 30 seconds; none while it is away. */
-  readonly status: Effect.Effect<Option.Option<EngineStatus>>
+  readonly call: (path: "route" | "locate" | "trace_attributes", json: string) => Effect.Effect<unknown, Failure>
+  /** How the engine is, known for at most 30 seconds. Never waits longer than 300 milliseconds, and never fails. */
+  readonly status: Effect.Effect<EngineState>
+  /** The date of the engine's map in seconds, as far as it is known: found out on the side, and never waited for. */
+  readonly mapDate: Effect.Effect<Option.Option<number>>
 }>()("route-planning-service/RoutingEngine") {
   static readonly layer = Layer.effect(
     RoutingEngine,
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
       const base = yield* Config.URL("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
-      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
+      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(TIMEOUT))
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR
@@ -68,13 +79,13 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
       // An engine that restarts refuses for a moment: one more try, and no storm of them.
-      const attempt = (request: HttpClientRequest.HttpClientRequest) =>
-        ask(client, request, upstream).pipe(
-          Effect.retry({ while: (error) => error._tag === "Unavailable", times: 1 })
-        )
+      const attempt = (request: HttpClientRequest.HttpClientRequest) => {
+        const once = ask(client, request, upstream)
+        return Effect.catchTag(once, "Unavailable", () => once)
+      }
 
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
-        breaker.execute(call, { key: "engine" }).pipe(
+        breaker.execute(call, { key: CIRCUIT }).pipe(
           Effect.catchTag("CircuitBreakerError", () => Effect.fail(away("The routing engine is not reachable")))
         )
 
@@ -88,10 +99,13 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
           () => Ref.update(present, (count) => count - 1)
         )
 
+      const mapDate = yield* Ref.make(Option.none<number>())
+
       const statuses = yield* Cache.makeWith(
         (path: string) =>
-          ask(client, HttpClientRequest.get(urlOf(path)), upstream).pipe(
-            Effect.flatMap(({ body }) => Schema.decodeUnknownEffect(EngineStatus)(body)),
+          ask(client, HttpClientRequest.get(urlOf(path)), { ...upstream, timeout: STATUS_PATIENCE }).pipe(
+            Effect.flatMap(({ body }) => decodeStatus(body)),
+            Effect.tap(({ tileset_last_modified }) => Ref.set(mapDate, Option.some(tileset_last_modified))),
             Effect.option
           ),
         {
@@ -101,16 +115,24 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         }
       )
 
+      const known = Cache.get(statuses, "status")
+
+      const isOpen = Effect.map(
+        Effect.orDie(breaker.state(CIRCUIT)),
+        (state) => state._tag === "Open" && Duration.isPositive(state.retryAfter)
+      )
+
       return RoutingEngine.of({
-        call: Effect.fn("RoutingEngine.call")(function*(path, body) {
-          const request = HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyJsonUnsafe(body))
+        call: Effect.fn("RoutingEngine.call")(function*(path, json) {
+          const request = HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
           // The engine is our own: it may know which trace it works for. Nobody else may.
           const answer = yield* inTurn(guarded(attempt(request))).pipe(
             Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
           )
           return answer.status === 200 ? answer.body : yield* refusalOf(answer.body)
         }, counted),
-        status: Cache.get(statuses, "status")
+        status: Effect.zipWith(known, isOpen, toState),
+        mapDate: Effect.andThen(Effect.forkDetach(known, { startImmediately: true }), Ref.get(mapDate))
       })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
@@ -118,11 +140,21 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 
 const away = (message: string) => new Unavailable({ message })
 
+const toState = (status: Option.Option<typeof EngineStatus.Type>, isOpen: boolean): EngineState => {
+  if (Option.isNone(status)) return { status: "away" }
+  if (isOpen) return { status: "circuit-open" }
+  const { tileset_last_modified, version } = status.value
+  return { status: "ok", version, tiles: new Date(tileset_last_modified * 1000).toISOString() }
+}
+
 const Refusal = Schema.Struct({ error_code: Schema.Int })
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
 const notFound = (reason: string, message: string) => new NotFound({ message, details: { reason } })
+
+/** The reason of a `NotFound` for a location without roads. */
+export const NO_ROAD = "no_road_near_location"
 
 const tooMuch = (reason: string, message: string) =>
   new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
@@ -135,7 +167,7 @@ const REFUSALS: Readonly<Record<number, () => Failure>> = {
   158: () => tooMuch("too_far", "The trace is out of the engine's bounds"),
   172: () => tooMuch("too_far", "The points of the trace are too far apart"),
   170: () => notFound("no_path", "There is no path between the locations"),
-  171: () => notFound("no_road_near_location", "There is no road near a location"),
+  171: () => notFound(NO_ROAD, "There is no road near a location"),
   442: () => notFound("no_path", "There is no path between the locations"),
   443: () => notFound("no_path", "The trace does not follow any roads"),
   444: () => notFound("no_path", "The trace does not follow any roads")
@@ -144,7 +176,7 @@ const REFUSALS: Readonly<Record<number, () => Failure>> = {
 const refusalOf = Effect.fnUntraced(function*(body: unknown) {
   const code = Option.map(decodeRefusal(body), ({ error_code }) => error_code)
   const refusal = Option.isSome(code) ? REFUSALS[code.value] : undefined
-  if (refusal !== undefined) return yield* Effect.fail(refusal())
+  if (refusal !== undefined) return yield* refusal()
   yield* Effect.logError("the routing engine refused what we asked").pipe(
     Effect.annotateLogs({ engineCode: Option.getOrNull(code) })
   )

@@ -6,6 +6,7 @@ import { NotFound } from "../schema/Errors.ts"
 import { SessionId, UserId } from "../schema/Ids.ts"
 import type { Session } from "../schema/Session.ts"
 import type { SessionPrincipal } from "../schema/User.ts"
+import { Audit } from "./Audit.ts"
 import { graceBegan } from "./GraceWindow.ts"
 import { Roles } from "./Roles.ts"
 import { SessionTokens } from "./SessionTokens.ts"
@@ -54,6 +55,7 @@ export class Sessions extends Context.Service<Sessions, {
       const random = yield* SecureRandom.SecureRandom
       const tokens = yield* SessionTokens
       const roles = yield* Roles
+      const audit = yield* Audit
 
       const findLive = SqlSchema.findOneOption({
         Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, began: Schema.Date }),
@@ -118,6 +120,7 @@ export class Sessions extends Context.Service<Sessions, {
           })
         }`
         yield* revokeOldest(userId, now)
+        yield* audit.record("sign_in.succeeded", { userId })
         return yield* sign(row, id)
       })
 
@@ -162,20 +165,30 @@ export class Sessions extends Context.Service<Sessions, {
           return rows.map((row) => toSession(row, current))
         }, Effect.orDie),
 
-        revoke: Effect.fn("Sessions.revoke")(function*(userId, id) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const rows = yield* sql`
-            UPDATE sessions SET revoked_at = ${now}
-            WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
-          if (rows.length === 0) return yield* new NotFound({ message: "No such session" })
-        }, Effect.catchTag("SqlError", Effect.die)),
+        revoke: Effect.fn("Sessions.revoke")(
+          function*(userId, id) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const rows = yield* sql`
+              UPDATE sessions SET revoked_at = ${now}
+              WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
+            if (rows.length === 0) return yield* new NotFound({ message: "No such session" })
+            yield* audit.record("session.revoked", { userId })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
 
-        revokeAll: Effect.fn("Sessions.revokeAll")(function*(userId, keep) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          yield* sql`
-            UPDATE sessions SET revoked_at = ${now}
-            WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid`
-        }, Effect.orDie)
+        revokeAll: Effect.fn("Sessions.revokeAll")(
+          function*(userId, keep) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* sql`
+              UPDATE sessions SET revoked_at = ${now}
+              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid`
+            yield* audit.record("sessions.revoked", { userId })
+          },
+          sql.withTransaction,
+          Effect.orDie
+        )
       })
     })
   )

@@ -1,59 +1,65 @@
-import { Clock, Config, Duration, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
-import { AccountDeletion } from "./AccountDeletion.ts"
-import { graceBegan } from "./GraceWindow.ts"
+import { Cause, Clock, Config, type Duration, Effect, Metric } from "effect"
 
-const BATCH = 500
+/** What a sweep did: rows that are gone, and for how many milliseconds the oldest of them had been due. */
+export interface Swept {
+  readonly rows: number
+  readonly lagMillis: number
+}
 
-const IDEMPOTENCY_KEPT = Duration.toMillis(Duration.hours(24))
+export const nothingSwept: Swept = { rows: 0, lagMillis: 0 }
 
-const every = (name: string, fallback: Duration.Duration) => Config.Duration(name).pipe(Config.withDefault(fallback))
+/** Both together. */
+export const plus = (one: Swept, other: Swept): Swept => ({
+  rows: one.rows + other.rows,
+  lagMillis: Math.max(one.lagMillis, other.lagMillis)
+})
 
-/** Runs a sweep again and again for as long as the process lives. One that fails is logged, and tried the next time. */
-const scheduled = <E, R>(name: string, interval: Duration.Duration, sweep: Effect.Effect<void, E, R>) =>
+/** Rows that were due at these instants and went at `now`. */
+export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
+  rows: due.length,
+  lagMillis: due.reduce((lag, instant) => Math.max(lag, now - instant.getTime()), 0)
+})
+
+const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
+  description: "When the sweep last came to its end, in seconds since 1970"
+})
+const rows = Metric.counter("sweep_rows_total", { description: "Rows that the sweep deleted", incremental: true })
+const lag = Metric.gauge("sweep_lag_seconds", {
+  description: "For how long the oldest row of the last run had been due"
+})
+const failures = Metric.counter("sweep_failures_total", { description: "Runs that failed", incremental: true })
+
+const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
+  const now = yield* Clock.currentTimeMillis
+  yield* Metric.update(Metric.withAttributes(lastRun, { sweep }), now / 1000)
+  yield* Metric.update(Metric.withAttributes(rows, { sweep }), swept.rows)
+  yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
+})
+
+/** The failure of one sweep, or of one part of it: logged and counted, to be tried the next time. */
+export const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+  Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.andThen(
+    Effect.logError(`the sweep of ${sweep} failed`, cause),
+    Metric.update(Metric.withAttributes(failures, { sweep }), 1)
+  )
+
+/** One run of a sweep, measured. */
+export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
   sweep.pipe(
     Effect.withSpan(`Sweeps.${name}`),
-    Effect.catchCause((cause) => Effect.logError(`the sweep of ${name} failed`, cause)),
-    Effect.andThen(Effect.sleep(interval)),
-    Effect.forever,
-    Effect.forkScoped
+    Effect.flatMap((swept) => succeeded(name, swept)),
+    Effect.catchCause((cause) => sweepFailed(name, cause))
   )
 
-/** Erases accounts when their 30 days are over: one a transaction, so that a crash leaves each whole or gone. */
-export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
-  const deletion = yield* AccountDeletion
-  const interval = yield* every("ERASURE_SWEEP_INTERVAL", Duration.minutes(1))
-  const eraseAll: Effect.Effect<void> = Effect.flatMap(
-    deletion.eraseNext,
-    (isErased) => isErased ? eraseAll : Effect.void
-  )
-  yield* scheduled("erasure", interval, eraseAll)
-}))
-
-/** Deletes what nobody can use any more: in small batches that any number of processes may take. */
-export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const interval = yield* every("PURGE_SWEEP_INTERVAL", Duration.hours(1))
-
-  const until = (table: string, key: string, column: string, instant: Date): Effect.Effect<void, unknown> =>
-    sql`
-      DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
-        SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${instant} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-      ) RETURNING 1`.pipe(
-      Effect.flatMap((rows) => rows.length === BATCH ? until(table, key, column, instant) : Effect.void)
-    )
-
-  const purge = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    const began = yield* graceBegan
-    yield* until("routes", "id", "deleted_at", began)
-    yield* until("collections", "id", "deleted_at", began)
-    yield* until("sessions", "id", "expires_at", new Date(now))
-    yield* until("email_tokens", "token_hash", "expires_at", new Date(now))
-    yield* until("personal_access_tokens", "id", "expires_at", new Date(now))
-    yield* until("used_id_tokens", "token_hash", "expires_at", new Date(now))
-    yield* until("idempotency_keys", "ctid", "created_at", new Date(now - IDEMPOTENCY_KEPT))
-  })
-
-  yield* scheduled("purge", interval, purge)
-}))
+/**
+ * Runs sweeps again and again for as long as the process lives, which ends them between two of their transactions, at an
+ * interval that a setting may change.
+ */
+export const scheduled = Effect.fnUntraced(function*<R>(
+  setting: string,
+  fallback: Duration.Duration,
+  sweeps: Effect.Effect<void, never, R>
+) {
+  const interval = yield* Config.Duration(setting).pipe(Config.withDefault(fallback))
+  yield* sweeps.pipe(Effect.andThen(Effect.sleep(interval)), Effect.forever, Effect.forkScoped)
+})

@@ -33,13 +33,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const engine = yield* RoutingEngine
 
       const matchPiece = Effect.fnUntraced(function*(piece: ReadonlyArray<TracePoint>, request: TraceRequest) {
-        const body = yield* engine.call("trace_attributes", {
-          shape: piece,
-          ...costingOf(request.activity, request.preferences ?? {}, undefined),
-          shape_match: "map_snap",
-          units: "kilometers",
-          filters: { attributes: ATTRIBUTES, action: "include" }
-        })
+        const body = yield* engine.call("trace_attributes", engineRequest(piece, request))
         return yield* Effect.mapError(decodeMatch(body), () => garbage)
       })
 
@@ -62,6 +56,15 @@ const tooFar = new ValidationFailed({
   message: "The trace is too long",
   details: { reason: "too_far", issues: [{ path: "shape", message: "Expected a trace of at most 2,000 km" }] }
 })
+
+const engineRequest = (shape: ReadonlyArray<TracePoint>, { activity, preferences = {} }: TraceRequest) =>
+  JSON.stringify({
+    shape,
+    ...costingOf(activity, preferences, undefined),
+    shape_match: "map_snap",
+    units: "kilometers",
+    filters: { attributes: ATTRIBUTES, action: "include" }
+  })
 
 const ATTRIBUTES = [
   "edge.surface",

@@ -1,5 +1,5 @@
 import { type Duration, Effect, Schema, Stream } from "effect"
-import { HttpClient, type HttpClientRequest, type HttpClientResponse } from "effect/http"
+import type { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { BadGateway, GatewayTimeout, Unavailable } from "../schema/Errors.ts"
 
 /** A service that we ask, and what we put up with from it. */
@@ -42,6 +42,10 @@ const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Ups
       Stream.mkString
     )
 
+/** Reading that is given up ends the connection, where an answer left alone would keep it until it is collected. */
+const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.raceFirst(Effect.ignore(response.text), Effect.void)
+
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
  * followed. Unreachable is `Unavailable`, too slow `GatewayTimeout`; a redirect, an error of its own and anything that is
@@ -53,16 +57,17 @@ export const ask = (
   upstream: Upstream
 ): Effect.Effect<Answer, UpstreamFailure> =>
   Effect.gen(function*() {
-    // The scope ends the connection of an answer that is not read to its end.
-    const response = yield* HttpClient.withScope(client).execute(request).pipe(
+    const response = yield* client.execute(request).pipe(
       Effect.mapError(({ reason }) => reason._tag === "TransportError" ? away(upstream) : garbage(upstream))
     )
-    if (!isUsable(response)) return yield* garbage(upstream)
+    if (!isUsable(response)) {
+      yield* hangUp(response)
+      return yield* garbage(upstream)
+    }
     const text = yield* readText(response, upstream)
     const body = yield* Effect.mapError(decodeJson(text), () => garbage(upstream))
     return { status: response.status, body }
   }).pipe(
-    Effect.scoped,
     Effect.timeoutOrElse({
       duration: upstream.timeout,
       orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not answer in time` }))

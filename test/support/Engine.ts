@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { findPython } from "../../src/layers/RoutingEnginePackages.ts"
+import { engineEnvironment, installInto, madeOnce } from "../../src/layers/RoutingEnginePackages.ts"
 import { routingEngine } from "../../src/layers/RoutingEngineProcess.ts"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
@@ -9,8 +9,23 @@ const ROOT = resolve(import.meta.dirname, "..", "..")
 /** Where the engine and its tiles are kept between runs. */
 export const ENGINE_DIRECTORY = join(ROOT, ".data", "engine")
 
-/** Whether this machine has the Python that the engine's package needs. */
-export const hasPython = await findPython() !== undefined
+const OSMIUM = "osmium==4.3.2"
+
+/** The Python package that makes an extract of a drawn map. */
+export const OSMIUM_DIRECTORY = join(ENGINE_DIRECTORY, OSMIUM.replace("==", "-"))
+
+const install = async () => {
+  const environment = await engineEnvironment(ENGINE_DIRECTORY)
+  await madeOnce(OSMIUM_DIRECTORY, (prepared) => installInto(environment, prepared, OSMIUM))
+}
+
+const inOneLine = (error: unknown) => (error instanceof Error ? error.message : String(error)).replaceAll("\n", "; ")
+
+/** Whether the engine is installed, now or before. Where that cannot be done, one line says why tests of it are skipped. */
+export const hasEngine = await install().then(() => true, (error: unknown) => {
+  process.stderr.write(`skipped: the routing engine cannot be installed in .data/engine: ${inOneLine(error)}\n`)
+  return false
+})
 
 /** Real roads for the engine: `ENGINE_EXTRACT`, or Liechtenstein where it lies beside the repository. */
 export const extractFile = (): string | undefined => {

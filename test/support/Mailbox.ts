@@ -12,7 +12,14 @@ export class Mailbox extends Context.Service<Mailbox, {
 }>()("test/Mailbox") {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
     const mails = yield* Ref.make<ReadonlyArray<Mail>>([])
-    const mailsTo = (email: string) => Effect.map(Ref.get(mails), (all) => all.filter((mail) => mail.to === email))
+    return Context.make(Mailbox, Mailbox.reading(Ref.get(mails))).pipe(
+      Context.add(Mailer, Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) }))
+    )
+  }))
+
+  /** A mailbox of mails that came some other way. */
+  static readonly reading = (mails: Effect.Effect<ReadonlyArray<Mail>>) => {
+    const mailsTo = (email: string) => Effect.map(mails, (all) => all.filter((mail) => mail.to === email))
     const tokenAfter = (email: string, count: number) =>
       Effect.map(mailsTo(email), (all) => tokenOf(all.slice(count).at(-1))).pipe(
         Effect.flatMap(Effect.fromOption),
@@ -21,16 +28,8 @@ export class Mailbox extends Context.Service<Mailbox, {
         Effect.retry({ times: 400 }),
         Effect.orDie
       )
-    const mailbox = Mailbox.of({
-      mails: Ref.get(mails),
-      mailsTo,
-      tokenFor: (email) => tokenAfter(email, 0),
-      tokenAfter
-    })
-    return Context.make(Mailbox, mailbox).pipe(
-      Context.add(Mailer, Mailer.of({ send: (mail) => Ref.update(mails, (all) => [...all, mail]) }))
-    )
-  }))
+    return Mailbox.of({ mails, mailsTo, tokenFor: (email) => tokenAfter(email, 0), tokenAfter })
+  }
 }
 
 const tokenOf = (mail: Mail | undefined) =>

@@ -40,6 +40,13 @@ const WALKED = [
   [0.02, 10.0095]
 ].map(([lat, lon]) => ({ lat, lon }))
 
+/** A street, a meadow with a street in reach, the middle of the river, and the ocean. */
+const SEARCHED = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean].map(({ lat, lon }) => ({
+  lat,
+  lon,
+  search_cutoff: 1000
+}))
+
 /** What is recorded: the name of the recording and the request. */
 export const RECORDED = [
   {
@@ -61,6 +68,16 @@ export const RECORDED = [
     name: "no-road",
     path: "/route",
     request: { locations: [TOWN.busyWest, TOWN.ocean], costing: "bicycle", units: "kilometers" }
+  },
+  {
+    name: "no-road-within",
+    path: "/route",
+    request: { locations: SEARCHED, costing: "bicycle", units: "kilometers" }
+  },
+  {
+    name: "locate",
+    path: "/locate",
+    request: { locations: SEARCHED, costing: "bicycle", units: "kilometers" }
   },
   {
     name: "trace-attributes",

@@ -18,6 +18,8 @@ export class StandInEngine extends Context.Service<StandInEngine, {
   readonly url: string
   /** The bodies of what was asked of it, but for its status. */
   readonly asked: Array<{ readonly path: string; readonly body: string }>
+  /** Answers its status with the date of another map; with none not at all. */
+  readonly setMapDate: (date: number | undefined) => Effect.Effect<void>
   readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
@@ -26,11 +28,17 @@ export class StandInEngine extends Context.Service<StandInEngine, {
     StandInEngine,
     Effect.gen(function*() {
       const asked: Array<{ readonly path: string; readonly body: string }> = []
-      const state: { behaviour: Behaviour; isDown: boolean } = { behaviour: json({}), isDown: false }
+      const state: { behaviour: Behaviour; isDown: boolean; mapDate: number | undefined } = {
+        behaviour: json({}),
+        isDown: false,
+        mapDate: 1_700_000_000
+      }
       const answer = async (request: IncomingMessage, response: ServerResponse) => {
         const path = request.url ?? ""
         if (path === "/status") {
-          json({ version: "3.9.1", tileset_last_modified: 1_700_000_000 })({ path, body: "" }, response)
+          const { mapDate } = state
+          if (mapDate === undefined) return
+          json({ version: "3.9.1", tileset_last_modified: mapDate })({ path, body: "" }, response)
           return
         }
         const body = await text(request)
@@ -59,6 +67,7 @@ export class StandInEngine extends Context.Service<StandInEngine, {
       return StandInEngine.of({
         url: `http://127.0.0.1:${port}`,
         asked,
+        setMapDate: (date) => Effect.sync(() => void (state.mapDate = date)),
         behave: (behaviour) => Effect.sync(() => void (state.behaviour = behaviour)),
         down: setDown(true),
         up: setDown(false)

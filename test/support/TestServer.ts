@@ -70,18 +70,19 @@ export class TestServer extends Context.Service<TestServer, {
   )
 }
 
+/** The service that listens at an origin. */
+export const serverAt = (origin: string) =>
+  TestServer.of({
+    origin,
+    call: (method, path, call = {}) => {
+      const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
+      return Effect.promise(() => answerOf(url, method, call))
+    }
+  })
+
 const testServer = Layer.effect(
   TestServer,
-  Effect.map(HttpServer.HttpServer, ({ address }) => {
-    const origin = HttpServer.formatAddress(address)
-    return TestServer.of({
-      origin,
-      call: (method, path, call = {}) => {
-        const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
-        return Effect.promise(() => answerOf(url, method, call))
-      }
-    })
-  })
+  Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
 )
 
 const onDatabase = (url: string, settings: Readonly<Record<string, string>>, places: Layer.Layer<Places>) =>
@@ -113,5 +114,7 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     OUTBOX_POLL_INTERVAL: "1 hour",
     PURGE_SWEEP_INTERVAL: "1 hour",
     ERASURE_SWEEP_INTERVAL: "1 hour",
+    // No front waits to see that a test's server is no longer ready, and its clock may stand still.
+    SHUTDOWN_DRAIN_DELAY: "0 seconds",
     ...settings
   }))

@@ -2,12 +2,10 @@ import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { mkdir, readFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { engineEnvironment, installInto, madeOnce, outputOf, pythonOf } from "../../src/layers/RoutingEnginePackages.ts"
-import { ENGINE_DIRECTORY, engineLayer } from "./Engine.ts"
+import { engineEnvironment, madeOnce, outputOf, pythonOf } from "../../src/layers/RoutingEnginePackages.ts"
+import { ENGINE_DIRECTORY, engineLayer, OSMIUM_DIRECTORY } from "./Engine.ts"
 
 const MAP = resolve(import.meta.dirname, "..", "town", "town.osm")
-
-const OSMIUM = "osmium==4.3.2"
 
 const CONVERT = `
 import sys
@@ -23,13 +21,11 @@ writer.close()
 /** The town as the engine reads it, made once for each state of the map. */
 export const townExtract = async (): Promise<string> => {
   const environment = await engineEnvironment(ENGINE_DIRECTORY)
-  const packages = join(ENGINE_DIRECTORY, OSMIUM.replace("==", "-"))
-  await madeOnce(packages, (prepared) => installInto(environment, prepared, OSMIUM))
   const digest = createHash("sha256").update(await readFile(MAP)).digest("hex").slice(0, 12)
   const directory = join(ENGINE_DIRECTORY, `town-${digest}`)
   await madeOnce(directory, async (prepared) => {
     await mkdir(prepared)
-    await outputOf(pythonOf(environment), ["-c", CONVERT, packages, MAP, join(prepared, "town.osm.pbf")])
+    await outputOf(pythonOf(environment), ["-c", CONVERT, OSMIUM_DIRECTORY, MAP, join(prepared, "town.osm.pbf")])
   })
   return join(directory, "town.osm.pbf")
 }
@@ -59,6 +55,10 @@ export const TOWN = {
   landingEast: place(0.01, 10.04),
   eastEnd: place(0.01, 10.045),
   island: place(0.045, 10.046),
+  /** Between the river's banks, the bridge and the ferry, 1,113 m from each. */
+  river: place(0.02, 10.03),
+  /** 890 m west of the street. */
+  meadow: place(0.002, 9.992),
   /** 200 km from the town: the engine looks for roads within 35 km. */
   ocean: place(0, 12)
 } as const

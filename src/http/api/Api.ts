@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AdminApi } from "./AdminApi.ts"
 import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
@@ -13,7 +14,7 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi, AdminApi)
   .prefix("/api/v1")
   .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
@@ -21,8 +22,15 @@ export class Api extends HttpApi.make("route-planning-service")
   .annotateMerge(OpenApi.annotations({
     title: "Route Planning Service",
     version: "1",
+    license: { name: "MIT", identifier: "MIT" },
+    servers: [{ url: "/", description: "This service" }],
     description:
       "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
-      + "[longitude, latitude] in degrees (WGS 84)."
+      + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
+      + "Instants are ISO 8601 in UTC. Members that a request's schema does not name are ignored.\n\n"
+      + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. Any path "
+      + "answers 404 to what it does not know, and 405 with `Allow` to a method that it does not have.\n\n"
+      + "Browsers hold a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "
+      + "personal access token; what such a token must confirm takes `X-Service-Confirm: true`, and is 428 without."
   }))
 {}

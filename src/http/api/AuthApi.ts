@@ -10,7 +10,7 @@ import { Success } from "./Success.ts"
 const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)))
 
 /** `accessToken` is the JWT that the session cookie carries too. */
-const SignIn = Schema.Struct({ accessToken: Schema.String, user: User })
+const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotate({ identifier: "SignIn" })
 
 /** One of the three: an authorization code of the popup flow, an ID token, or the field that one-tap posts. */
 const ProviderCredential = Schema.Struct({
@@ -23,7 +23,7 @@ const ProviderCredential = Schema.Struct({
       [code, credential, idToken].filter((value) => value !== undefined).length === 1
       || "Expected exactly one of code, idToken and credential"
   )
-)
+).annotate({ identifier: "ProviderCredential" })
 
 const providerErrors = [Unauthorized, Forbidden, Conflict, BadGateway, GatewayTimeout]
 
@@ -33,7 +33,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
       payload: ProviderCredential,
       success: SignIn,
       error: providerErrors
-    }).annotate(Tier, "auth").annotate(
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign in by the identity provider").annotate(
       OpenApi.Description,
       "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
         + "address is linked. Sets the session cookie."
@@ -43,30 +43,35 @@ export class AuthApi extends HttpApiGroup.make("auth")
         email: Email,
         password: Schema.RedactedFromValue(NewPassword),
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
-      }),
+      }).annotate({ identifier: "NewAccount" }),
       success: Success.pipe(HttpApiSchema.status("Created"))
-    }).annotate(Tier, "auth").annotate(
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
       "Registers an account and mails a verification link, good for 24 hours. The answer is the same for an address "
         + "that has an account already; its owner is told by mail. A common password, or one that holds the email "
         + "address or name, is refused."
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
-      payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }),
+      payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),
       success: SignIn
-    }).annotate(Tier, "auth").annotate(OpenApi.Description, "Uses a verification link's token up and signs in."),
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Prove an email address").annotate(
+      OpenApi.Description,
+      "Uses a verification link's token up and signs in."
+    ),
     HttpApiEndpoint.post("logIn", "/login-email", {
-      payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }),
+      payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }).annotate({
+        identifier: "EmailSignIn"
+      }),
       success: SignIn,
       error: [Unauthorized, Forbidden]
-    }).annotate(Tier, "auth").annotate(
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign in by email").annotate(
       OpenApi.Description,
       "Signs in by email and password; sets the session cookie."
     ),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
-      payload: Schema.Struct({ email: Email }),
+      payload: Schema.Struct({ email: Email }).annotate({ identifier: "ResetRequest" }),
       success: Success
-    }).annotate(Tier, "auth").annotate(
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Ask for a password reset").annotate(
       OpenApi.Description,
       "Mails a link, good for 30 minutes, if the address has an account. The answer is the same if not."
     ),
@@ -74,13 +79,16 @@ export class AuthApi extends HttpApiGroup.make("auth")
       payload: Schema.Struct({
         token: Schema.RedactedFromValue(MailedToken),
         password: Schema.RedactedFromValue(NewPassword)
-      }),
+      }).annotate({ identifier: "PasswordReset" }),
       success: Success
-    }).annotate(Tier, "auth").annotate(
+    }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Reset a password").annotate(
       OpenApi.Description,
       "Uses a reset link's token up: sets the password, proves the address, and ends every session. Signs nobody in."
     ),
-    HttpApiEndpoint.post("logOut", "/logout", { success: Success }).annotate(
+    HttpApiEndpoint.post("logOut", "/logout", { success: Success }).annotate(OpenApi.Summary, "Sign out").annotate(
+      OpenApi.Override,
+      { security: [{}, { sessionCookie: [] }, { sessionToken: [] }] }
+    ).annotate(
       OpenApi.Description,
       "Ends the session, if there is one, and clears the cookie. Personal access tokens are refused."
     )
@@ -90,5 +98,6 @@ export class AuthApi extends HttpApiGroup.make("auth")
   .middleware(SameSite)
   .middleware(AddressLimit)
   .prefix("/auth")
+  .annotate(OpenApi.Title, "Sign-in")
   .annotate(OpenApi.Description, "Sign-up and sign-in.")
 {}

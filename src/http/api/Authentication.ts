@@ -35,6 +35,12 @@ export class SessionAuthentication extends HttpApiMiddleware.Service<
   { provides: CurrentSession }
 >()("route-planning-service/SessionAuthentication", { error }) {}
 
+/** A session of an administrator is required, by the address that the account has proven at the time of the request. */
+export class AdminAuthentication extends HttpApiMiddleware.Service<
+  AdminAuthentication,
+  { provides: CurrentSession }
+>()("route-planning-service/AdminAuthentication", { error }) {}
+
 /** Any credential is welcome. None is an anonymous visitor, a bad one is refused all the same. */
 export class OptionalAuthentication extends HttpApiMiddleware.Service<OptionalAuthentication, { provides: Viewer }>()(
   "route-planning-service/OptionalAuthentication",

@@ -7,7 +7,7 @@ import { PageQuery } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
-import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader } from "./Requests.ts"
+import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader, NoneMatchHeader } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 const params = { id: CollectionIdFromPath }
@@ -18,13 +18,16 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
     HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Collection) })
       .annotate(RequiredScope, "read")
-      .annotate(OpenApi.Description, "The caller's collections of every visibility, newest first."),
+      .annotate(OpenApi.Summary, "List own collections").annotate(
+        OpenApi.Description,
+        "The caller's collections of every visibility, newest first."
+      ),
     HttpApiEndpoint.post("create", "/", {
       headers: { ...ConfirmHeader, ...IdempotencyHeader },
       payload: NewCollection,
       success: Collection.pipe(HttpApiSchema.status("Created")),
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Make a collection").annotate(
       OpenApi.Description,
       "Makes a collection of one's own routes and others' public ones. A personal access token that makes it public must "
         + "confirm."
@@ -35,7 +38,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       payload: CollectionPatch,
       success: Collection,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Change a collection").annotate(
       OpenApi.Description,
       "Changes the members that the body names; `null` clears the description. A personal access token that makes it "
         + "public must confirm."
@@ -45,15 +48,21 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       params,
       success: Success,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(OpenApi.Description, "Deletes a collection; its routes stay. A personal access token must confirm."),
+    }).annotate(OpenApi.Summary, "Delete a collection").annotate(
+      OpenApi.Description,
+      "Deletes a collection; its routes stay. A personal access token must confirm."
+    ),
     HttpApiEndpoint.put("setRoutes", "/:id/routes", {
       headers: MatchHeader,
       params,
-      payload: Schema.Struct({ routeIds: RouteIds }),
+      payload: Schema.Struct({ routeIds: RouteIds }).annotate({ identifier: "RouteOrder" }),
       ...changed
-    }).annotate(OpenApi.Description, "Sets the routes and their order."),
+    }).annotate(OpenApi.Summary, "Set the routes of a collection").annotate(
+      OpenApi.Description,
+      "Sets the routes and their order."
+    ),
     HttpApiEndpoint.post("addRoute", "/:id/routes", { headers: MatchHeader, params, payload: Addition, ...changed })
-      .annotate(
+      .annotate(OpenApi.Summary, "Add a route to a collection").annotate(
         OpenApi.Description,
         "Adds a route at `position` (from 0), or at the end; one that is there already is moved."
       ),
@@ -61,17 +70,20 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       headers: MatchHeader,
       params: { ...params, routeId: RouteIdFromPath },
       ...changed
-    }).annotate(OpenApi.Description, "Takes a route out of the collection; the route itself stays.")
+    }).annotate(OpenApi.Summary, "Take a route out of a collection").annotate(
+      OpenApi.Description,
+      "Takes a route out of the collection; the route itself stays."
+    )
   )
   .middleware(JsonBody)
   .middleware(Authentication)
   .add(
     HttpApiEndpoint.get("get", "/:ref", {
-      headers: { "if-none-match": Schema.optionalKey(Schema.String) },
+      headers: NoneMatchHeader,
       params: { ref: CollectionRef },
       success: Collection,
       error: NotFound
-    }).middleware(OptionalAuthentication).annotate(
+    }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Open a collection").annotate(
       OpenApi.Description,
       "By id: the owner's own collections, and public ones. By share token: public and unlisted ones. Routes that the "
         + "caller may not see are left out."
@@ -81,7 +93,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       query: { ...PageQuery, ...FormQuery },
       success: Schema.Array(Route),
       error: NotFound
-    }).middleware(OptionalAuthentication).annotate(
+    }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Open the routes of a collection").annotate(
       OpenApi.Description,
       "The routes of a collection in its order, as the caller may see them."
     ),
@@ -89,8 +101,12 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       params: { userId: UserIdFromPath },
       query: PageQuery,
       success: Schema.Array(Collection)
-    }).middleware(AddressLimit).annotate(OpenApi.Description, "A user's public collections, newest first.")
+    }).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public collections").annotate(
+      OpenApi.Description,
+      "A user's public collections, newest first."
+    )
   )
   .prefix("/collections")
+  .annotate(OpenApi.Title, "Collections")
   .annotate(OpenApi.Description, "Ordered lists of routes.")
 {}

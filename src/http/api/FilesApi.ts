@@ -12,41 +12,62 @@ const DryRun = Schema.Struct({
   format: Schema.Literals(["gpx", "geojson", "tcx", "kml"]),
   route: Schema.Json,
   dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
-})
+}).annotate({ identifier: "DryRun" })
 
 const download = <const Name extends string, const Path extends `/:ref/${string}`>(
   name: Name,
   path: Path,
-  type: string
+  type: string,
+  summary: string
 ) =>
   HttpApiEndpoint.get(name, path, {
     params: { ref: RouteRef },
     success: Schema.String.pipe(HttpApiSchema.asText({ contentType: type })),
     error: NotFound
-  }).middleware(OptionalAuthentication).annotate(
+  }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, summary).annotate(
     OpenApi.Description,
     "A route as a file, for whoever may open it. Importing it again gives the same route."
   )
+
+const file = { schema: { type: "string" } }
+
+/** The body is read by the handler: the formats are told apart by content where the content type does not. */
+const importBody = {
+  required: true,
+  content: {
+    "application/gpx+xml": file,
+    "application/geo+json": file,
+    "application/vnd.garmin.tcx+xml": file,
+    "application/vnd.google-earth.kml+xml": file
+  }
+}
 
 export class FilesApi extends HttpApiGroup.make("files")
   .add(
     HttpApiEndpoint.post("import", "/import", {
       headers: IdempotencyHeader,
-      query: { dryRun: Schema.optionalKey(Schema.Literals(["true", "false"])) },
+      query: {
+        dryRun: Schema.optionalKey(
+          Schema.Literals(["true", "false"]).annotate({ description: "`true` looks and stores nothing" })
+        )
+      },
       success: [Route.pipe(HttpApiSchema.status("Created")), DryRun],
       error: [Conflict, PayloadTooLarge, UnsupportedMediaType, ValidationFailed]
-    }).middleware(Authentication).annotate(
+    }).middleware(Authentication).annotate(OpenApi.Summary, "Import a file").annotate(OpenApi.Override, {
+      requestBody: importBody
+    }).annotate(
       OpenApi.Description,
       "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
         + "content; at most 8 MiB of UTF-8. `?dryRun=true` stores nothing and answers what would be stored, and what would "
         + "be left out and why."
     ),
-    download("gpx", "/:ref/gpx", "application/gpx+xml"),
-    download("geojson", "/:ref/geojson", "application/geo+json"),
-    download("tcx", "/:ref/tcx", "application/vnd.garmin.tcx+xml"),
-    download("kml", "/:ref/kml", "application/vnd.google-earth.kml+xml")
+    download("gpx", "/:ref/gpx", "application/gpx+xml", "Download as GPX"),
+    download("geojson", "/:ref/geojson", "application/geo+json", "Download as GeoJSON"),
+    download("tcx", "/:ref/tcx", "application/vnd.garmin.tcx+xml", "Download as TCX"),
+    download("kml", "/:ref/kml", "application/vnd.google-earth.kml+xml", "Download as KML")
   )
   .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")
+  .annotate(OpenApi.Title, "Route files")
   .annotate(OpenApi.Description, "Routes as files of other programs.")
 {}

@@ -22,13 +22,34 @@ export const BodyLimit = Context.Reference<number>("route-planning-service/BodyL
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
 /** By which a script confirms a destructive call: exactly `true`. Sessions need not. */
-export const ConfirmHeader = { "x-service-confirm": Schema.optionalKey(Schema.String) }
+export const ConfirmHeader = {
+  "x-service-confirm": Schema.optionalKey(
+    Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })
+  )
+}
 
 /** By which a client says which version it changes: a stale one is refused, so that two devices never overwrite each other. */
-export const MatchHeader = { "if-match": Schema.optionalKey(Schema.String) }
+export const MatchHeader = {
+  "if-match": Schema.optionalKey(
+    Schema.String.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
+  )
+}
+
+/** By which a client says which answer it has: it is spared another of the same. */
+export const NoneMatchHeader = {
+  "if-none-match": Schema.optionalKey(
+    Schema.String.annotate({ description: "The `ETag` one has; 304 if it is still so" })
+  )
+}
 
 /** By which a client repeats a call without its being done twice. */
-export const IdempotencyHeader = { "idempotency-key": Schema.optionalKey(Schema.String) }
+export const IdempotencyHeader = {
+  "idempotency-key": Schema.optionalKey(
+    Schema.String.annotate({
+      description: "1 to 255 visible ASCII characters: within 24 hours the same call again gets the first one's answer"
+    })
+  )
+}
 
 /** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }

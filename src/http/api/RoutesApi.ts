@@ -14,6 +14,7 @@ import {
   IdempotencyHeader,
   JsonBody,
   MatchHeader,
+  NoneMatchHeader,
   ROUTE_BODY_LIMIT
 } from "./Requests.ts"
 import { Success } from "./Success.ts"
@@ -21,7 +22,7 @@ import { Success } from "./Success.ts"
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
     HttpApiEndpoint.get("list", "/", { query: { ...PageQuery, ...FormQuery }, success: Schema.Array(Route) })
-      .annotate(RequiredScope, "read").annotate(
+      .annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List own routes").annotate(
         OpenApi.Description,
         "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages."
       ),
@@ -32,7 +33,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       error: [Conflict, PreconditionRequired]
     })
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
-      .annotate(
+      .annotate(OpenApi.Summary, "Store a route").annotate(
         OpenApi.Description,
         "Stores a route. Its place is derived from its first position; `distance` (metres) from `geometry` if absent. A "
           + "personal access token that makes it public must confirm."
@@ -43,7 +44,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       payload: RoutePatch,
       success: Route,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(
+    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Change a route").annotate(
       OpenApi.Description,
       "Changes the members that the body names; `null` clears an optional one. A personal access token that makes a "
         + "route public must confirm."
@@ -53,7 +54,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       params: { id: RouteIdFromPath },
       success: Success,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Delete a route").annotate(
       OpenApi.Description,
       "Deletes a route: it is gone for everyone at once. A personal access token must confirm."
     )
@@ -62,7 +63,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     HttpApiEndpoint.get("listDeleted", "/deleted", {
       query: { ...PageQuery, ...FormQuery },
       success: Schema.Array(Route)
-    }).annotate(RequiredScope, "read").annotate(
+    }).annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List deleted routes").annotate(
       OpenApi.Description,
       "The caller's deleted routes, newest deletion first. They can be restored for 30 days."
     ),
@@ -70,20 +71,23 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       params: { id: RouteIdFromPath },
       success: Route,
       error: NotFound
-    }).annotate(OpenApi.Description, "Takes a deleted route back as it was, within 30 days.")
+    }).annotate(OpenApi.Summary, "Restore a deleted route").annotate(
+      OpenApi.Description,
+      "Takes a deleted route back as it was, within 30 days."
+    )
   )
   .middleware(JsonBody)
   .middleware(Authentication)
   .add(
     HttpApiEndpoint.get("get", "/:ref", {
-      headers: { "if-none-match": Schema.optionalKey(Schema.String) },
+      headers: NoneMatchHeader,
       params: { ref: RouteRef },
       query: FormQuery,
       success: Route,
       error: NotFound
     })
       .middleware(OptionalAuthentication)
-      .annotate(
+      .annotate(OpenApi.Summary, "Open a route").annotate(
         OpenApi.Description,
         "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
       )
@@ -91,7 +95,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
     HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
       .middleware(AddressLimit)
-      .annotate(
+      .annotate(OpenApi.Summary, "Find public routes").annotate(
         OpenApi.Description,
         "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
           + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
@@ -102,9 +106,13 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       params: { userId: UserIdFromPath },
       query: { ...PageQuery, ...FormQuery },
       success: Schema.Array(Route)
-    }).middleware(AddressLimit).annotate(OpenApi.Description, "A user's public routes, newest-published first.")
+    }).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public routes").annotate(
+      OpenApi.Description,
+      "A user's public routes, newest-published first."
+    )
   )
   .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")
+  .annotate(OpenApi.Title, "Routes")
   .annotate(OpenApi.Description, "Planned routes.")
 {}

@@ -2,6 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
 import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
+import { OwnHeaders } from "./openapi/Headers.ts"
 import { BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
 
 const error = [NotFound, BadGateway, GatewayTimeout]
@@ -9,16 +10,20 @@ const error = [NotFound, BadGateway, GatewayTimeout]
 export class RoutingApi extends HttpApiGroup.make("routing")
   .add(
     HttpApiEndpoint.post("route", "/route", { payload: RoutingRequest, success: RoutingAnswer, error }).annotate(
+      OwnHeaders,
+      ["X-Cache"]
+    ).annotate(OpenApi.Summary, "Compute a route").annotate(
       OpenApi.Description,
       "Computes a route through locations in their order. `summary.length` is in kilometres, `summary.time` in seconds, "
-        + "`shape` a polyline with six decimals. `locations` are snapped to the network. Known surface preferences: `paved`, "
-        + "`any`, `unpaved`; the engine has no surfaces for walking and running, where `paved` shuns tracks and `unpaved` "
-        + "seeks them. Ferries and highways are avoided as far as there is another way: `warnings` says where there was none. "
-        + "404 has `details.reason` `no_path` or `no_road_near_location`; 400 `too_far`. `X-Cache` is `hit` or `miss`."
+        + "`shape` a polyline with six decimals. `locations` are snapped to the network, to a road at most 1,000 m away. "
+        + "Known surface preferences: `paved`, `any`, `unpaved`; the engine has no surfaces for walking and running, where "
+        + "`paved` shuns tracks and `unpaved` seeks them. Ferries and highways are avoided as far as there is another way: "
+        + "`warnings` says where there was none. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter "
+        + "with the indexes of those locations in `details.locations` where the engine tells; 400 `too_far`."
     ),
     HttpApiEndpoint.post("traceAttributes", "/trace-attributes", { payload: TraceRequest, success: TraceAnswer, error })
       .annotate(BodyLimit, TRACE_BODY_LIMIT)
-      .annotate(
+      .annotate(OpenApi.Summary, "Match a trace").annotate(
         OpenApi.Description,
         "Aligns a recorded trace of 2 to 50,000 points to the network. `length` is in kilometres; indexes are into the "
           + "answer's `shape`, a polyline with six decimals. `coverage` is the part of the trace that was matched. Where a "
@@ -29,5 +34,6 @@ export class RoutingApi extends HttpApiGroup.make("routing")
   .middleware(JsonBody)
   .middleware(AddressLimit)
   .prefix("/routing")
+  .annotate(OpenApi.Title, "Routing")
   .annotate(OpenApi.Description, "Routes and traces by the routing engine.")
 {}

@@ -11,6 +11,9 @@ import { Success } from "./Success.ts"
 export class SessionsApi extends HttpApiGroup.make("sessions")
   .add(
     HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Session) }).annotate(
+      OpenApi.Summary,
+      "List own sessions"
+    ).annotate(
       OpenApi.Description,
       "Where the caller is signed in, the newest sign-in first; `current` is the session that asks."
     ),
@@ -18,13 +21,20 @@ export class SessionsApi extends HttpApiGroup.make("sessions")
       params: { id: SessionIdFromPath },
       success: Success,
       error: NotFound
-    }).annotate(OpenApi.Description, "Signs one session out. Ending the current one clears its cookie."),
+    }).annotate(OpenApi.Summary, "End a session").annotate(
+      OpenApi.Description,
+      "Signs one session out. Ending the current one clears its cookie."
+    ),
     HttpApiEndpoint.post("logOutEverywhere", "/logout-everywhere", { success: Success })
       .annotate(Tier, "strict")
-      .annotate(OpenApi.Description, "Signs every session out, this one included.")
+      .annotate(OpenApi.Summary, "End every session").annotate(
+        OpenApi.Description,
+        "Signs every session out, this one included."
+      )
   )
   .annotateEndpoints(OpenWhilePending, true)
   .middleware(SessionAuthentication)
   .prefix("/me/sessions")
+  .annotate(OpenApi.Title, "Sessions")
   .annotate(OpenApi.Description, "Where one is signed in.")
 {}

@@ -11,6 +11,9 @@ import { Success } from "./Success.ts"
 export class TokensApi extends HttpApiGroup.make("tokens")
   .add(
     HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(PersonalAccessToken) }).annotate(
+      OpenApi.Summary,
+      "List own tokens"
+    ).annotate(
       OpenApi.Description,
       "The caller's live personal access tokens, newest first, without the tokens themselves."
     ),
@@ -18,7 +21,7 @@ export class TokensApi extends HttpApiGroup.make("tokens")
       payload: NewToken,
       success: MintedToken.pipe(HttpApiSchema.status("Created")),
       error: Conflict
-    }).annotate(
+    }).annotate(OpenApi.Summary, "Make a token").annotate(
       OpenApi.Description,
       "Makes a token; `token` is shown this once. Good for 90 days unless `expiresInDays` says otherwise (`null`: for "
         + "ever). A user has at most 50."
@@ -27,10 +30,14 @@ export class TokensApi extends HttpApiGroup.make("tokens")
       params: { id: TokenIdFromPath },
       success: Success,
       error: NotFound
-    }).annotate(OpenApi.Description, "Revokes a token: no request that begins later passes.")
+    }).annotate(OpenApi.Summary, "Revoke a token").annotate(
+      OpenApi.Description,
+      "Revokes a token: no request that begins later passes."
+    )
   )
   .middleware(JsonBody)
   .middleware(SessionAuthentication)
   .prefix("/auth/tokens")
+  .annotate(OpenApi.Title, "Tokens")
   .annotate(OpenApi.Description, "Personal access tokens, for scripts and apps.")
 {}

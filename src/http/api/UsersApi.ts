@@ -14,12 +14,18 @@ export class UsersApi extends HttpApiGroup.make("users")
     HttpApiEndpoint.get("me", "/me", { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
-      .annotate(OpenApi.Description, aboutMe),
+      .annotate(OpenApi.Summary, "Read own account").annotate(OpenApi.Description, aboutMe),
     HttpApiEndpoint.get("profile", "/profile", { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
-      .annotate(OpenApi.Description, "Another name of `GET /users/me`."),
+      .annotate(OpenApi.Summary, "Read own account, by its other name").annotate(
+        OpenApi.Description,
+        "Another name of `GET /users/me`."
+      ),
     HttpApiEndpoint.patch("update", "/me", { payload: ProfilePatch, success: Profile, error: Conflict }).annotate(
+      OpenApi.Summary,
+      "Change own account"
+    ).annotate(
       OpenApi.Description,
       "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
         + "changed handle frees the old one at once."
@@ -34,7 +40,10 @@ export class UsersApi extends HttpApiGroup.make("users")
       error: NotFound
     })
       .middleware(AddressLimit)
-      .annotate(OpenApi.Description, "What anybody sees of a user. An old handle is not found.")
+      .annotate(OpenApi.Summary, "Read a public profile").annotate(
+        OpenApi.Description,
+        "What anybody sees of a user. An old handle is not found."
+      )
   )
   .annotateEndpoints(Tier, "moderate")
   .add(
@@ -42,14 +51,14 @@ export class UsersApi extends HttpApiGroup.make("users")
       payload: Schema.Struct({
         currentPassword: Schema.optionalKey(Schema.NullOr(Schema.RedactedFromValue(PasswordAttempt))),
         newPassword: Schema.RedactedFromValue(NewPassword)
-      }),
+      }).annotate({ identifier: "PasswordChange" }),
       success: Success,
       error: Forbidden
     })
       .middleware(JsonBody)
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
-      .annotate(
+      .annotate(OpenApi.Summary, "Set or change the password").annotate(
         OpenApi.Description,
         "Sets or changes the password. The current one is needed where there is one. The caller's other sessions end."
       )
@@ -58,7 +67,7 @@ export class UsersApi extends HttpApiGroup.make("users")
     HttpApiEndpoint.delete("requestDeletion", "/me", { success: Success })
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
-      .annotate(
+      .annotate(OpenApi.Summary, "Delete own account").annotate(
         OpenApi.Description,
         "Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after 30 days. "
           + "Every session ends; until then signing in again and cancelling brings everything back."
@@ -67,8 +76,12 @@ export class UsersApi extends HttpApiGroup.make("users")
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
       .annotate(Tier, "moderate")
-      .annotate(OpenApi.Description, "Takes a deletion back within its 30 days, and with it all that it hid.")
+      .annotate(OpenApi.Summary, "Cancel the deletion").annotate(
+        OpenApi.Description,
+        "Takes a deletion back within its 30 days, and with it all that it hid."
+      )
   )
   .prefix("/users")
+  .annotate(OpenApi.Title, "Users")
   .annotate(OpenApi.Description, "Accounts as their owners see them, and as others do.")
 {}

@@ -30,7 +30,7 @@ export const UsersHandlers = HttpApiBuilder.group(
       }),
       requestDeletion: Effect.fnUntraced(function*() {
         const { userId } = yield* CurrentSession
-        yield* deletion.request(userId)
+        yield* deletion.request(userId).pipe(Effect.orDie)
         yield* answerSignedOut
         return success
       }),

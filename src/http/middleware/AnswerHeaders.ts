@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { baseUrl } from "../../services/Addresses.ts"
+import { Draining } from "../../services/Draining.ts"
 
 const HARDENING = {
   "x-content-type-options": "nosniff",
@@ -22,12 +23,15 @@ const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   413: { connection: "close" }
 }
 
+const CLOSE = { connection: "close" }
+
 /**
  * The headers of every answer: hardening (OWASP HTTP Headers Cheat Sheet), `Cache-Control: no-store` where nothing else
- * was said, and what the status asks for.
+ * was said, what the status asks for, and `Connection: close` from a process that is to end.
  */
 export const answerHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
+    const draining = yield* Draining
     const { protocol } = yield* baseUrl
     const defaults = {
       ...HARDENING,
@@ -37,7 +41,9 @@ export const answerHeadersLayer = HttpRouter.middleware(
     return (httpEffect) =>
       HttpEffect.withPreResponseHandler(
         httpEffect,
-        (_request, response) => Effect.succeed(withDefaults(response, { ...defaults, ...BY_STATUS[response.status] }))
+        (_request, response) =>
+          Effect.map(draining.hasBegun, (isEnding) =>
+            withDefaults(response, { ...defaults, ...BY_STATUS[response.status], ...isEnding ? CLOSE : {} }))
       )
   }),
   { global: true }

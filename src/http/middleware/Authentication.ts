@@ -2,11 +2,12 @@ import { Context, Effect, Layer, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import type { Principal } from "../../schema/User.ts"
+import type { Principal, SessionPrincipal } from "../../schema/User.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/PersonalAccessTokens.ts"
 import { Sessions } from "../../services/Sessions.ts"
 import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
 import {
+  AdminAuthentication,
   Authentication,
   Caller,
   CurrentSession,
@@ -128,6 +129,9 @@ const requireSession = (principal: Principal) =>
     ? Effect.succeed(principal)
     : Effect.fail(sessionNeeded)
 
+const requireAdmin = ({ role }: SessionPrincipal) =>
+  role === "admin" ? Effect.void : Effect.fail(new Forbidden({ message: "This is for administrators" }))
+
 /** The order of checks: who, of which kind, with which scope, how often. A refused credential counts for its address. */
 const admit = Effect.gen(function*() {
   const credentials = yield* Credentials
@@ -159,6 +163,13 @@ const admit = Effect.gen(function*() {
     session: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
       const principal = yield* Effect.flatMap(required(endpoint), requireSession)
       yield* checkPending(principal, endpoint)
+      yield* limiter.count(subjectOf(principal), endpoint)
+      return principal
+    }),
+    admin: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const principal = yield* Effect.flatMap(required(endpoint), requireSession)
+      yield* checkPending(principal, endpoint)
+      yield* requireAdmin(principal)
       yield* limiter.count(subjectOf(principal), endpoint)
       return principal
     }),
@@ -200,6 +211,15 @@ const sessionLayer = Layer.effect(
   )
 )
 
+const adminLayer = Layer.effect(
+  AdminAuthentication,
+  Effect.map(
+    admit,
+    ({ admin }) => (httpEffect, { endpoint }) =>
+      Effect.flatMap(admin(endpoint), (principal) => Effect.provideService(httpEffect, CurrentSession, principal))
+  )
+)
+
 const viewerLayer = Layer.effect(
   OptionalAuthentication,
   Effect.map(
@@ -209,6 +229,10 @@ const viewerLayer = Layer.effect(
   )
 )
 
-export const authenticationLayer = Layer.mergeAll(callerLayer, sessionLayer, viewerLayer, tokensRefusedLayer).pipe(
-  Layer.provide(Credentials.layer)
-)
+export const authenticationLayer = Layer.mergeAll(
+  callerLayer,
+  sessionLayer,
+  adminLayer,
+  viewerLayer,
+  tokensRefusedLayer
+).pipe(Layer.provide(Credentials.layer))

@@ -19,4 +19,4 @@ export const withDeadline = <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effe
       }),
       Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
     )
-  })
+  }).pipe(Effect.interruptible)

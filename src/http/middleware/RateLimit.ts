@@ -21,9 +21,11 @@ const refusal = ({ limit, resetSeconds }: RateLimit) =>
     details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
   })
 
+type Endpoint = Pick<HttpApiEndpoint.Top, "annotations" | "method" | "path">
+
 type Count = (
   subject: string,
-  endpoint: HttpApiEndpoint.Top
+  endpoint: Endpoint
 ) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
 
 const tell = (limit: RateLimit) =>

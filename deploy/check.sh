@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Holds what is in this directory, without a container engine: linters and schemas from PyPI (linters.txt, installed in
+# .data/), and promtool. What is not there is skipped and named.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+failed=0
+check() {
+  echo "== $*"
+  "$@" || failed=1
+}
+
+linters=.data/deploy-linters
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2> /dev/null; then
+  python3 -m venv "$linters" &&
+    "$linters/bin/pip" install --quiet --disable-pip-version-check --requirement deploy/linters.txt || exit 1
+  check "$linters/bin/hadolint" Dockerfile deploy/valhalla/Dockerfile
+  check "$linters/bin/yamllint" --strict --config-file deploy/yamllint.yml deploy
+  check "$linters/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
+  check "$linters/bin/kubernetes-validate" --strict deploy/kubernetes/*.yaml deploy/kubernetes/examples/*.yaml
+else
+  echo "skipped: hadolint, yamllint, check-jsonschema, kubernetes-validate (they need Python 3.11 or newer)"
+fi
+
+if command -v promtool > /dev/null; then
+  check promtool check config deploy/prometheus/prometheus.yml
+  check promtool test rules deploy/prometheus/alerts.test.yml
+else
+  echo "skipped: promtool (of Debian's package prometheus)"
+fi
+
+echo "not done: building and starting the images, which needs a container engine"
+exit "$failed"

@@ -1,0 +1,94 @@
+import { Config, Effect, Function, identity, Layer, Option, Scope } from "effect"
+import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiEndpoint, HttpApiScalar } from "effect/http-api"
+import { createHash } from "node:crypto"
+import { DocumentedApi, openApiDocument } from "./api/openapi/Document.ts"
+import { addressSubject } from "./ClientAddress.ts"
+import { toResponse } from "./ErrorResponse.ts"
+import { methodsRefusedAt } from "./MethodNotAllowed.ts"
+import { Limiter } from "./middleware/RateLimit.ts"
+
+const PAGE = "/api"
+const DOCUMENT = "/api/openapi.json"
+
+/** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
+const isEnabled = Config.all({
+  asked: Config.option(Config.Boolean("API_DOCS_ENABLED")),
+  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
+}).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
+
+/** All that the page could ask of its maker's servers is off: fonts, proxy, accounts, telemetry, an agent. */
+const SCALAR = {
+  withDefaultFonts: false,
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true }
+}
+
+const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
+
+/**
+ * Its scripts by their hash and no other, requests to ourselves and nobody else. Styles have to be allowed: the page
+ * makes them as it goes.
+ */
+const policyFor = (html: string) => {
+  const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, script = ""]) => hashOf(script))
+  return [
+    "default-src 'none'",
+    `script-src ${scripts.join(" ")}`,
+    "style-src 'unsafe-inline'",
+    "img-src data:",
+    "font-src data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'"
+  ].join("; ")
+}
+
+const withPolicy = Function.memoize((response: HttpServerResponse.HttpServerResponse) => {
+  const html = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
+  return HttpServerResponse.setHeader(response, "content-security-policy", policyFor(html))
+})
+
+/** Both answers are long and have few words: they travel compressed. They count as any other endpoint does. */
+const served = (
+  path: HttpRouter.PathInput,
+  finish: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
+) =>
+  HttpRouter.middleware(Effect.gen(function*() {
+    const limiter = yield* Limiter
+    const platform = yield* HttpPlatform.HttpPlatform
+    const endpoint = HttpApiEndpoint.get("docs", path)
+    return (httpEffect) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
+        Effect.matchEffect(limiter.count(addressSubject(request), endpoint), {
+          onFailure: (refusal) =>
+            Effect.succeed(toResponse(refusal)),
+          onSuccess: () => HttpMiddleware.compression()(Effect.map(httpEffect, finish))
+        })).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
+  })).layer
+
+/** The page's 3 MB are loaded when somebody asks for them, not at the start. */
+const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: PAGE, scalar: SCALAR })).pipe(
+    Scope.provide(yield* Effect.scope),
+    Effect.cached
+  )
+  yield* router.add("GET", PAGE, Effect.flatten(page))
+})).pipe(Layer.provide(served(PAGE, withPolicy)))
+
+const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument())))
+  yield* router.add("GET", DOCUMENT, document)
+})).pipe(Layer.provide(served(DOCUMENT, identity)))
+
+/** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
+export const apiDocsLayer = Layer.unwrap(
+  Effect.map(isEnabled, (isEnabled) =>
+    isEnabled
+      ? Layer.mergeAll(pageLayer, documentLayer, methodsRefusedAt(PAGE), methodsRefusedAt(DOCUMENT))
+      : Layer.empty)
+)

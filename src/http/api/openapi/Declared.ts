@@ -1,0 +1,110 @@
+import { Context, Schema } from "effect"
+import { HttpApi, type HttpApiEndpoint, type HttpApiMiddleware } from "effect/http-api"
+import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../../schema/RateTier.ts"
+import type { Scope } from "../../../schema/Token.ts"
+import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../Access.ts"
+import { Api } from "../Api.ts"
+import { Authentication, OptionalAuthentication } from "../Authentication.ts"
+import { BodyLimit, CommonFailures, JsonBody } from "../Requests.ts"
+
+/** Who may call an endpoint; `session` refuses personal access tokens. */
+type Callers =
+  | { readonly kind: "anybody" | "signed-out" | "visitor" | "session" }
+  | { readonly kind: "caller"; readonly scope: Scope }
+
+/** What the contract declares of an endpoint beside its schemas. */
+export interface Declared {
+  readonly callers: Callers
+  readonly isOpenWhilePending: boolean
+  readonly rateLimit: RateLimit | undefined
+  readonly bodyLimit: number | undefined
+  /** The error statuses that it can really answer. */
+  readonly errors: ReadonlySet<number>
+  readonly endpoint: HttpApiEndpoint.Top
+}
+
+interface RateLimit {
+  readonly tier: RateTier
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly isByAddress: boolean
+}
+
+type Middleware = ReadonlySet<HttpApiMiddleware.AnyService>
+
+const statusesOf = (errors: HttpApiEndpoint.Top["error"]) =>
+  [...errors].map((error) => Schema.resolveAnnotations(error)?.httpApiStatus ?? 500)
+
+const uses = (middleware: Middleware, { key }: { readonly key: string }) =>
+  [...middleware].some((each) => each.key === key)
+
+const answers = (middleware: Middleware, status: number) =>
+  [...middleware].some(({ error }) => statusesOf(error).includes(status))
+
+const callersOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Callers => {
+  if (uses(middleware, OptionalAuthentication)) return { kind: "visitor" }
+  if (uses(middleware, Authentication)) {
+    return { kind: "caller", scope: Context.get(endpoint.annotations, RequiredScope) }
+  }
+  if (uses(middleware, TokensRefused)) return { kind: "signed-out" }
+  return { kind: answers(middleware, 401) ? "session" : "anybody" }
+}
+
+const rateLimitOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): RateLimit | undefined => {
+  if (!answers(middleware, 429)) return undefined
+  const tier = Context.get(endpoint.annotations, Tier)
+  return {
+    tier,
+    limit: RATE_TIERS[tier],
+    windowSeconds: RATE_WINDOW_SECONDS,
+    isByAddress: uses(middleware, AddressLimit)
+  }
+}
+
+const hasBody = ({ payload }: HttpApiEndpoint.Top) => payload.size > 0
+
+/** A middleware declares what it may answer somewhere; an endpoint without the cause of it cannot. */
+const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: number): boolean => {
+  const { annotations, params, query } = endpoint
+  switch (middleware) {
+    case JsonBody.key:
+      return hasBody(endpoint)
+    case CommonFailures.key:
+      if (status === 400) return hasBody(endpoint) || query !== undefined
+      return status !== 404 || params !== undefined
+    case Authentication.key:
+      return status !== 403 || Context.get(annotations, RequiredScope) === "write"
+        || !Context.get(annotations, OpenWhilePending)
+    default:
+      return true
+  }
+}
+
+const errorsOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware) =>
+  new Set([
+    ...statusesOf(endpoint.error),
+    ...[...middleware].flatMap(({ error, key }) =>
+      statusesOf(error).filter((status) => isPossible(endpoint, key, status))
+    )
+  ])
+
+const declaredOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Declared => ({
+  callers: callersOf(endpoint, middleware),
+  isOpenWhilePending: Context.get(endpoint.annotations, OpenWhilePending),
+  rateLimit: rateLimitOf(endpoint, middleware),
+  bodyLimit: hasBody(endpoint) ? Context.get(endpoint.annotations, BodyLimit) : undefined,
+  errors: errorsOf(endpoint, middleware),
+  endpoint
+})
+
+/** Every endpoint of the contract by its operation's id. */
+export const declaredEndpoints = (): ReadonlyMap<string, Declared> => {
+  const endpoints = new Map<string, Declared>()
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, group, middleware }) => {
+      endpoints.set(`${group.identifier}.${endpoint.identifier}`, declaredOf(endpoint, middleware))
+    }
+  })
+  return endpoints
+}

@@ -1,0 +1,178 @@
+import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
+
+const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
+
+const summary = { id: 7, name: "Ada Rider", handle: "ada-rider", idHash: "0f6c1b9d4e2a87350f6c1b9d4e2a8735" }
+
+const waypoints = [
+  { coord: [9.5209, 47.1415], type: "routed", name: "Start" },
+  { coord: [9.53, 47.1501], type: "routed" }
+]
+
+const geometry = [[9.5209, 47.1415, 455], [9.5254, 47.144, 461], [9.53, 47.1501, 470]]
+
+const routingPreferences = { surfacePreference: "unpaved", avoidFerries: true }
+
+const newRoute = {
+  name: "Around Vaduz",
+  activity: "cycle",
+  visibility: "unlisted",
+  tags: ["gravel"],
+  waypoints,
+  geometry,
+  duration: 360,
+  routingPreferences
+}
+
+const route = {
+  id: 12,
+  ...newRoute,
+  favourite: false,
+  distance: 1177.4,
+  placeCity: "Vaduz",
+  placeRegion: "Vaduz",
+  placeCountryCode: "LI",
+  provenance: "routing-engine",
+  shareToken: SHARE_TOKEN,
+  user: summary,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  updatedAt: "2025-06-01T08:30:00.000Z"
+}
+
+const preferences = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" }
+
+const user = {
+  ...summary,
+  email: "ada@example.com",
+  isEmailVerified: true,
+  role: "user",
+  preferences,
+  deletionStatus: "active",
+  deletionRequestedAt: null,
+  hasPassword: true
+}
+
+const token = {
+  id: 3,
+  name: "backup script",
+  scope: "read",
+  hint: "k3Xz",
+  createdAt: "2025-06-01T08:30:00.000Z",
+  expiresAt: "2025-08-30T08:30:00.000Z",
+  lastUsedAt: null
+}
+
+const locations = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
+
+const shape = "_mzbyA{lkgQwqC_yGo|JodI"
+
+/** What stands in the documentation for a schema, by the schema's name. A test holds that each one fits. */
+export const EXAMPLES: Readonly<Record<string, unknown>> = {
+  ...ADMIN_EXAMPLES,
+  Addition: { routeId: 12, position: 0 },
+  Collection: {
+    id: 4,
+    name: "Alpine passes",
+    visibility: "private",
+    routeIds: [12],
+    routeCount: 1,
+    shareToken: SHARE_TOKEN,
+    user: summary,
+    createdAt: "2025-06-01T08:30:00.000Z",
+    updatedAt: "2025-06-01T08:30:00.000Z"
+  },
+  CollectionPatch: { name: "Alpine passes by bike", description: null },
+  DryRun: {
+    format: "gpx",
+    route: { name: "Around Vaduz", waypoints, geometry },
+    dropped: [{ what: "extensions", why: "not part of a route", count: 2 }]
+  },
+  EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u" },
+  EmailSignIn: { email: "ada@example.com", password: "a long enough password" },
+  Liveness: { status: "ok" },
+  MintedToken: { ...token, token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz" },
+  NewAccount: { email: "ada@example.com", password: "a long enough password", name: "Ada Rider" },
+  NewCollection: { name: "Alpine passes", routeIds: [12] },
+  NewRoute: newRoute,
+  NewToken: { name: "backup script", scope: "read", expiresInDays: 90 },
+  PasswordChange: { currentPassword: "a long enough password", newPassword: "another long password" },
+  PasswordReset: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u", password: "another long password" },
+  PersonalAccessToken: token,
+  Preferences: preferences,
+  PreferencesPatch: { units: "imperial", mapStyle: null },
+  Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 } },
+  ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
+  ProviderCredential: { code: "4/0AdQt8qh..." },
+  PublicProfile: { ...summary, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 },
+  Readiness: { status: "ok", routingEngine: { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" } },
+  ResetRequest: { email: "ada@example.com" },
+  Route: route,
+  RouteOrder: { routeIds: [12] },
+  RoutePatch: { visibility: "public", description: null },
+  RoutingAnswer: {
+    legs: [{ shape, summary: { length: 1.2, time: 290.5 } }],
+    locations: locations.map((location, index) => ({ ...location, original_index: index })),
+    warnings: []
+  },
+  RoutingPreferences: routingPreferences,
+  RoutingRequest: { activity: "cycle", preferences: routingPreferences, locations },
+  Session: {
+    id: "0b7c4e0e-5d0a-4c39-9a55-0d5c7f2f8f11",
+    createdAt: "2025-06-01T08:30:00.000Z",
+    lastSeenAt: "2025-06-01T09:12:44.000Z",
+    expiresAt: "2025-07-01T08:30:00.000Z",
+    userAgent: "Mozilla/5.0",
+    ipAddress: "203.0.113.9",
+    current: true
+  },
+  SignIn: { accessToken: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...", user },
+  Success: { success: true },
+  TraceAnswer: {
+    coverage: 1,
+    shape,
+    edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
+    matched_points: locations.map((location) => ({ ...location, type: "matched", edge_index: 0 })),
+    surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
+  },
+  TraceRequest: { activity: "cycle", shape: locations },
+  User: user,
+  UserSummary: summary,
+  Waypoint: { coord: [9.5209, 47.1415], type: "routed", name: "Start" }
+}
+
+/** The same for errors, by the name of their class. */
+export const ERROR_EXAMPLES: Readonly<
+  Record<string, { readonly statusCode: number; readonly code: string; readonly message: string }>
+> = {
+  ValidationFailed: error(400, "VALIDATION_FAILED", "name: Missing key", {
+    issues: [{ path: "name", message: "Missing key" }]
+  }),
+  Unauthorized: error(401, "UNAUTHORIZED", "Sign in first"),
+  Forbidden: error(403, "FORBIDDEN", "The token's scope does not reach this far: it needs \"write\""),
+  NotFound: error(404, "NOT_FOUND", "No such resource"),
+  MethodNotAllowed: error(405, "NOT_FOUND", "This path has GET, HEAD", { allowed: ["GET", "HEAD"] }),
+  Conflict: error(409, "CONFLICT", "The handle is taken"),
+  PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
+  UnsupportedMediaType: error(415, "VALIDATION_FAILED", "Send the body as application/json in UTF-8"),
+  PreconditionRequired: error(428, "PRECONDITION_REQUIRED", "Send X-Service-Confirm: true to do this", {
+    impact: {
+      action: "route.delete",
+      resource: "route",
+      id: 12,
+      summary: "\"Around Vaduz\" will be deleted for everyone."
+    }
+  }),
+  RateLimited: error(429, "RATE_LIMITED", "At most 60 requests a minute: try again in 42 s", {
+    limit: 60,
+    windowSeconds: 60,
+    retryAfterSeconds: 42
+  }),
+  Internal: error(500, "INTERNAL", "Something went wrong on our side", { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }),
+  BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable"),
+  Unavailable: error(503, "INTERNAL", "The database is not reachable"),
+  GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time")
+}
+
+function error(statusCode: number, code: string, message: string, details?: object) {
+  return { statusCode, code, message, ...(details === undefined ? {} : { details }) }
+}

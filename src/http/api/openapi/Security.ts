@@ -1,0 +1,42 @@
+import { SESSION_COOKIE } from "../Authentication.ts"
+import type { Declared } from "./Declared.ts"
+
+/** The ways to prove who one is. */
+export const SECURITY_SCHEMES = {
+  sessionCookie: {
+    type: "apiKey",
+    in: "cookie",
+    name: SESSION_COOKIE,
+    description: "A browser's session: signing in sets the cookie, each answer renews it for 15 minutes."
+  },
+  sessionToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description: "The same session by its JWT, `accessToken` of a sign-in; each answer brings a fresh one in "
+      + "`X-Access-Token`."
+  },
+  personalAccessToken: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "service_pat_...",
+    description: "A script's token, with scope `read` or `write` (which includes `read`)."
+  }
+}
+
+const sessions = [{ sessionCookie: [] }, { sessionToken: [] }]
+
+/** What an operation asks for: any one of these. None is an empty list, an empty one is nobody in particular. */
+export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> => {
+  switch (callers.kind) {
+    case "anybody":
+    case "signed-out":
+      return []
+    case "session":
+      return sessions
+    case "visitor":
+      return [{}, ...sessions, { personalAccessToken: ["read"] }]
+    case "caller":
+      return [...sessions, { personalAccessToken: [callers.scope] }]
+  }
+}

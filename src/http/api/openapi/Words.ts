@@ -1,0 +1,44 @@
+import type { Declared } from "./Declared.ts"
+
+const KIB = 1024
+
+const bytes = (limit: number) => limit >= KIB * KIB ? `${limit / KIB / KIB} MiB` : `${limit / KIB} KiB`
+
+const whoOf = ({ callers }: Declared): string => {
+  switch (callers.kind) {
+    case "anybody":
+      return "Anybody; no credential is looked at."
+    case "signed-out":
+      return "Anybody but a personal access token."
+    case "visitor":
+      return "Anybody, a session, or any personal access token."
+    case "session":
+      return "A session; personal access tokens are refused."
+    case "caller":
+      return `A session, or a personal access token with scope \`${callers.scope}\`.`
+  }
+}
+
+const pendingOf = ({ callers, isOpenWhilePending }: Declared): string => {
+  if (callers.kind === "anybody" || callers.kind === "signed-out") return ""
+  return isOpenWhilePending ? " Open to an account that is pending deletion." : ""
+}
+
+const subjectOf = ({ callers, rateLimit }: Declared): string => {
+  if (rateLimit?.tier === "auth") return "client's address, and for the email address where the body has one"
+  if (rateLimit?.isByAddress === true) return "client's address"
+  return callers.kind === "session" ? "user or the client's address" : "token, the user or the client's address"
+}
+
+const limitOf = (declared: Declared): string => {
+  if (declared.rateLimit === undefined) return "No rate limit."
+  const { limit, tier } = declared.rateLimit
+  return `At most ${limit} requests a minute (tier \`${tier}\`), counted for the ${subjectOf(declared)}.`
+}
+
+const bodyOf = ({ bodyLimit }: Declared): string =>
+  bodyLimit === undefined ? "" : ` A body of at most ${bytes(bodyLimit)}.`
+
+/** Who may call an endpoint, how often and with how much, in words. */
+export const conditionsOf = (declared: Declared): string =>
+  `${whoOf(declared)}${pendingOf(declared)} ${limitOf(declared)}${bodyOf(declared)}`

@@ -1,0 +1,139 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Layer, Logger, Metric, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { databaseLayer } from "../src/layers/Database.ts"
+import { AccountErasure } from "../src/services/AccountErasure.ts"
+import { Audit } from "../src/services/Audit.ts"
+import { runSweep } from "../src/services/Sweeps.ts"
+import { clonedDatabase } from "./support/Databases.ts"
+
+const DAY = 86_400_000
+
+class Url extends Context.Service<Url, string>()("test/erasure/Url") {}
+
+/** The sweep on a pool of its own, as another process would have it. */
+const sweeperOn = (url: string) =>
+  Layer.fresh(AccountErasure.layer.pipe(Layer.provide(Audit.layer), Layer.provideMerge(databaseLayer))).pipe(
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+  )
+
+const onOwnDatabase = Layer.unwrap(Effect.map(clonedDatabase, sweeperOn))
+
+/** So many users, each with a route, a session and an audit entry, who asked to be deleted at an instant. */
+const usersWhoLeft = Effect.fnUntraced(function*(name: string, count: number, requestedAt: Date) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    WITH gone AS (
+      INSERT INTO users (email, email_key, name, handle, deletion_requested_at, created_at, updated_at)
+      SELECT address, address, ${name}, ${name} || '-' || n, ${requestedAt}, ${requestedAt}, ${requestedAt}
+      FROM generate_series(1, ${count}) n, LATERAL (SELECT ${name} || n || '@example.com' AS address) a RETURNING id
+    ), routes AS (
+      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
+        updated_at)
+      SELECT id, 'x', 'public', '{}', false, '[]', 'generation', md5(${name} || id), ${requestedAt}, ${requestedAt}
+      FROM gone
+    )
+    INSERT INTO audit_events (created_at, event, user_id)
+    SELECT ${requestedAt}, 'account.deletion_requested', id FROM gone`
+})
+
+const countOf = (table: string, condition: string) =>
+  SqlClient.SqlClient.use((sql) =>
+    sql<{ count: number }>`SELECT count(*)::int AS count FROM ${sql(table)} WHERE ${sql.literal(condition)}`
+  ).pipe(Effect.map((rows) => rows[0]?.count))
+
+const valueOf = (name: string, sweep: string) =>
+  Effect.map(
+    Metric.snapshot,
+    (all) => all.find(({ attributes, id }) => id === name && attributes?.["sweep"] === sweep)?.state
+  )
+
+layer(onOwnDatabase)("an erasure", (it) => {
+  it.effect("is due after 30 days, and not a second before", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      yield* usersWhoLeft("due", 3, new Date(0))
+      yield* TestClock.setTime(30 * DAY - 1000)
+      assert.deepStrictEqual(yield* eraseDue, { rows: 0, lagMillis: 0 })
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* eraseDue, { rows: 3, lagMillis: 0 })
+      assert.strictEqual(yield* countOf("users", "true"), 0)
+      assert.strictEqual(yield* countOf("audit_events", "event = 'account.erased'"), 3)
+    }))
+
+  it.effect("leaves an account that resists for the next time, and holds up no other", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      yield* usersWhoLeft("resist", 120, new Date(0))
+      yield* sql`
+        CREATE FUNCTION resist() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN RAISE EXCEPTION 'not this one'; END $$`
+      yield* sql`
+        CREATE TRIGGER resist BEFORE DELETE ON users FOR EACH ROW WHEN (old.handle = 'resist-1')
+        EXECUTE FUNCTION resist()`
+      yield* runSweep("accounts", eraseDue).pipe(Effect.provide(Logger.layer([])))
+      assert.strictEqual(yield* countOf("users", "true"), 1)
+      assert.strictEqual(yield* countOf("routes", "true"), 1)
+      yield* sql`DROP TRIGGER resist ON users`
+      yield* TestClock.adjust("90 seconds")
+      yield* runSweep("accounts", eraseDue)
+      assert.strictEqual(yield* countOf("users", "true"), 0)
+      assert.deepInclude(yield* valueOf("sweep_rows_total", "accounts"), { count: 120 })
+      assert.deepInclude(yield* valueOf("sweep_failures_total", "accounts"), { count: 1 })
+      assert.deepInclude(yield* valueOf("sweep_lag_seconds", "accounts"), { value: 90 })
+      assert.deepInclude(yield* valueOf("sweep_last_run_timestamp_seconds", "accounts"), { value: 30 * 86_400 + 90 })
+    }))
+})
+
+/** Breaks a connection of the sweepers every few milliseconds: in the midst of a statement, or before a commit. */
+const killing = (kills: Ref.Ref<number>) =>
+  SqlClient.SqlClient.use((sql) =>
+    sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'
+      ORDER BY random() LIMIT 1`
+  ).pipe(
+    Effect.flatMap((rows) => Ref.update(kills, (count) => count + rows.length)),
+    Effect.andThen(Effect.sleep("20 millis")),
+    Effect.forever
+  )
+
+describe("sweepers", () => {
+  layer(Layer.effect(Url, clonedDatabase), { excludeTestServices: true })("of which there are four", (it) => {
+    it.effect("erase every due account once and no other, however often they are killed", () =>
+      Effect.gen(function*() {
+        const url = yield* Url
+        const own = yield* Layer.build(sweeperOn(url))
+        const now = Date.now()
+        const kills = yield* Ref.make(0)
+        const isAnyLeft = countOf("users", "deletion_requested_at < now() - interval '30 days'").pipe(
+          Effect.map((count) => count !== 0)
+        )
+        yield* Effect.gen(function*() {
+          yield* usersWhoLeft("due", 1000, new Date(now - 30 * DAY - 1000))
+          yield* usersWhoLeft("staying", 1000, new Date(now - 30 * DAY + 3_600_000))
+          const sweepers = yield* Effect.forEach([1, 2, 3, 4], () => Layer.build(sweeperOn(url)))
+          const killer = yield* Effect.forkChild(killing(kills))
+          yield* Effect.forEach(
+            sweepers,
+            (sweeper) =>
+              Context.get(sweeper, AccountErasure).eraseDue.pipe(
+                Effect.catchCause(() => Effect.void),
+                Effect.repeat({ while: () => isAnyLeft })
+              ),
+            { concurrency: 4 }
+          )
+          yield* Effect.sync(() => killer.interruptUnsafe())
+
+          assert.isAbove(yield* Ref.get(kills), 10)
+          assert.strictEqual(yield* countOf("users", "true"), 1000)
+          assert.strictEqual(yield* countOf("users", "name = 'staying'"), 1000)
+          assert.strictEqual(yield* countOf("routes", "true"), 1000)
+          assert.strictEqual(yield* countOf("audit_events", "event = 'account.erased'"), 1000)
+          assert.strictEqual(yield* countOf("audit_events", "user_id IS NOT NULL"), 1000)
+        }).pipe(Effect.provide(own), Effect.provide(Logger.layer([])))
+      }), 30_000)
+  })
+})

@@ -1,0 +1,205 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { Api } from "../src/http/api/Api.ts"
+import { openApiDocument } from "../src/http/api/openapi/Document.ts"
+import { ERROR_EXAMPLES, EXAMPLES } from "../src/http/api/openapi/Examples.ts"
+import { ServiceError } from "../src/schema/Errors.ts"
+import { apiReference } from "./support/ApiReference.ts"
+import { document, type Operation, operations } from "./support/OpenApi.ts"
+import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
+
+const ROOT = join(import.meta.dirname, "..")
+const REFERENCE = join(ROOT, "docs/api.md")
+
+const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
+
+const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]))
+
+const answersOf = (id: string) => Object.keys(byId.get(id)?.responses ?? {}).map(Number)
+
+const headersOf = (id: string, status: string) => {
+  const answer = byId.get(id)?.responses[status] ?? { description: "" }
+  return Object.keys("$ref" in answer ? {} : answer.headers ?? {}).toSorted()
+}
+
+/** The measured table of who may do what: its rows by method and path, its cells by caller. */
+const authorization = () => {
+  const rows = readFileSync(join(ROOT, "docs/authorization.md"), "utf8").split("\n").filter((line) =>
+    line.startsWith("|")
+  ).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()))
+  const [callers = [], , ...body] = rows
+  return new Map(body.map(([endpoint = "", ...cells]) => [
+    shapeOf(endpoint.replaceAll("`", "")),
+    Object.fromEntries(cells.map((cell, index) => [callers[index + 1] ?? "", cell]))
+  ]))
+}
+
+/** What the table of an endpoint's callers makes of a token's scope. */
+const scopeIn = (callers: Readonly<Record<string, string>>) => {
+  if (callers["token `read`"] === "yes") return "read"
+  return callers["token `write`"] === "yes" ? "write" : "none"
+}
+
+const scopeOf = ({ security }: Operation) =>
+  security.find((scheme) => "personalAccessToken" in scheme)?.["personalAccessToken"]?.[0] ?? "none"
+
+const isForAnybody = ({ security }: Operation) =>
+  security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
+
+const Report = Schema.decodeUnknownSync(Schema.Struct({ stdout: Schema.String }))
+
+const Problems = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ problems: Schema.Array(Schema.Json) }))
+)
+
+describe("the OpenAPI document", () => {
+  it("has every endpoint of the contract, each with a name of its own and words", () => {
+    const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
+    assert.strictEqual(operations.length, endpoints.length)
+    assert.strictEqual(new Set(operations.map(({ operation }) => operation.summary)).size, operations.length)
+    const wordless = operations.filter(({ operation: { description, summary } }) =>
+      summary === "" || summary.length > 60 || description.startsWith("\n")
+    )
+    assert.deepStrictEqual(wordless, [])
+  })
+
+  it("asks for the credentials that the measured table of callers does, and documents its 401 and 403", () => {
+    const table = authorization()
+    const measured = operations.map(({ method, operation, path }) => {
+      const callers = table.get(`${method} ${shapeOf(path)}`) ?? {}
+      const verdicts = new Set(Object.values(callers))
+      const isPublic = callers["anonymous"] === "yes"
+      return {
+        id: operation.operationId,
+        isForAnybody: isPublic,
+        scope: isPublic && operation.security.length === 0 ? "none" : scopeIn(callers),
+        refusals: [401, 403].filter((status) => verdicts.has(String(status)))
+      }
+    })
+    // Sign-in refuses what its body says; no credential of a caller is meant.
+    const ownRefusals: Readonly<Record<string, ReadonlyArray<number>>> = { "auth.google": [401], "auth.logIn": [401] }
+    const documented = operations.map(({ operation }) => ({
+      id: operation.operationId,
+      isForAnybody: isForAnybody(operation),
+      scope: scopeOf(operation),
+      refusals: [401, 403].filter((status) =>
+        answersOf(operation.operationId).includes(status) && !ownRefusals[operation.operationId]?.includes(status)
+      )
+    }))
+    assert.deepStrictEqual(documented, measured)
+  })
+
+  it("says the required scope and the limit in numbers and in words", () => {
+    const facts = (id: string) => {
+      const operation = byId.get(id)
+      return [operation?.["x-required-scope"], operation?.["x-rate-limit"]?.limit, operation?.["x-rate-limit"]?.tier]
+    }
+    assert.deepStrictEqual(
+      ["auth.logIn", "users.requestDeletion", "routes.list", "routes.create", "tokens.mint", "health.ready"].map(facts),
+      [
+        [undefined, 5, "auth"],
+        [undefined, 10, "strict"],
+        ["read", 60, "moderate"],
+        ["write", 60, "moderate"],
+        [undefined, 300, "default"],
+        [undefined, undefined, undefined]
+      ]
+    )
+    assert.include(
+      byId.get("routes.list")?.description,
+      "personal access token with scope `read`. At most 60 requests a minute"
+    )
+    assert.include(
+      byId.get("tokens.mint")?.description,
+      "personal access tokens are refused. At most 300 requests a minute"
+    )
+  })
+
+  it("names each answer that an operation can give, and none that it cannot", () => {
+    assert.deepStrictEqual(
+      ["routes.update", "routes.get", "routes.listPublic", "users.me", "routing.route", "health.live"].map(answersOf),
+      [
+        [200, 400, 401, 403, 404, 409, 413, 415, 428, 429, 500, 503],
+        [200, 304, 400, 401, 403, 404, 429, 500, 503],
+        [200, 400, 429, 500, 503],
+        [200, 401, 429, 500, 503],
+        [200, 400, 404, 413, 415, 429, 500, 502, 503, 504],
+        [200, 500, 503]
+      ]
+    )
+    assert.deepStrictEqual(headersOf("routes.create", "201"), [
+      "ETag",
+      "Location",
+      "RateLimit",
+      "RateLimit-Policy",
+      "Set-Cookie",
+      "X-Access-Token"
+    ])
+    assert.deepStrictEqual(headersOf("routes.listPublic", "200"), [
+      "Link",
+      "RateLimit",
+      "RateLimit-Policy",
+      "X-Total-Count"
+    ])
+    assert.deepStrictEqual(headersOf("routing.route", "200"), ["RateLimit", "RateLimit-Policy", "X-Cache"])
+    assert.deepStrictEqual(headersOf("files.gpx", "200").slice(0, 1), ["Content-Disposition"])
+    assert.containsAllKeys(document.components.responses["RateLimited"]?.headers, ["Retry-After", "RateLimit"])
+  })
+
+  it("tells numbers in a query with their bounds and units, and instants by their format", () => {
+    const parameters = byId.get("routes.listPublic")?.parameters ?? []
+    const find = (name: string) => parameters.find((parameter) => parameter.name === name)
+    assert.deepStrictEqual(find("limit")?.schema, { type: "integer", minimum: 1, maximum: 200 })
+    assert.strictEqual(find("minDistance")?.description, "Metres")
+    assert.deepInclude(document.components.schemas["Route"]?.["properties"], {
+      distance: { type: "number", description: "Metres" },
+      duration: { type: "number", description: "Seconds" },
+      createdAt: { type: "string", format: "date-time" }
+    })
+  })
+
+  it("has an example of every body and every error", () => {
+    const isInside = new Set(["Error"])
+    const names = Object.keys(document.components.schemas).filter((name) => !isInside.has(name))
+    assert.deepStrictEqual(names.filter((name) => !(name in EXAMPLES)), [])
+    assert.deepStrictEqual(Object.keys(EXAMPLES).filter((name) => !names.includes(name)), [])
+    const errors = Object.values(ERROR_EXAMPLES).map((example) => Schema.decodeUnknownSync(ServiceError)(example)._tag)
+    assert.deepStrictEqual(errors, Object.keys(ERROR_EXAMPLES))
+  })
+
+  it("points at nothing that is not there", () => {
+    const references = [...JSON.stringify(openApiDocument()).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)]
+    const there = new Set(
+      Object.entries(document.components).flatMap(([kind, members]) =>
+        Object.keys(members).map((name) => `${kind}/${name}`)
+      )
+    )
+    assert.isAbove(references.length, 100)
+    assert.deepStrictEqual(references.filter(([, kind, name]) => !there.has(`${kind}/${name}`)), [])
+  })
+
+  it.effect("is valid, and its examples fit their schemas: redocly's recommended rules find nothing", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryDirectory, "openapi.json")
+      const lint = [join(ROOT, "node_modules/@redocly/cli/bin/cli.js"), "lint", "--format=json", file]
+      const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
+      const { problems } = yield* Effect.promise(async () => {
+        await writeFile(file, JSON.stringify(openApiDocument()))
+        // It ends with 1 where it found an error; its report is on standard output all the same.
+        const { stdout } = await promisify(execFile)(process.execPath, lint, { cwd: ROOT, env }).catch(Report)
+        return Problems(stdout)
+      })
+      assert.deepStrictEqual(problems, [])
+    }))
+
+  it("is told in docs/api.md", async () => {
+    const text = apiReference()
+    if (process.env["UPDATE_DOCS"] === "1") await writeFile(REFERENCE, text)
+    assert.strictEqual(readFileSync(REFERENCE, "utf8"), text)
+  })
+})

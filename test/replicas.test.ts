@@ -1,0 +1,135 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { signedIn, withHeaders } from "./support/Actors.ts"
+import { emptyDatabase } from "./support/Databases.ts"
+import { Mailbox } from "./support/Mailbox.ts"
+import { MailProvider } from "./support/MailProvider.ts"
+import { hasRedis, RedisServer } from "./support/RedisServer.ts"
+import { logged, type Replica, replica } from "./support/Replica.ts"
+import { created, newRoute } from "./support/Routes.ts"
+import { type Answer, TestServer } from "./support/TestServer.ts"
+import { mint } from "./support/Tokens.ts"
+
+/** Two processes that were started at the same instant on a database without a single table. */
+class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly b: Replica }>()("test/Replicas") {
+  static readonly layer = Layer.unwrap(Effect.gen(function*() {
+    const url = yield* emptyDatabase
+    const settings = {
+      ...yield* MailProvider,
+      DATABASE_URL: url,
+      REDIS_URL: (yield* RedisServer).url,
+      OUTBOX_POLL_INTERVAL: "100 millis",
+      ERASURE_SWEEP_INTERVAL: "100 millis"
+    }
+    const [a, b] = yield* Effect.all([replica(settings), replica(settings)], { concurrency: 2 })
+    yield* Effect.all([a.ready, b.ready], { concurrency: 2 })
+    return Layer.mergeAll(
+      Layer.succeed(Replicas, { a, b }),
+      Layer.succeed(TestServer, a.server),
+      PgClient.layer({ url: Redacted.make(url), maxConnections: 2 })
+    )
+  })).pipe(Layer.provide(RedisServer.layer), Layer.provideMerge(MailProvider.layer(1500)))
+}
+
+/** The same credential on both, whichever it was got from. */
+const onBoth = Effect.fnUntraced(function*(credential: string) {
+  const { a, b } = yield* Replicas
+  const caller = withHeaders({ authorization: `Bearer ${credential}` })
+  return {
+    onA: yield* Effect.provideService(caller, TestServer, a.server),
+    onB: yield* Effect.provideService(caller, TestServer, b.server)
+  }
+})
+
+const statusOf = Effect.map(({ status }: Answer) => status)
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.filterOrFail((isTrue) => isTrue),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 400 }),
+    Effect.orDie
+  )
+
+describe.skipIf(!hasRedis)(
+  "two processes on one database and one Redis (skipped where there is no redis-server)",
+  () => {
+    layer(Replicas.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+      it.effect("start at the same instant on an empty database, without a complaint", () =>
+        Effect.gen(function*() {
+          const { a, b } = yield* Replicas
+          assert.deepStrictEqual([...logged(a, "WARN", "ERROR", "FATAL"), ...logged(b, "WARN", "ERROR", "FATAL")], [])
+        }))
+
+      it.effect("know each other's sessions, and their end", () =>
+        Effect.gen(function*() {
+          const rider = yield* signedIn
+          const { onA, onB } = yield* onBoth(rider.token)
+          assert.strictEqual(yield* statusOf(onB.get("/users/me")), 200)
+          assert.strictEqual(yield* statusOf(onA.post("/auth/logout")), 200)
+          assert.strictEqual(yield* statusOf(onB.get("/users/me")), 401)
+        }))
+
+      it.effect("know each other's tokens, and their end", () =>
+        Effect.gen(function*() {
+          const rider = yield* signedIn
+          const { id, token } = yield* mint(rider, "read")
+          const { onA, onB } = yield* onBoth(token)
+          assert.strictEqual(yield* statusOf(onB.get("/routes")), 200)
+          const session = yield* onBoth(rider.token)
+          assert.isBelow(yield* statusOf(session.onB.delete(`/auth/tokens/${id}`)), 300)
+          assert.deepStrictEqual([yield* statusOf(onA.get("/routes")), yield* statusOf(onB.get("/routes"))], [401, 401])
+        }))
+
+      it.effect("count one limit together", () =>
+        Effect.gen(function*() {
+          const { onA, onB } = yield* onBoth((yield* signedIn).token)
+          const calls = Array.from({ length: 80 }, (_, n) => statusOf((n % 2 === 0 ? onA : onB).get("/routes")))
+          const statuses = yield* Effect.all(calls, { concurrency: 20 })
+          assert.strictEqual(statuses.filter((status) => status === 200).length, 60)
+          assert.strictEqual(statuses.filter((status) => status === 429).length, 20)
+        }))
+
+      it.effect("create once what is asked for at once with one Idempotency-Key", () =>
+        Effect.gen(function*() {
+          const { onA, onB } = yield* onBoth((yield* signedIn).token)
+          const headers = { "idempotency-key": "once-on-both" }
+          const answers = yield* Effect.all(
+            [onA, onB, onA, onB, onA, onB].map((caller) => caller.post("/routes", newRoute({}), { headers })),
+            { concurrency: "unbounded" }
+          )
+          const made = answers.filter(({ status }) => status === 201)
+          assert.isAbove(made.length, 0)
+          assert.strictEqual(new Set(made.map(({ body }) => created(body).id)).size, 1)
+          assert.deepStrictEqual(answers.filter(({ status }) => status !== 201 && status !== 409), [])
+          const kept = yield* onB.get("/routes")
+          assert.lengthOf(Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(kept.body), 1)
+        }))
+
+      it.effect("erase each account that is due, both sweeping, and no other", () =>
+        Effect.gen(function*() {
+          const { a, b } = yield* Replicas
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+          INSERT INTO users (email, email_key, name, handle, created_at, updated_at, deletion_requested_at)
+          SELECT 'due-' || n, 'due-' || n, 'Due', 'due-' || n, now(), now(), now() - n * interval '1 day'
+          FROM generate_series(1, 100) n`
+          const left = sql<{ days: number }>`
+          SELECT substr(handle, 5)::int AS days FROM users WHERE handle LIKE 'due-%' ORDER BY days`
+          yield* until(Effect.map(left, (rows) => rows.length < 30))
+          assert.deepStrictEqual((yield* left).map(({ days }) => days), Array.from({ length: 29 }, (_, n) => n + 1))
+          assert.deepStrictEqual([...logged(a, "ERROR"), ...logged(b, "ERROR")], [])
+        }))
+
+      it.effect("send each mail once, although the provider takes longer than they look for mails", () =>
+        Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          yield* until(Effect.map(sql`SELECT id FROM outbox`, (rows) => rows.length === 0))
+          const addresses = (yield* (yield* Mailbox).mails).map(({ to }) => to)
+          assert.lengthOf(addresses, 4)
+          assert.strictEqual(new Set(addresses).size, 4)
+        }))
+    })
+  }
+)

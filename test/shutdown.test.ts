@@ -1,0 +1,218 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Exit, Fiber, Layer, Redacted, Ref, Schedule, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { Agent, request } from "node:http"
+import { connect, type Socket } from "node:net"
+import { signedIn, withHeaders } from "./support/Actors.ts"
+import { clonedDatabase } from "./support/Databases.ts"
+import { front } from "./support/Front.ts"
+import { MailProvider } from "./support/MailProvider.ts"
+import { type Replica, replica } from "./support/Replica.ts"
+import { idOf, newRoute } from "./support/Routes.ts"
+import { serverAt, TestServer } from "./support/TestServer.ts"
+
+const DELAY = 500
+
+/** Processes on one database. Those that a test leaves running are the next one's. */
+class Processes extends Context.Service<Processes, {
+  readonly start: (port?: number) => Effect.Effect<Replica>
+  readonly take: Effect.Effect<Replica>
+  readonly leave: (...processes: ReadonlyArray<Replica>) => Effect.Effect<void>
+}>()("test/Processes") {
+  static readonly layer = Layer.unwrap(Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    const settings = {
+      ...yield* MailProvider,
+      DATABASE_URL: url,
+      NODE_ENV: "test",
+      RATE_LIMITS_ENABLED: "false",
+      SHUTDOWN_DRAIN_DELAY: `${DELAY} millis`
+    }
+    const scope = yield* Effect.scope
+    const left = yield* Ref.make<ReadonlyArray<Replica>>([])
+    const start = (port?: number) =>
+      replica(settings, port).pipe(Effect.tap(({ ready }) => ready), Scope.provide(scope))
+    const take = Ref.modify(left, ([first, ...rest]) => [first, rest]).pipe(
+      Effect.flatMap((process) => process === undefined ? start() : Effect.succeed(process))
+    )
+    return Layer.merge(
+      Layer.succeed(Processes, { start, take, leave: (...processes) => Ref.set(left, processes) }),
+      PgClient.layer({ url: Redacted.make(url), maxConnections: 2 })
+    )
+  })).pipe(Layer.provideMerge(MailProvider.layer(0)))
+}
+
+const one = Effect.flatMap(Processes, ({ take }) => take)
+
+const two = Effect.all([one, one], { concurrency: 2 })
+
+const portOf = ({ server }: Replica) => Number(new URL(server.origin).port)
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.filterOrFail((isTrue) => isTrue),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 400 }),
+    Effect.orDie
+  )
+
+const riderAt = Effect.fnUntraced(function*(server: TestServer["Service"]) {
+  const { token } = yield* Effect.provideService(signedIn, TestServer, server)
+  return {
+    token,
+    callerAt: (server: TestServer["Service"]) =>
+      Effect.provideService(withHeaders({ authorization: `Bearer ${token}` }), TestServer, server)
+  }
+})
+
+/** A connection that was used and is kept. */
+const idleConnection = Effect.fnUntraced(function*(origin: string) {
+  const agent = new Agent({ keepAlive: true })
+  const closed = Promise.withResolvers<void>()
+  yield* Effect.callback<void>((resume) => {
+    request(`${origin}/health/live`, { agent }, (response) => {
+      response.socket.on("close", () => closed.resolve())
+      response.resume().on("end", () => resume(Effect.void))
+    }).end()
+  })
+  return { closed: Effect.promise(() => closed.promise) }
+})
+
+/** A new route of which the service has half, until it is given the rest. */
+const heldRequest = Effect.fnUntraced(function*(origin: string, token: string) {
+  const body = JSON.stringify(newRoute({}))
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" }
+  const answer = Promise.withResolvers<
+    { readonly status: number | undefined; readonly connection: string | undefined }
+  >()
+  const sending = request(`${origin}/api/v1/routes`, { method: "POST", headers }, ({ headers, statusCode }) => {
+    answer.resolve({ status: statusCode, connection: headers.connection })
+  })
+  sending.on("error", () => undefined)
+  yield* Effect.callback<void>((resume) => void sending.write(body.slice(0, 20), () => resume(Effect.void)))
+  yield* Effect.sleep("50 millis")
+  return {
+    finish: Effect.promise(() => {
+      sending.end(body.slice(20))
+      return answer.promise
+    })
+  }
+})
+
+/** Half of a request's head. */
+const sendHalf = (origin: string) =>
+  Effect.acquireRelease(
+    Effect.callback<Socket>((resume) => {
+      const socket = connect(Number(new URL(origin).port), "127.0.0.1", () => {
+        socket.write("GET / HTTP/1.1\r\nHost", () => resume(Effect.succeed(socket)))
+      }).on("error", () => undefined)
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+
+const DRAINING = [["//health/ready", 503], ["//health", 503], ["//health/live", 200], ["/routes", 200]] as const
+
+layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process that is told to end", (it) => {
+  it.effect("fails no request of a front while two are restarted one after the other", () =>
+    Effect.gen(function*() {
+      const { leave, start } = yield* Processes
+      const replicas = yield* two
+      const { origin, readyCount } = yield* front(replicas.map(({ server }) => server.origin))
+      const { callerAt } = yield* riderAt(serverAt(origin))
+      const caller = yield* callerAt(serverAt(origin))
+      const statuses = yield* Ref.make<ReadonlyArray<number>>([])
+      const record = ({ status }: { readonly status: number }) => Ref.update(statuses, (all) => [...all, status])
+      const load = Effect.flatMap(caller.get("/routes"), record).pipe(
+        Effect.andThen(Effect.flatMap(caller.post("/routes", newRoute({})), record)),
+        Effect.andThen(Effect.sleep("10 millis")),
+        Effect.forever
+      )
+      const loads = yield* Effect.forkChild(Effect.all([load, load, load, load], { concurrency: 4 }))
+
+      const restart = Effect.fnUntraced(function*(old: Replica) {
+        yield* old.tell("SIGTERM")
+        const { code, milliseconds, signal } = yield* old.ended
+        assert.deepStrictEqual([code, signal], [0, null])
+        assert.isAtLeast(milliseconds, DELAY)
+        assert.isBelow(milliseconds, 10_000)
+        assert.strictEqual(yield* readyCount, 1)
+        const young = yield* start(portOf(old))
+        yield* until(Effect.map(readyCount, (count) => count === 2))
+        return young
+      })
+      yield* leave(...yield* Effect.forEach(replicas, restart))
+
+      yield* Fiber.interrupt(loads)
+      const answers = yield* Ref.get(statuses)
+      assert.isAbove(answers.length, 100)
+      assert.deepStrictEqual(answers.filter((status) => status >= 300), [])
+    }), 30_000)
+
+  it.effect("loses nothing that it has answered for when it is killed under load", () =>
+    Effect.gen(function*() {
+      const [killed, other] = yield* two
+      const { callerAt } = yield* riderAt(other.server)
+      const caller = yield* callerAt(killed.server)
+      const acknowledged = yield* Ref.make<ReadonlyArray<number>>([])
+      const load = Effect.gen(function*() {
+        const { body, status } = yield* caller.post("/routes", newRoute({}))
+        assert.strictEqual(status, 201)
+        yield* Ref.update(acknowledged, (all) => [...all, idOf(body)])
+      }).pipe(Effect.forever, Effect.exit)
+      const loads = yield* Effect.forkChild(Effect.all(Array.from({ length: 8 }, () => load), { concurrency: 8 }))
+      yield* until(Effect.map(Ref.get(acknowledged), (ids) => ids.length > 100))
+      yield* killed.tell("SIGKILL")
+      yield* Fiber.join(loads)
+      const ids = yield* Ref.get(acknowledged)
+      const rows = yield* SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids)}`)
+      assert.strictEqual(rows.length, ids.length)
+      const readable = yield* (yield* callerAt(other.server)).get(`/routes/${ids.at(-1)}`)
+      assert.strictEqual(readable.status, 200)
+      yield* (yield* Processes).leave(other)
+    }), 30_000)
+
+  it.effect(
+    "says so, answers still, then takes no more, ends what it began and closes what is idle",
+    () =>
+      Effect.gen(function*() {
+        const process = yield* one
+        const { token, callerAt } = yield* riderAt(process.server)
+        const caller = yield* callerAt(process.server)
+        const idle = yield* idleConnection(process.server.origin)
+        const held = yield* heldRequest(process.server.origin, token)
+        yield* process.tell("SIGTERM")
+        yield* until(Effect.map(caller.get("//health/ready"), ({ status }) => status === 503))
+        for (const [path, status] of DRAINING) {
+          const answer = yield* caller.get(path)
+          assert.deepStrictEqual([path, answer.status, answer.headers.get("connection")], [path, status, "close"])
+        }
+        yield* idle.closed
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(caller.get("//health/live"))))
+        yield* Effect.sleep("300 millis")
+        assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
+        const { code, milliseconds } = yield* process.ended
+        assert.strictEqual(code, 0)
+        assert.isAtLeast(milliseconds, DELAY + 300)
+        assert.isBelow(milliseconds, 4000)
+      }),
+    30_000
+  )
+
+  it.effect("ends in time whatever holds it up, and at once when it is told again", () =>
+    Effect.gen(function*() {
+      const [slow, told] = yield* two
+      const { token } = yield* riderAt(slow.server)
+      yield* heldRequest(slow.server.origin, token)
+      yield* heldRequest(told.server.origin, token)
+      yield* sendHalf(slow.server.origin)
+      yield* Effect.all([slow.tell("SIGTERM"), told.tell("SIGINT")])
+      yield* Effect.sleep("700 millis")
+      yield* told.tell("SIGTERM")
+      const forced = yield* told.ended
+      assert.strictEqual(forced.code, 1)
+      assert.isBelow(forced.milliseconds, 3000)
+      const { code, milliseconds } = yield* slow.ended
+      assert.strictEqual(code, 0)
+      assert.isBelow(milliseconds, 9000)
+    }), 30_000)
+})

@@ -1,0 +1,174 @@
+import { document, nameOf, type Operation, operations } from "./OpenApi.ts"
+
+const HEADING = `# The API
+
+Every endpoint, made from the OpenAPI document: \`UPDATE_DOCS=1 npx vitest run test/openapi.test.ts\` writes it anew. The
+same, to be tried in a browser, is served at \`/api\`, and as data at \`/api/openapi.json\`, where \`API_DOCS_ENABLED\` says
+so (everywhere but in production unless it is set). [Who may do what](authorization.md) is one table.
+
+${document.info.description}
+
+## In short
+
+\`\`\`sh
+api=http://localhost:3000/api/v1
+json='Content-Type: application/json'
+
+# A session: sign in, then send the JWT. Each answer brings a fresh one in X-Access-Token.
+session=$(curl -s "$api/auth/login-email" -H "$json" -d '{"email":"ada@example.com","password":"a long enough password"}' \\
+  | sed 's/.*"accessToken":"\\([^"]*\\)".*/\\1/')
+
+# A token for scripts, shown this once.
+token=$(curl -s "$api/auth/tokens" -H "$json" -H "Authorization: Bearer $session" \\
+  -d '{"name":"backup script","scope":"write"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
+
+# Store a route, import a file, list what one has.
+curl -s "$api/routes" -H "$json" -H "Authorization: Bearer $token" \\
+  -d '{"name":"Around Vaduz","waypoints":[{"coord":[9.5209,47.1415]}]}'
+curl -s "$api/routes/import" -H 'Content-Type: application/gpx+xml' -H "Authorization: Bearer $token" --data-binary @ride.gpx
+curl -si "$api/routes?limit=20&geometry=simplified" -H "Authorization: Bearer $token"
+
+# Make it public (a token must confirm), change it only if nobody else did.
+curl -s -X PATCH "$api/routes/12" -H "$json" -H "Authorization: Bearer $token" -H 'X-Service-Confirm: true' \\
+  -H 'If-Match: W/"3-full-8f0b3a1c"' -d '{"visibility":"public"}'
+
+# Without a credential: find public routes, compute one.
+curl -s "$api/routes/public?bbox=9.4,47.0,9.7,47.3&activity=cycle"
+curl -s "$api/routing/route" -H "$json" \\
+  -d '{"activity":"cycle","preferences":{},"locations":[{"lat":47.1415,"lon":9.5209},{"lat":47.1501,"lon":9.53}]}'
+\`\`\`
+`
+
+const code = (text: string) => `\`${text}\``
+
+const cell = (text: string) => text.replaceAll("|", "\\|")
+
+const linkTo = (name: string) => `[${code(name)}](#${name.toLowerCase()})`
+
+type JsonSchema = Readonly<Record<string, unknown>>
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
+
+const bounds = ({ maximum, minimum }: JsonSchema) =>
+  minimum === undefined && maximum === undefined ? "" : ` ${String(minimum ?? "")} to ${String(maximum ?? "")}`
+
+/** A schema in a few words. */
+const typeOf = (schema: JsonSchema): string => {
+  if (typeof schema["$ref"] === "string") return linkTo(nameOf(schema["$ref"]))
+  if (Array.isArray(schema["anyOf"])) return schema["anyOf"].filter(isSchema).map(typeOf).join(" or ")
+  if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => code(String(value))).join(", ")
+  if (schema["type"] === "array" && isSchema(schema["items"])) return `array of ${typeOf(schema["items"])}`
+  return `${String(schema["type"] ?? "any")}${bounds(schema)}`
+}
+
+const parameterRow = ({ description = "", in: place, name, required, schema }: Operation["parameters"][number]) =>
+  `| ${code(name)} | ${place}${required ? ", required" : ""} | ${cell(typeOf(schema))} | ${cell(description)} |`
+
+const parameterTable = ({ parameters }: Operation) =>
+  parameters.length === 0
+    ? []
+    : ["| parameter | in | type | |", "|---|---|---|---|", ...parameters.map(parameterRow), ""]
+
+const contentOf = (content: Readonly<Record<string, { readonly schema: JsonSchema }>> = {}) =>
+  Object.entries(content).map(([type, { schema }]) => type === "application/json" ? typeOf(schema) : code(type)).join(
+    ", "
+  )
+
+const answerLine = ([status, answer]: readonly [string, Operation["responses"][string]]) => {
+  if ("$ref" in answer) return []
+  const headers = Object.keys(answer.headers ?? {}).map(code).join(", ")
+  return [
+    `- ${status}: ${contentOf(answer.content) || answer.description}${headers === "" ? "" : `; headers ${headers}`}`
+  ]
+}
+
+const errorsOf = ({ responses }: Operation) =>
+  Object.entries(responses).filter(([, answer]) => "$ref" in answer).map(([status]) => status).join(", ")
+
+const sectionOf = ({ method, operation, path }: typeof operations[number]) => [
+  `### ${operation.summary}`,
+  "",
+  code(`${method} ${path}`),
+  "",
+  operation.description,
+  "",
+  ...parameterTable(operation),
+  ...(operation.requestBody === undefined ? [] : [`- Body: ${contentOf(operation.requestBody.content)}`]),
+  ...Object.entries(operation.responses).flatMap(answerLine),
+  `- Errors: ${errorsOf(operation)}`,
+  ""
+]
+
+const groupSections = () =>
+  document.tags.flatMap(({ description, name }) => [
+    `## ${name}`,
+    "",
+    description,
+    "",
+    ...operations.filter(({ operation }) => operation.tags[0] === name).flatMap(sectionOf)
+  ])
+
+const statusOf = ({ content }: typeof document.components.responses[string]) =>
+  content?.["application/json"]?.example ?? {}
+
+const errorTable = () => [
+  "## Errors",
+  "",
+  "| status | code | when |",
+  "|---|---|---|",
+  ...Object.values(document.components.responses)
+    .map((answer) => ({ ...statusOf(answer), description: answer.description }))
+    .map(({ code: name, description, statusCode }: JsonSchema) =>
+      `| ${String(statusCode)} | ${code(String(name))} | ${cell(String(description))} |`
+    )
+    .toSorted(),
+  ""
+]
+
+const headerTable = () => [
+  "## Headers of answers",
+  "",
+  "| header | |",
+  "|---|---|",
+  ...Object.entries(document.components.headers).map(([name, { description }]) => `| ${code(name)} | ${description} |`),
+  ""
+]
+
+const memberRow = (required: ReadonlyArray<unknown>) => ([name, schema]: readonly [string, JsonSchema]) => {
+  const description = typeof schema["description"] === "string" ? schema["description"] : ""
+  return `| ${code(name)} | ${required.includes(name) ? "required" : ""} | ${cell(typeOf(schema))} | ${
+    cell(description)
+  } |`
+}
+
+const memberTable = ({ properties, required }: JsonSchema) =>
+  isSchema(properties)
+    ? [
+      "| member | | type | |",
+      "|---|---|---|---|",
+      ...Object.entries(properties).flatMap(([name, schema]) => isSchema(schema) ? [[name, schema] as const] : []).map(
+        memberRow(Array.isArray(required) ? required : [])
+      ),
+      ""
+    ]
+    : []
+
+const exampleOf = ({ examples }: JsonSchema) =>
+  Array.isArray(examples) ? ["```json", JSON.stringify(examples[0], undefined, 2), "```", ""] : []
+
+const schemaSections = () => [
+  "## Bodies",
+  "",
+  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).flatMap((
+    [name, schema]
+  ) => [
+    `### ${name}`,
+    "",
+    ...memberTable(schema),
+    ...exampleOf(schema)
+  ])
+]
+
+/** The whole document as a page for people. */
+export const apiReference = (): string =>
+  `${[HEADING, ...groupSections(), ...errorTable(), ...headerTable(), ...schemaSections()].join("\n").trimEnd()}\n`

@@ -1,0 +1,68 @@
+import { Context, Effect, Layer } from "effect"
+import { existsSync } from "node:fs"
+import { type Browser as Chromium, chromium, type Page } from "playwright-core"
+
+const PLACES = [
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome-stable",
+  "/usr/bin/google-chrome"
+]
+
+const executablePath = [process.env["CHROMIUM"] ?? "", ...PLACES].find((path) => path !== "" && existsSync(path))
+
+/** Debian's `chromium`, or what `CHROMIUM` names, if this machine has it. */
+export const hasBrowser = executablePath !== undefined
+
+/** A page with all that went wrong on it, and all that it asked for. */
+export interface Visit {
+  readonly page: Page
+  readonly requests: ReadonlyArray<string>
+  readonly strangers: ReadonlyArray<string>
+  readonly complaints: ReadonlyArray<string>
+}
+
+/** Records what a page does; what it would ask of another origin never leaves. */
+const watch = async (page: Page, origin: string): Promise<Visit> => {
+  const requests: Array<string> = []
+  const strangers: Array<string> = []
+  const complaints: Array<string> = []
+  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()))
+  page.on("pageerror", (error) => complaints.push(String(error)))
+  await page.exposeFunction("onViolation", (violation: string) => complaints.push(violation))
+  await page.addInitScript(
+    `addEventListener("securitypolicyviolation", (e) => onViolation(e.effectiveDirective + " " + e.blockedURI))`
+  )
+  await page.route("**/*", (route) => {
+    const url = route.request().url()
+    const isOwn = new URL(url).origin === origin
+    const seen = isOwn ? requests : strangers
+    seen.push(url)
+    return isOwn ? route.continue() : route.abort()
+  })
+  return { page, requests, strangers, complaints }
+}
+
+/** A real browser. */
+export class Browser extends Context.Service<Browser, {
+  /** A new page, for an origin and no other. */
+  readonly visit: (origin: string) => Effect.Effect<Visit>
+}>()("test/Browser") {
+  static readonly layer = Layer.effect(
+    Browser,
+    Effect.map(
+      Effect.acquireRelease(
+        // Root, as in a container, may not use Chromium's sandbox.
+        Effect.promise(() =>
+          chromium.launch({ executablePath: executablePath ?? "", chromiumSandbox: process.getuid?.() !== 0 })
+        ),
+        (browser: Chromium) => Effect.promise(() => browser.close())
+      ),
+      (browser) =>
+        Browser.of({
+          visit: (origin) =>
+            Effect.promise(async () => watch(await browser.newPage({ viewport: { width: 1400, height: 900 } }), origin))
+        })
+    )
+  )
+}

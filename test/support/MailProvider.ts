@@ -1,0 +1,41 @@
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { createServer } from "node:http"
+import { text } from "node:stream/consumers"
+import { setTimeout } from "node:timers/promises"
+import { freePort } from "../../src/layers/FreePort.ts"
+import type { Mail } from "../../src/services/Mailer.ts"
+import { Mailbox } from "./Mailbox.ts"
+
+const Sent = Schema.fromJsonString(
+  Schema.Struct({ to: Schema.Tuple([Schema.String]), subject: Schema.String, text: Schema.String })
+)
+
+const mailOf = (body: string): Mail => {
+  const { subject, text, to: [to] } = Schema.decodeSync(Sent)(body)
+  const link = /https?:\/\/\S+/.exec(text)?.[0]
+  return { to, subject, text, link: link === undefined ? undefined : Redacted.make(link) }
+}
+
+/** The settings by which other processes send their mails to the `Mailbox` of a test. */
+export class MailProvider extends Context.Service<MailProvider, Readonly<Record<string, string>>>()(
+  "test/MailProvider"
+) {
+  /** A provider that has a mail at once, and says so after so many milliseconds. */
+  static readonly layer = (milliseconds: number) =>
+    Layer.effectContext(Effect.gen(function*() {
+      const mails: Array<Mail> = []
+      const server = createServer(async (request, response) => {
+        mails.push(mailOf(await text(request)))
+        await setTimeout(milliseconds)
+        response.end("{}")
+      })
+      const port = yield* Effect.promise(() => freePort())
+      yield* Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void)))
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))
+      return Context.make(Mailbox, Mailbox.reading(Effect.sync(() => mails))).pipe(Context.add(MailProvider, {
+        EMAIL_API_URL: `http://127.0.0.1:${port}`,
+        EMAIL_API_KEY: "key",
+        EMAIL_FROM: "service@example.com"
+      }))
+    }))
+}

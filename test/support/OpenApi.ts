@@ -1,0 +1,63 @@
+import { Schema } from "effect"
+import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
+
+const Json = Schema.Record(Schema.String, Schema.Unknown)
+const JsonSchema = Schema.Record(Schema.String, Schema.Unknown)
+
+const Parameter = Schema.Struct({
+  name: Schema.String,
+  in: Schema.Literals(["path", "query", "header"]),
+  required: Schema.Boolean,
+  description: Schema.optionalKey(Schema.String),
+  schema: JsonSchema
+})
+
+const Content = Schema.Record(Schema.String, Schema.Struct({ schema: JsonSchema, example: Schema.optionalKey(Json) }))
+
+const Answer = Schema.Struct({
+  description: Schema.String,
+  headers: Schema.optionalKey(Schema.Record(Schema.String, Json)),
+  content: Schema.optionalKey(Content)
+})
+
+const Reference = Schema.Struct({ $ref: Schema.String })
+
+const Operation = Schema.Struct({
+  operationId: Schema.String,
+  tags: Schema.NonEmptyArray(Schema.String),
+  summary: Schema.String,
+  description: Schema.String,
+  parameters: Schema.Array(Parameter),
+  requestBody: Schema.optionalKey(Schema.Struct({ content: Content })),
+  security: Schema.Array(Schema.Record(Schema.String, Schema.Array(Schema.String))),
+  responses: Schema.Record(Schema.String, Schema.Union([Reference, Answer])),
+  "x-rate-limit": Schema.optionalKey(
+    Schema.Struct({ tier: Schema.String, limit: Schema.Int, windowSeconds: Schema.Int })
+  ),
+  "x-required-scope": Schema.optionalKey(Schema.String)
+})
+export type Operation = typeof Operation.Type
+
+/** What the tests and the reference read of the document. */
+const Document = Schema.Struct({
+  info: Schema.Struct({ title: Schema.String, version: Schema.String, description: Schema.String }),
+  tags: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.String })),
+  paths: Schema.Record(Schema.String, Schema.Record(Schema.String, Operation)),
+  components: Schema.Struct({
+    schemas: Schema.Record(Schema.String, JsonSchema),
+    responses: Schema.Record(Schema.String, Answer),
+    headers: Schema.Record(Schema.String, Schema.Struct({ description: Schema.String })),
+    securitySchemes: Schema.Record(Schema.String, Json)
+  })
+})
+
+/** The served document as data. */
+export const document = Schema.decodeUnknownSync(Document)(openApiDocument())
+
+/** Its operations in their order. */
+export const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation }))
+)
+
+/** The last part of a reference. */
+export const nameOf = (reference: string): string => reference.split("/").at(-1) ?? ""

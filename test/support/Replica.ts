@@ -1,0 +1,98 @@
+import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { join } from "node:path"
+import { freePort } from "../../src/layers/FreePort.ts"
+import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
+
+/** How a process ended, and how long after it was told to. */
+interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly milliseconds: number
+}
+
+/** The production program in a process of its own. */
+export interface Replica {
+  readonly server: TestServer["Service"]
+  readonly pid: number
+  /** What it wrote so far. */
+  readonly output: () => string
+  readonly tell: (signal: NodeJS.Signals) => Effect.Effect<void>
+  /** Waits for the end. */
+  readonly ended: Effect.Effect<Ending>
+  readonly ready: Effect.Effect<void>
+}
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const MAIN = join(ROOT, "src/main.ts")
+
+/** A third of the time that a start takes is compiling what was compiled before. */
+const COMPILED = { NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node") }
+
+const PRODUCTION = {
+  ...SECRETS,
+  NODE_ENV: "production",
+  HOST: "127.0.0.1",
+  GOOGLE_CLIENT_ID: "id",
+  GOOGLE_CLIENT_SECRET: "secret",
+  ROUTING_ENGINE_URL: "http://127.0.0.1:9"
+}
+
+const start = (env: Readonly<Record<string, string>>, port: number) => {
+  const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", MAIN], {
+    env: { ...COMPILED, ...PRODUCTION, PORT: String(port), ...env },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const chunks: Array<string> = []
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => chunks.push(String(chunk)))
+  const ended = new Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null; at: number }>(
+    (resolve) => child.once("close", (code, signal) => resolve({ code, signal, at: performance.now() }))
+  )
+  return { child, chunks, ended }
+}
+
+const isReady = (origin: string) =>
+  Effect.tryPromise(() =>
+    fetch(`${origin}/health/ready`).then(({ ok }) => ok ? undefined : Promise.reject(new Error("not ready")))
+  )
+
+/** Starts one on a port, a free one by default, and kills it when the scope closes. */
+export const replica: (
+  env: Readonly<Record<string, string>>,
+  port?: number
+) => Effect.Effect<Replica, never, Scope.Scope> = Effect.fnUntraced(function*(env, wanted) {
+  const port = wanted ?? (yield* Effect.promise(() => freePort()))
+  const { child, chunks, ended } = yield* Effect.acquireRelease(
+    Effect.sync(() => start(env, port)),
+    ({ child, ended }) =>
+      Effect.promise(() => {
+        child.kill("SIGKILL")
+        return ended
+      })
+  )
+  const toldAt = yield* Ref.make(performance.now())
+  const origin = `http://127.0.0.1:${port}`
+  return {
+    server: serverAt(origin),
+    pid: child.pid ?? 0,
+    output: () => chunks.join(""),
+    tell: (signal) => Effect.andThen(Ref.set(toldAt, performance.now()), Effect.sync(() => void child.kill(signal))),
+    ended: Effect.gen(function*() {
+      const { at, code, signal } = yield* Effect.promise(() => ended)
+      return { code, signal, milliseconds: at - (yield* Ref.get(toldAt)) }
+    }),
+    ready: isReady(origin).pipe(
+      Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 400 }),
+      Effect.orDie
+    )
+  }
+})
+
+const LogLine = Schema.fromJsonString(Schema.Struct({ level: Schema.String, message: Schema.Json }))
+
+/** The lines of JSON that a process has logged, of some levels. */
+export const logged = ({ output }: Replica, ...levels: ReadonlyArray<string>) =>
+  output().split("\n").filter((line) => line.startsWith("{")).map((line) => Schema.decodeSync(LogLine)(line)).filter(
+    ({ level }) => levels.includes(level)
+  )

@@ -1,0 +1,111 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { clonedDatabase } from "./support/Databases.ts"
+import { logged, type Replica, replica } from "./support/Replica.ts"
+
+/** The settings of two workers on one database. */
+class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, string>>>()("test/TwoWorkers") {
+  static readonly layer = Layer.effect(
+    TwoWorkers,
+    Effect.map(clonedDatabase, (url) => ({ DATABASE_URL: url, WORKERS: "2", SHUTDOWN_DRAIN_DELAY: "200 millis" }))
+  )
+}
+
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
+  condition.pipe(
+    Effect.filterOrFail((isTrue) => isTrue),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 1500 }),
+    Effect.orDie
+  )
+
+const Serving = Schema.decodeUnknownOption(Schema.Tuple([
+  Schema.Literal("a worker serves"),
+  Schema.Struct({ pid: Schema.Int })
+]))
+
+/** The process ids of all workers that ever served. */
+const workersOf = (primary: Replica) =>
+  logged(primary, "INFO").flatMap(({ message }) =>
+    Option.match(Serving(message), { onNone: () => [], onSome: ([, { pid }]) => [pid] })
+  )
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const start = Effect.fnUntraced(function*(count: number) {
+  const primary = yield* replica(yield* TwoWorkers)
+  yield* until(Effect.sync(() => workersOf(primary).length === count))
+  return primary
+})
+
+const gone = (pids: ReadonlyArray<number>) => until(Effect.sync(() => !pids.some(isAlive)))
+
+layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("WORKERS", (it) => {
+  it.effect(
+    "are as many processes behind one port, of which one that dies is replaced and all are drained",
+    () =>
+      Effect.gen(function*() {
+        const primary = yield* start(2)
+        const [killed = 0, other = 0] = workersOf(primary)
+        assert.lengthOf(logged(primary, "WARN").filter(({ message }) => String(message).includes("REDIS_URL")), 1)
+        const statuses = yield* Effect.all(
+          Array.from({ length: 8 }, () => primary.server.call("GET", "//health/ready"))
+        )
+        assert.deepStrictEqual(new Set(statuses.map(({ status }) => status)), new Set([200]))
+
+        yield* Effect.sync(() => process.kill(killed, "SIGKILL"))
+        yield* until(Effect.sync(() => workersOf(primary).length === 3))
+        assert.deepStrictEqual(workersOf(primary).map(isAlive), [false, true, true])
+        assert.strictEqual((yield* primary.server.call("GET", "//health/ready")).status, 200)
+
+        yield* primary.tell("SIGTERM")
+        yield* until(Effect.map(primary.server.call("GET", "//health/ready"), ({ status }) => status === 503))
+        const { code, milliseconds } = yield* primary.ended
+        assert.strictEqual(code, 0)
+        assert.isBelow(milliseconds, 10_000)
+        assert.isFalse(isAlive(other))
+        yield* gone(workersOf(primary))
+      }),
+    60_000
+  )
+
+  it.effect("do not outlive the process that started them, however it ended", () =>
+    Effect.gen(function*() {
+      const [killed, told] = yield* Effect.all([start(2), start(2)], { concurrency: 2 })
+      yield* killed.tell("SIGKILL")
+      yield* gone(workersOf(killed))
+      // A worker that is stopped cannot drain.
+      const [stopped = 0] = workersOf(told)
+      yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
+      yield* told.tell("SIGTERM")
+      yield* Effect.sleep("700 millis")
+      assert.isTrue(isAlive(told.pid))
+      yield* told.tell("SIGINT")
+      const { code, milliseconds } = yield* told.ended
+      assert.strictEqual(code, 1)
+      assert.isBelow(milliseconds, 3000)
+      yield* gone(workersOf(told))
+    }), 60_000)
+
+  it.effect(
+    "are refused with a number that is none, and give up at once when none can start",
+    () =>
+      Effect.gen(function*() {
+        const settings = yield* TwoWorkers
+        const [wrong, away] = yield* Effect.all([
+          replica({ ...settings, WORKERS: "0" }),
+          replica({ ...settings, DATABASE_URL: "postgres://127.0.0.1:1/none" })
+        ])
+        assert.strictEqual((yield* wrong.ended).code, 1)
+        assert.include(wrong.output(), "WORKERS")
+        assert.strictEqual((yield* away.ended).code, 1)
+        assert.lengthOf(logged(away, "FATAL"), 1)
+      }),
+    60_000
+  )
+})
