@@ -34,6 +34,8 @@ const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
   yield* Metric.update(Metric.withAttributes(lastRun, { sweep }), now / 1000)
   yield* Metric.update(Metric.withAttributes(rows, { sweep }), swept.rows)
   yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
+  // A first failure is an increase only of a count that was there before.
+  yield* Metric.update(Metric.withAttributes(failures, { sweep }), 0)
 })
 
 /** The failure of one sweep, or of one part of it: logged and counted, to be tried the next time. */

@@ -108,20 +108,17 @@ const groupSections = () =>
     ...operations.filter(({ operation }) => operation.tags[0] === name).flatMap(sectionOf)
   ])
 
-const statusOf = ({ content }: typeof document.components.responses[string]) =>
-  content?.["application/json"]?.example ?? {}
+const errorRow = ({ content, description }: typeof document.components.responses[string]) => {
+  const { code: name, statusCode }: JsonSchema = content?.["application/json"]?.example ?? {}
+  return `| ${String(statusCode)} | ${code(String(name))} | ${cell(String(description))} |`
+}
 
 const errorTable = () => [
   "## Errors",
   "",
   "| status | code | when |",
   "|---|---|---|",
-  ...Object.values(document.components.responses)
-    .map((answer) => ({ ...statusOf(answer), description: answer.description }))
-    .map(({ code: name, description, statusCode }: JsonSchema) =>
-      `| ${String(statusCode)} | ${code(String(name))} | ${cell(String(description))} |`
-    )
-    .toSorted(),
+  ...Object.values(document.components.responses).map(errorRow).toSorted(),
   ""
 ]
 
@@ -156,17 +153,13 @@ const memberTable = ({ properties, required }: JsonSchema) =>
 const exampleOf = ({ examples }: JsonSchema) =>
   Array.isArray(examples) ? ["```json", JSON.stringify(examples[0], undefined, 2), "```", ""] : []
 
+const schemaSection = ([name, schema]: readonly [string, JsonSchema]) =>
+  [`### ${name}`, ""].concat(memberTable(schema), exampleOf(schema))
+
 const schemaSections = () => [
   "## Bodies",
   "",
-  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).flatMap((
-    [name, schema]
-  ) => [
-    `### ${name}`,
-    "",
-    ...memberTable(schema),
-    ...exampleOf(schema)
-  ])
+  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).flatMap(schemaSection)
 ]
 
 /** The whole document as a page for people. */
