@@ -2,6 +2,7 @@ import { NodeRuntime } from "@effect/platform-node"
 import autocannon from "autocannon"
 import { Console, Effect, Redacted, Schema } from "effect"
 import { readdir, readFile } from "node:fs/promises"
+import { availableParallelism, loadavg } from "node:os"
 import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
@@ -132,14 +133,18 @@ const peer = Effect.fnUntraced(function*(url: string, id: number | undefined) {
   return yield* measured({ name: "GET /routes/{ref}, Fastify + pg", pid, call: { url: path } })
 }, Effect.scoped)
 
-const ratio = (a: number, b: number) => (a / b).toFixed(2)
+const ratio = (a: number, b: number) => b === 0 ? "unknown" : (a / b).toFixed(2)
 
 const figures = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
   yield* Effect.scoped(service(url, 1))
   const id = yield* seed(url)
-  yield* Console.log("The load and PostgreSQL share the cores with what is measured.")
+  yield* Console.log(
+    `The load and PostgreSQL share ${availableParallelism()} cores with what is measured; ${
+      loadavg()[0]?.toFixed(1)
+    } processes wanted them in the last minute.`
+  )
   const one = yield* compared(url, id, 1)
   const two = yield* compared(url, id, 2)
   const fastify = yield* peer(url, id)
