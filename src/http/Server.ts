@@ -16,6 +16,7 @@ import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
 import { authenticationLayer } from "./middleware/Authentication.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
+import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
@@ -37,7 +38,8 @@ const middleware = Layer.mergeAll(
   addressLimitLayer,
   sameSiteLayer,
   jsonBodyLayer,
-  commonFailuresLayer
+  commonFailuresLayer,
+  deadlineLayer
 ).pipe(Layer.provide(CrossSite.layer))
 
 const api = HttpApiBuilder.layer(Api).pipe(

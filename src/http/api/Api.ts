@@ -3,7 +3,7 @@ import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
-import { CommonFailures } from "./Requests.ts"
+import { CommonFailures, Deadline } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
@@ -16,6 +16,7 @@ export class Api extends HttpApi.make("route-planning-service")
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)
+  .middleware(Deadline)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: "Route Planning Service",

@@ -13,7 +13,6 @@ import {
 } from "../../schema/Errors.ts"
 import { CommonFailures } from "../api/Requests.ts"
 import { toResponse } from "../ErrorResponse.ts"
-import { withDeadline } from "./Deadline.ts"
 
 /** A client mends a request by its first errors; the rest of a very wrong one is only bulk. */
 const MAX_ISSUES = 100
@@ -113,7 +112,7 @@ export const errorShapeLayer = HttpRouter.middleware(
   Effect.map(
     SecureRandom.SecureRandom,
     (random) => (httpEffect) =>
-      Effect.catchCause(withDeadline(httpEffect), (cause) =>
+      Effect.catchCause(httpEffect, (cause) =>
         cause.reasons.length === 0
           ? Effect.failCause(cause)
           : Effect.provideService(render(cause), SecureRandom.SecureRandom, random))
