@@ -2,6 +2,7 @@ import { Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
+import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
@@ -22,6 +23,7 @@ import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 
 const handlers = Layer.mergeAll(
+  AccountDataHandlers,
   AuthHandlers,
   CollectionsHandlers,
   FilesHandlers,

@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountDataApi } from "./AccountDataApi.ts"
 import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
@@ -12,7 +13,7 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, AccountDataApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
   .prefix("/api/v1")
   .add(HealthApi)
   .middleware(CommonFailures)
