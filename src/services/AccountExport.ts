@@ -128,7 +128,10 @@ const inPages = <Id, Row>(
   rows: Iterable<Sized<Id>>,
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>
 ): Stream.Stream<Row> =>
-  Stream.fromIterable(pagesOf(rows), { chunkSize: 1 }).pipe(Stream.mapEffect(read), Stream.flattenIterable)
+  Stream.fromIterable(pagesOf(rows), { chunkSize: 1 }).pipe(
+    Stream.mapEffect((ids) => Effect.withSpan(read(ids), "AccountExport.page")),
+    Stream.flattenIterable
+  )
 
 const asJson = (value: unknown) => Stream.make(`${JSON.stringify(value, null, 2)}\n`)
 

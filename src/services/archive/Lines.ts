@@ -61,7 +61,8 @@ const isBracket = (text: string) => text === "" || text === "[" || text === "]"
 export async function* elementsOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadonlyArray<Element>> {
   let batch: Array<Element> = []
   let length = 0
-  for await (const { json: text, line } of linesOf(chunks)) {
+  for await (const { json, line } of linesOf(chunks)) {
+    const text = json.trim()
     if (isBracket(text)) continue
     batch.push({ line, json: text.endsWith(",") ? text.slice(0, -1) : text })
     length += text.length
