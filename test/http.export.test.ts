@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -11,6 +11,8 @@ import { created, newRoute } from "./support/Routes.ts"
 import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, scriptOf } from "./support/Tokens.ts"
+
+const hasPython = spawnSync("python3", ["--version"]).status === 0
 
 const line = [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]]
 
@@ -97,15 +99,18 @@ layer(TestServer.layer())("an export", (it) => {
       })
     }))
 
-  it.effect("opens with the tools that people have", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      yield* rider.post("/routes", newRoute({ name: "x".repeat(255), geometry: line }))
-      const file = join(yield* temporaryDirectory, "account.zip")
-      const { bytes } = yield* exported(rider)
-      yield* Effect.promise(() => writeFile(file, bytes))
-      assert.match(String(execFileSync("python3", ["-m", "zipfile", "-t", file])), /Done testing/)
-    }))
+  it.effect.skipIf(!hasPython)(
+    "opens with the tools that people have (skipped where there is no Python)",
+    () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        yield* rider.post("/routes", newRoute({ name: "x".repeat(255), geometry: line }))
+        const file = join(yield* temporaryDirectory, "account.zip")
+        const { bytes } = yield* exported(rider)
+        yield* Effect.promise(() => writeFile(file, bytes))
+        assert.match(String(execFileSync("python3", ["-m", "zipfile", "-t", file])), /Done testing/)
+      })
+  )
 
   it.effect("tells no secret", () =>
     Effect.gen(function*() {

@@ -6,7 +6,8 @@ import { type RouteId, UserId } from "../schema/Ids.ts"
 import { Preferences } from "../schema/Preferences.ts"
 import { checkElements, decodeCollection, decodeRoute } from "./archive/Elements.ts"
 import { importedRows } from "./archive/ImportedRows.ts"
-import { type CheckedArchive, checkedArchive } from "./archive/ZipReader.ts"
+import type { Element } from "./archive/Lines.ts"
+import { checkedArchive } from "./archive/ZipReader.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
 /** Each may have its archive on the disk. */
@@ -62,51 +63,49 @@ export class AccountImport extends Context.Service<AccountImport, {
         Effect.orDie
       )
 
-      const writeRoutes = Effect.fnUntraced(function*(owner: UserId, archive: CheckedArchive) {
-        const ids = new Map<RouteId, RouteId>()
-        const outcomes: Array<Outcome> = []
-        yield* Stream.runForEach(archive.elements("routes.json"), (batch) =>
-          Effect.gen(function*() {
-            const routes = yield* Effect.mapError(Effect.forEach(batch, decodeRoute), ValidationFailed.of)
-            const written = yield* rows.routes(owner, routes)
-            outcomes.push(written.outcome)
-            for (const { id, origin } of routes) {
-              const imported = written.ids.get(origin)
-              if (imported !== undefined) ids.set(id, imported)
-            }
-          }))
-        return { ids, outcome: sumOf(outcomes) }
+      const writeBatch = Effect.fnUntraced(function*(
+        owner: UserId,
+        batch: ReadonlyArray<Element>,
+        ids: Map<RouteId, RouteId>
+      ) {
+        const routes = yield* Effect.mapError(Effect.forEach(batch, decodeRoute), ValidationFailed.of)
+        const written = yield* rows.routes(owner, routes)
+        for (const { id, origin } of routes) {
+          const imported = written.ids.get(origin)
+          if (imported !== undefined) ids.set(id, imported)
+        }
+        return written.outcome
       })
 
-      const writeCollections = Effect.fnUntraced(function*(
+      const writeCollection = Effect.fnUntraced(function*(
         owner: UserId,
-        archive: CheckedArchive,
+        element: Element,
         own: ReadonlyMap<RouteId, RouteId>
       ) {
-        const outcomes = yield* archive.elements("collections.json").pipe(
-          Stream.flattenIterable,
-          Stream.mapEffect((element) =>
-            Effect.gen(function*() {
-              const collection = yield* Effect.mapError(decodeCollection(element), ValidationFailed.of)
-              const open = yield* rows.publicRoutes(collection.others.map(({ shareToken }) => shareToken))
-              const others = new Map(collection.others.map(({ id, shareToken }) => [id, open.get(shareToken)]))
-              const members = collection.routeIds.map((id) => own.get(id) ?? others.get(id))
-              return yield* rows.collection(owner, collection, [...new Set(members.filter((id) => id !== undefined))])
-            })
-          ),
-          Stream.runCollect
-        )
-        return sumOf(outcomes)
+        const collection = yield* Effect.mapError(decodeCollection(element), ValidationFailed.of)
+        const open = yield* rows.publicRoutes(collection.others.map(({ shareToken }) => shareToken))
+        const others = new Map(collection.others.map(({ id, shareToken }) => [id, open.get(shareToken)]))
+        const members = collection.routeIds.map((id) => own.get(id) ?? others.get(id)).filter((id) => id !== undefined)
+        return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
       const take = Effect.fnUntraced(function*(owner: UserId, path: string) {
         const archive = yield* checkedArchive(path)
         const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
         yield* checkElements(archive)
-        const { ids, outcome } = yield* writeRoutes(owner, archive)
+        const ids = new Map<RouteId, RouteId>()
+        const routes = yield* archive.elements("routes.json").pipe(
+          Stream.mapEffect((batch) => writeBatch(owner, batch, ids)),
+          Stream.runCollect
+        )
+        const collections = yield* archive.elements("collections.json").pipe(
+          Stream.flattenIterable,
+          Stream.mapEffect((element) => writeCollection(owner, element, ids)),
+          Stream.runCollect
+        )
         const report: ImportReport = {
-          routes: outcome,
-          collections: yield* writeCollections(owner, archive, ids),
+          routes: sumOf(routes),
+          collections: sumOf(collections),
           preferences: preferences === null ? "unchanged" : yield* restorePreferences(owner, preferences)
         }
         return report

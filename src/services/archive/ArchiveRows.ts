@@ -61,6 +61,7 @@ export const archiveQueries = Effect.gen(function*() {
 })
 
 const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareTokenColumn })
+export type ArchivedRouteRow = typeof ArchivedRouteRow.Type
 
 const ArchivedCollectionRow = Schema.Struct({
   id: CollectionIdColumn,

@@ -106,25 +106,24 @@ export const importedRows = Effect.gen(function*() {
     return rows.length
   })
 
-  const bring = <Item extends Archived, E, R>(
+  const bring = Effect.fnUntraced(function*<Item extends Archived, E, R>(
     table: string,
     owner: UserId,
     items: ReadonlyArray<Item>,
     insert: (item: Item, now: Date) => Effect.Effect<number, E, R>
-  ) =>
-    Effect.gen(function*() {
-      const now = new Date(yield* Clock.currentTimeMillis)
-      const origins = items.map(({ origin }) => origin)
-      const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
-      const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, now)).length
-      const inserted = yield* Effect.forEach(
-        items.filter(({ origin }) => !known.has(origin)),
-        (item) => Effect.andThen(Effect.yieldNow, insert(item, now))
-      )
-      const created = inserted.reduce((sum, count) => sum + count, 0)
-      const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
-      return outcome
-    }).pipe(sql.withTransaction)
+  ) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const origins = items.map(({ origin }) => origin)
+    const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
+    const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, now)).length
+    const inserted = yield* Effect.forEach(
+      items.filter(({ origin }) => !known.has(origin)),
+      (item) => Effect.andThen(Effect.yieldNow, insert(item, now))
+    )
+    const created = inserted.reduce((sum, count) => sum + count, 0)
+    const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
+    return outcome
+  }, sql.withTransaction)
 
   const idsOf = (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))

@@ -1,5 +1,5 @@
 const MAX_ROWS = 100
-const MAX_BYTES = 1024 * 1024
+const MAX_BYTES = 64 * 1024
 
 /** A row that is to be read, and about how long it is. */
 export interface Sized<Id> {
@@ -7,7 +7,7 @@ export interface Sized<Id> {
   readonly bytes: number
 }
 
-/** The ids in their order, in pages of at most 100 rows and, but for a longer single one, about 1 MiB. */
+/** The ids in their order, in pages of at most 100 rows and, but for a longer single one, about 64 KiB. */
 export function* pagesOf<Id>(rows: Iterable<Sized<Id>>): Generator<ReadonlyArray<Id>> {
   let page: Array<Id> = []
   let total = 0

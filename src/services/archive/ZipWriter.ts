@@ -1,32 +1,41 @@
 import { ZipArchive } from "archiver"
 import { Clock, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { Readable } from "node:stream"
+import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
 
+/** A quarter of the usual: each file has such a buffer, which is there until the next full garbage collection. */
+const PACKED_CHUNK = 4096
+
+/** Writes a piece of a file; done when there is room for the next. */
+export type Put = (text: string) => Effect.Effect<void>
+
 /** Puts a file at the end of an archive; done when its last byte is packed. */
-export type AddFile = (name: string, content: Stream.Stream<string>) => Effect.Effect<ArchivedFile>
+export type AddFile = (name: string, write: (put: Put) => Effect.Effect<void>) => Effect.Effect<ArchivedFile>
+
+const drained = (source: PassThrough) =>
+  Effect.callback<void>((resume) => {
+    if (source.writableNeedDrain) source.once("drain", () => resume(Effect.void))
+    else resume(Effect.void)
+  })
 
 const adding = (archive: ZipArchive, date: Date): AddFile =>
-  Effect.fnUntraced(function*(name, content) {
+  Effect.fnUntraced(function*(name, write) {
     const hash = createHash("sha256")
     const seen = { size: 0 }
-    const bytes = Stream.map(Stream.encodeText(content), (chunk) => {
-      hash.update(chunk)
-      seen.size += chunk.length
-      return chunk
+    const source = new PassThrough()
+    const packed = new Promise((resolve) => archive.once("entry", resolve))
+    archive.append(source, { name, date })
+    yield* write((text) => {
+      const bytes = Buffer.from(text)
+      hash.update(bytes)
+      seen.size += bytes.length
+      return source.write(bytes) ? Effect.void : drained(source)
     })
-    const source = yield* Effect.acquireRelease(
-      Effect.map(Stream.toAsyncIterableEffect(bytes), (iterable) => Readable.from(iterable, { objectMode: false })),
-      (source) => Effect.sync(() => source.destroy())
-    )
-    yield* Effect.callback<void>((resume) => {
-      source.once("error", (error) => resume(Effect.die(error)))
-      archive.once("entry", () => resume(Effect.void))
-      archive.append(source, { name, date })
-    })
+    source.end()
+    yield* Effect.promise(() => packed)
     return { name, size: seen.size, sha256: hash.digest("hex") }
-  }, Effect.scoped)
+  })
 
 /**
  * The bytes of a ZIP archive, made as they are taken: nobody works ahead of a slow reader by more than some buffers, and
@@ -38,7 +47,7 @@ export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stre
     const date = new Date(yield* Clock.currentTimeMillis)
     const archive = yield* Effect.acquireRelease(
       // An archive that is given up tells of it, and somebody has to listen.
-      Effect.sync(() => new ZipArchive().on("error", () => undefined)),
+      Effect.sync(() => new ZipArchive({ zlib: { chunkSize: PACKED_CHUNK } }).on("error", () => undefined)),
       (archive) => Effect.sync(() => archive.destroy())
     )
     yield* write(adding(archive, date)).pipe(
