@@ -171,34 +171,38 @@ export const fill = Effect.fnUntraced(function*(url: string, routes: number) {
 
 const longLine = (route: number) =>
   JSON.stringify(Array.from({ length: LONG.positions }, (_, n) => [
-    Number((9 + route / 100 + n / 10_000).toFixed(6)),
+    Number((9 + (route % 1000) / 100 + n / 10_000).toFixed(6)),
     Number((47 + Math.sin(n / 100) / 10).toFixed(6)),
     Number((450 + 100 * Math.cos(n / 300)).toFixed(1))
   ]))
 
-/** A user with 100 routes of 1,000 positions each, added unless it was before; the user's id. */
-export const fillLong = Effect.fnUntraced(function*(url: string) {
+/** A user with so many routes of 1,000 positions each, added unless it was before; the user's id. */
+export const fillLong = Effect.fnUntraced(function*(url: string, routes = LONG.routes) {
   const client = yield* connected(url)
   const existing = yield* Effect.promise(() => client.query("SELECT id FROM users WHERE handle = 'long'"))
   const [found] = Schema.decodeUnknownSync(Ids)(existing.rows)
   if (found !== undefined) return found.id
   const { rows } = yield* Effect.promise(() =>
     client.query(
-      `WITH owner AS (
-         INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
-         SELECT 'long@example.com', 'long@example.com', now(), password_hash, 'Long', 'long', now(), now()
-         FROM users WHERE id = 1 RETURNING id
-       ), lines AS (
-         INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, position_count, distance,
-           provenance, share_token, created_at, updated_at)
-         SELECT id, 'A thousand positions', 'private', '{}', false, '[{"coord":[9,47]}]', line, $2, 10000,
-           'routing-engine', md5('long' || n), now() + n * interval '1 second', now()
-         FROM owner, unnest($1::text[]) WITH ORDINALITY lines (line, n)
-       )
-       SELECT id FROM owner`,
-      [Array.from({ length: LONG.routes }, (_, n) => longLine(n)), LONG.positions]
+      `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+       SELECT 'long@example.com', 'long@example.com', now(), password_hash, 'Long', 'long', now(), now()
+       FROM users WHERE id = 1 RETURNING id`
     )
   )
+  const [owner] = Schema.decodeUnknownSync(Ids)(rows)
+  for (let start = 0; start < routes; start += LONG.routes) {
+    const lines = Array.from({ length: Math.min(LONG.routes, routes - start) }, (_, n) => longLine(start + n))
+    yield* Effect.promise(() =>
+      client.query(
+        `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, position_count, distance,
+           provenance, share_token, created_at, updated_at)
+         SELECT $3::bigint, 'A thousand positions', 'private', '{}', false, '[{"coord":[9,47]}]', line, $2, 10000,
+           'routing-engine', md5('long' || n), now() + n * interval '1 second', now()
+         FROM unnest($1::text[]) WITH ORDINALITY lines (line, place), LATERAL (SELECT place + $4::int AS n) numbered`,
+        [lines, LONG.positions, owner?.id, start]
+      )
+    )
+  }
   yield* Effect.promise(() => client.query("VACUUM (ANALYZE) routes, users"))
-  return Schema.decodeUnknownSync(Ids)(rows)[0]?.id ?? 0
+  return owner?.id ?? 0
 }, Effect.scoped)

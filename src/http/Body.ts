@@ -1,4 +1,4 @@
-import { ByteSize, Effect } from "effect"
+import { ByteSize, Effect, Stream } from "effect"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
 
@@ -10,15 +10,20 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: "Send the body without a content encoding" }))
 
-const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Number(request.headers["content-length"]) > limitBytes
+
+const brokenOff = () => ValidationFailed.at("", "The body broke off")
+
+const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  isDeclaredTooLarge(request, limitBytes)
     ? Effect.fail(tooLarge(limitBytes))
     : request.arrayBuffer.pipe(
       Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
       Effect.mapError((error) =>
         error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
           ? tooLarge(limitBytes)
-          : ValidationFailed.at("", "The body broke off")
+          : brokenOff()
       )
     )
 
@@ -37,3 +42,26 @@ export const readText = (request: HttpServerRequest.HttpServerRequest, limitByte
     Effect.andThen(readBytes(request, limitBytes)),
     Effect.flatMap(decodeUtf8)
   )
+
+const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
+
+/**
+ * The body of a request as it comes, for what is too long to be held. Fails when it is no ZIP archive by its content type,
+ * compressed once more, longer than the limit, or broken off.
+ */
+export const zipStream = (
+  request: HttpServerRequest.HttpServerRequest,
+  limitBytes: number
+): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
+  Stream.unwrap(Effect.gen(function*() {
+    if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
+      return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
+    }
+    yield* checkEncoding(request)
+    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+    const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = Stream.mapError(
+      request.stream,
+      brokenOff
+    )
+    return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
+  }))

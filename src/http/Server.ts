@@ -3,6 +3,7 @@ import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { apiDocsLayer } from "./ApiDocs.ts"
+import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
@@ -19,6 +20,7 @@ import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
 import { authenticationLayer } from "./middleware/Authentication.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
+import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
@@ -26,6 +28,7 @@ import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { ROUTER } from "./RouteTemplates.ts"
 
 const handlers = Layer.mergeAll(
+  AccountDataHandlers,
   AdminHandlers,
   AuthHandlers,
   CollectionsHandlers,
@@ -44,7 +47,8 @@ const middleware = Layer.mergeAll(
   addressLimitLayer,
   sameSiteLayer,
   jsonBodyLayer,
-  commonFailuresLayer
+  commonFailuresLayer,
+  deadlineLayer
 ).pipe(Layer.provide(CrossSite.layer))
 
 const api = HttpApiBuilder.layer(Api).pipe(

@@ -1,10 +1,12 @@
-import { NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
+import { NodeFileSystem, NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
 import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/AccountErasure.ts"
+import { AccountExport } from "../services/AccountExport.ts"
+import { AccountImport } from "../services/AccountImport.ts"
 import { Accounts } from "../services/Accounts.ts"
 import { port } from "../services/Addresses.ts"
 import { Administration } from "../services/Administration.ts"
@@ -75,9 +77,15 @@ const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatc
   Layer.provide(NodeHttpClient.layerUndici)
 )
 
+/** What takes an account out as a whole, and in again. */
+const accountDataLayer = Layer.mergeAll(
+  AccountExport.layer,
+  AccountImport.layer.pipe(Layer.provide(NodeFileSystem.layer))
+)
+
 /** The capabilities, on a database, a mailer and places. */
 const servicesLayer = Layer.mergeAll(
-  identityLayer,
+  accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
   Collections.layer,
   erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
   Health.layer,

@@ -1,10 +1,11 @@
 import type { Position } from "../schema/Geometry.ts"
+import type { Place } from "../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
 import { type Bounds, boundsOf, polyline6, simplified } from "./Lines.ts"
 
 /** The length of a geometry in metres, where it has one. */
-export const measured = (geometry: NewRoute["geometry"]) =>
+const measured = (geometry: NewRoute["geometry"]) =>
   geometry === undefined || geometry === null || geometry.length < 2 ? null : lengthOf(geometry)
 
 /** Where a route begins: with its line, else with what was chosen. */
@@ -70,3 +71,22 @@ export const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> 
   }
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
 }
+
+/** The columns for where a route starts. */
+export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({
+  place_city: placeCity ?? null,
+  place_region: placeRegion ?? null,
+  place_country_code: placeCountryCode ?? null
+})
+
+/** The columns of a new route, all but whose it is, its share token and its instants. */
+export const newRouteColumns = (route: NewRoute, place: Place): Record<string, unknown> => ({
+  ...columnsOf(route),
+  ...placeColumns(place),
+  bounds: boxAround(route.geometry, route.waypoints),
+  visibility: route.visibility ?? "private",
+  provenance: route.provenance ?? "routing-engine",
+  tags: route.tags ?? [],
+  favourite: route.favourite ?? false,
+  distance: route.distance ?? measured(route.geometry)
+})

@@ -69,7 +69,8 @@ const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(W
 
 const decodeLine = Schema.decodeEffect(Schema.fromJsonString(Positions))
 
-const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
+/** A stored route as it is written to a file. */
+export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {
     name,

@@ -2,13 +2,13 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Conflict, NotFound } from "../schema/Errors.ts"
-import { GeometryForm, type Position } from "../schema/Geometry.ts"
+import { GeometryForm } from "../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../schema/Ids.ts"
 import type { Page } from "../schema/Page.ts"
 import type { NewRoute, RoutePatch, StoredRoute } from "../schema/Route.ts"
 import { Places } from "./Places.ts"
 import { Pseudonyms } from "./Pseudonyms.ts"
-import { boxAround, columnsOf, measured, startOf } from "./RouteColumns.ts"
+import { boxAround, columnsOf, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** One page of a list, and how many there are in all. */
@@ -111,13 +111,6 @@ export class Routes extends Context.Service<Routes, {
             WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
       })
 
-      const placeAt = (start: Position) =>
-        Effect.map(places.at(start), (place): Record<string, string | null> => ({
-          place_city: place.placeCity ?? null,
-          place_region: place.placeRegion ?? null,
-          place_country_code: place.placeCountryCode ?? null
-        }))
-
       // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
       const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
         if (patch.geometry === undefined && patch.waypoints === undefined) return {}
@@ -126,7 +119,7 @@ export class Routes extends Context.Service<Routes, {
         if (patch.geometry === undefined && stored.value.has_geometry) return {}
         const waypoints = patch.waypoints ?? stored.value.waypoints
         return {
-          ...yield* placeAt(startOf(patch.geometry, waypoints)),
+          ...placeColumns(yield* places.at(startOf(patch.geometry, waypoints))),
           bounds: boxAround(patch.geometry, waypoints)
         }
       })
@@ -151,22 +144,12 @@ export class Routes extends Context.Service<Routes, {
       return Routes.of({
         create: Effect.fn("Routes.create")(function*(owner, route) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const place = yield* placeAt(startOf(route.geometry, route.waypoints))
-          const bounds = boxAround(route.geometry, route.waypoints)
-          const shareToken = Buffer.from(yield* random.randomBytes(16)).toString("hex")
-          const visibility = route.visibility ?? "private"
+          const columns = newRouteColumns(route, yield* places.at(startOf(route.geometry, route.waypoints)))
           const row = yield* insert({
-            ...columnsOf(route),
-            ...place,
-            bounds,
+            ...columns,
             user_id: owner,
-            visibility,
-            provenance: route.provenance ?? "routing-engine",
-            tags: route.tags ?? [],
-            favourite: route.favourite ?? false,
-            distance: route.distance ?? measured(route.geometry),
-            share_token: shareToken,
-            published_at: visibility === "public" ? now : null,
+            share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+            published_at: columns["visibility"] === "public" ? now : null,
             created_at: now,
             updated_at: now
           })

@@ -5,6 +5,8 @@ import { connect, createServer, type Server, type Socket } from "node:net"
 export class DatabaseProxy extends Context.Service<DatabaseProxy, {
   /** The address by which a client reaches the same database through the proxy. */
   readonly url: string
+  /** How many times clients have sent something. */
+  readonly calls: Effect.Effect<number>
   readonly forward: Effect.Effect<void>
   /** Closes all connections and takes no new ones, like a server that is stopped. */
   readonly refuse: Effect.Effect<void>
@@ -21,6 +23,7 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
         url.port = String(proxy.port)
         return DatabaseProxy.of({
           url: url.href,
+          calls: Effect.sync(proxy.calls),
           forward: Effect.sync(() => proxy.set("forward")),
           refuse: Effect.sync(() => proxy.set("refuse")),
           hang: Effect.sync(() => proxy.set("hang")),
@@ -32,8 +35,11 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
 
 type Mode = "forward" | "refuse" | "hang"
 
-const pipe = (from: Socket, to: Socket, state: { readonly mode: Mode }) => {
-  from.on("data", (chunk) => state.mode === "hang" ? undefined : to.write(chunk))
+const pipe = (from: Socket, to: Socket, state: { readonly mode: Mode }, seen: () => void = () => undefined) => {
+  from.on("data", (chunk) => {
+    seen()
+    if (state.mode !== "hang") to.write(chunk)
+  })
   from.on("close", () => to.destroy())
   from.on("error", () => to.destroy())
 }
@@ -43,9 +49,17 @@ const portOf = (server: Server) => {
   return address === null || typeof address === "string" ? 0 : address.port
 }
 
+interface Proxy {
+  readonly port: number
+  readonly set: (mode: Mode) => void
+  readonly cut: () => void
+  readonly close: () => void
+  readonly calls: () => number
+}
+
 const listen = (target: URL) =>
-  Effect.callback<{ port: number; set: (mode: Mode) => void; cut: () => void; close: () => void }>((resume) => {
-    const state: { mode: Mode } = { mode: "forward" }
+  Effect.callback<Proxy>((resume) => {
+    const state: { mode: Mode; calls: number } = { mode: "forward", calls: 0 }
     const sockets = new Set<Socket>()
     const cut = () => sockets.forEach((socket) => socket.destroy())
     const server = createServer((socket) => {
@@ -55,7 +69,7 @@ const listen = (target: URL) =>
         sockets.add(end)
         end.on("close", () => sockets.delete(end))
       }
-      pipe(socket, upstream, state)
+      pipe(socket, upstream, state, () => state.calls++)
       pipe(upstream, socket, state)
       return undefined
     })
@@ -67,5 +81,12 @@ const listen = (target: URL) =>
       cut()
       server.close()
     }
-    server.listen(0, "127.0.0.1", () => resume(Effect.succeed({ port: portOf(server), set, cut, close })))
+    server.listen(0, "127.0.0.1", () =>
+      resume(Effect.succeed({
+        port: portOf(server),
+        set,
+        cut,
+        close,
+        calls: () => state.calls
+      })))
   })

@@ -1,11 +1,12 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { AccountDataApi } from "./AccountDataApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
-import { CommonFailures } from "./Requests.ts"
+import { CommonFailures, Deadline } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
@@ -14,10 +15,12 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract: what clients may import without a line of the server. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi, AdminApi)
+  .add(AuthApi, TokensApi, SessionsApi, UsersApi, AccountDataApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
+  .add(AdminApi)
   .prefix("/api/v1")
   .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
+  .middleware(Deadline)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: "Route Planning Service",

@@ -1,4 +1,4 @@
-import { Context, Schema } from "effect"
+import { Context, Duration, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import {
   Forbidden,
@@ -57,10 +57,24 @@ export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 /** 2 MiB: a trace of 50,000 points. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
+/** 512 MiB: the archive of some 10,000 routes of 1,000 positions, twice over. */
+export const ARCHIVE_BODY_LIMIT = 512 * KIB * KIB
+
 /** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",
   { error: [ValidationFailed, NotFound, Internal, Unavailable] }
+) {}
+
+/** Within how long an endpoint's answer must begin. Declared on the endpoint where it is more than the usual 10 seconds. */
+export const AnswerWithin = Context.Reference<Duration.Duration>("route-planning-service/AnswerWithin", {
+  defaultValue: () => Duration.seconds(10)
+})
+
+/** An answer that is not begun within the endpoint's `AnswerWithin` is given up. */
+export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
+  "route-planning-service/Deadline",
+  { error: Unavailable }
 ) {}
 
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */

@@ -1,4 +1,4 @@
-import { Cause, Effect, Schema, SchemaIssue } from "effect"
+import { Cause, Effect, Schema } from "effect"
 import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -10,22 +10,11 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
+import { issuesOf } from "../../schema/Issues.ts"
 import { CommonFailures } from "../api/Requests.ts"
 import { toResponse } from "../ErrorResponse.ts"
-import { withDeadline } from "./Deadline.ts"
-
-/** A client mends a request by its first errors; the rest of a very wrong one is only bulk. */
-const MAX_ISSUES = 100
-
-const formatIssues = SchemaIssue.makeFormatterStandardSchemaV1()
 
 const isServiceError = Schema.is(ServiceError)
-
-const issuesOf = (error: Schema.SchemaError) =>
-  formatIssues(error.issue).issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({
-    path: (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
-    message
-  }))
 
 /**
  * What a request's schemas refuse: a path names nothing, the rest is a validation failure with all its issues. What an
@@ -100,7 +89,7 @@ const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
 export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.catchCause(
-      withDeadline(httpEffect),
+      httpEffect,
       (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)
     ),
   { global: true }

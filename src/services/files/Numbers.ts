@@ -28,7 +28,8 @@ const withoutExponent = (text: string): string => {
  */
 export const decimal = (value: number): string => {
   if (Object.is(value, -0)) return "-0"
-  const text = String(value)
+  // `String` prints the same, and keeps what it printed in a cache of the engine: a long file would fill the heap with it.
+  const text = JSON.stringify(value)
   return text.includes("e") ? withoutExponent(text) : text
 }
 

@@ -39,6 +39,8 @@ const route = {
   updatedAt: "2025-06-01T08:30:00.000Z"
 }
 
+const imported = { created: 12, restored: 1, unchanged: 0 }
+
 const preferences = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" }
 
 const user = {
@@ -100,6 +102,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   PersonalAccessToken: token,
   Preferences: preferences,
   PreferencesPatch: { units: "imperial", mapStyle: null },
+  ImportOutcome: imported,
+  ImportReport: { routes: imported, collections: { created: 1, restored: 0, unchanged: 0 }, preferences: "unchanged" },
   Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 } },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },

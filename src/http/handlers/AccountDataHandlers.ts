@@ -1,0 +1,35 @@
+import { Context, Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { AccountExport } from "../../services/AccountExport.ts"
+import { AccountImport } from "../../services/AccountImport.ts"
+import { Api } from "../api/Api.ts"
+import { CurrentSession } from "../api/Authentication.ts"
+import { BodyLimit } from "../api/Requests.ts"
+import { zipStream } from "../Body.ts"
+
+export const AccountDataHandlers = HttpApiBuilder.group(
+  Api,
+  "accountData",
+  Effect.fn(function*(handlers) {
+    const exports = yield* AccountExport
+    const imports = yield* AccountImport
+
+    return handlers
+      .handle("export", () =>
+        Effect.gen(function*() {
+          const { sessionId, userId } = yield* CurrentSession
+          return HttpServerResponse.stream(yield* exports.archive(userId, sessionId), {
+            contentType: "application/zip",
+            headers: { "content-disposition": "attachment; filename=\"account-export.zip\"" }
+          })
+        }))
+      // Raw: the framework would refuse another content type in a shape of its own.
+      .handleRaw("import", ({ endpoint, request }) =>
+        Effect.gen(function*() {
+          const { userId } = yield* CurrentSession
+          const limitBytes = Context.get(endpoint.annotations, BodyLimit)
+          return yield* imports.restore(userId, zipStream(request, limitBytes))
+        }))
+  })
+)

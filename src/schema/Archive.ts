@@ -1,0 +1,78 @@
+import { Schema } from "effect"
+import { NewCollection, RouteIds } from "./Collection.ts"
+import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { Preferences, Visibility } from "./Preferences.ts"
+import { NewRoute, Provenance } from "./Route.ts"
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** A file of an archive as its manifest has it; `size` is in bytes, of what it was before it was packed. */
+export const ArchivedFile = Schema.Struct({
+  name: Schema.String,
+  size: Count,
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
+})
+export type ArchivedFile = typeof ArchivedFile.Type
+
+/**
+ * What an archive of an account says of itself. `changedMeanwhile` are the routes that were changed while the archive was
+ * made: they are in `routes.json` as they were first read, and have no GPX file.
+ */
+export const Manifest = Schema.Struct({
+  format: Schema.Literal("route-planning-service/account"),
+  version: Schema.Literal(1),
+  createdAt: Schema.String,
+  counts: Schema.Struct({ routes: Count, collections: Count, tokens: Count, sessions: Count }),
+  changedMeanwhile: Schema.Array(RouteId),
+  files: Schema.Array(ArchivedFile)
+})
+export type Manifest = typeof Manifest.Type
+
+const Instant = Schema.String.check(
+  Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)), { expected: "an ISO 8601 instant" })
+)
+
+/** By which the same route or collection is known in every account that it was imported into. */
+const identity = { origin: ShareToken, createdAt: Instant, updatedAt: Instant }
+
+/** A route of an archive: as a client would send it, but that the service measured its distance. */
+export const ArchivedRoute = Schema.Struct({
+  ...NewRoute.fields,
+  ...identity,
+  id: RouteId,
+  visibility: Visibility,
+  provenance: Provenance,
+  distance: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+})
+export type ArchivedRoute = typeof ArchivedRoute.Type
+
+/** A collection of an archive. `others` are the routes in it that are somebody else's, by what anybody can open them by. */
+export const ArchivedCollection = Schema.Struct({
+  ...NewCollection.fields,
+  ...identity,
+  id: CollectionId,
+  visibility: Visibility,
+  routeIds: RouteIds,
+  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareToken }))
+})
+export type ArchivedCollection = typeof ArchivedCollection.Type
+
+/** What an import takes of a profile: the rest is the account's own. */
+export const ArchivedProfile = Schema.Struct({ preferences: Schema.NullOr(Preferences) })
+
+const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Count }).annotate({
+  identifier: "ImportOutcome"
+})
+export type Outcome = typeof Outcome.Type
+
+/**
+ * What an import did: `created` what was not there, `restored` what was in the bin, left `unchanged` what was there.
+ * Preferences are `restored` when there were some that the account had not set.
+ */
+export const ImportReport = Schema.Struct({
+  routes: Outcome,
+  collections: Outcome,
+  preferences: Schema.Literals(["restored", "unchanged"])
+}).annotate({ identifier: "ImportReport" })
+export type ImportReport = typeof ImportReport.Type

@@ -1,0 +1,78 @@
+import { Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { Visibility } from "../../schema/Preferences.ts"
+import { routeColumns, RouteRow } from "../RouteRows.ts"
+
+/** What reads an account for its archive: first what there is and how long, then page by page what that is. */
+export const archiveQueries = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+
+  const routesOf = SqlSchema.findAll({
+    Request: UserId,
+    Result: Schema.Struct({ id: RouteIdColumn, bytes: Schema.Int }),
+    execute: (owner) =>
+      sql`
+        SELECT id, octet_length(waypoints) + coalesce(octet_length(geometry), 0) AS bytes FROM routes
+        WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
+  })
+
+  const collectionsOf = SqlSchema.findAll({
+    Request: UserId,
+    Result: Schema.Struct({ id: CollectionIdColumn, bytes: Schema.Int }),
+    execute: (owner) =>
+      sql`
+        SELECT id, 0 AS bytes FROM collections
+        WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
+  })
+
+  const routePage = SqlSchema.findAll({
+    Request: Schema.Struct({ owner: UserId, ids: Schema.Array(RouteId) }),
+    Result: ArchivedRouteRow,
+    execute: ({ ids, owner }) =>
+      sql`
+        SELECT ${sql.literal(routeColumns("full"))}, coalesce(r.imported_from, r.share_token) AS origin
+        FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${sql.in("r.id", ids)} AND r.user_id = ${owner} AND r.deleted_at IS NULL ORDER BY r.created_at, r.id`
+  })
+
+  // What is in a collection, as its owner sees it.
+  const collectionPage = SqlSchema.findAll({
+    Request: Schema.Struct({ owner: UserId, ids: Schema.Array(CollectionId) }),
+    Result: ArchivedCollectionRow,
+    execute: ({ ids, owner }) =>
+      sql`
+        SELECT c.id, coalesce(c.imported_from, c.share_token) AS origin, c.name, c.description, c.visibility, c.share_token,
+          c.created_at, c.updated_at, coalesce(inside.route_ids, '{}') AS route_ids,
+          coalesce(inside.others, '[]') AS others
+        FROM collections c LEFT JOIN LATERAL (
+          SELECT array_agg(r.id::float8 ORDER BY m.position, m.route_id) AS route_ids,
+            json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) FILTER (WHERE r.user_id <> c.user_id)
+              AS others
+          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
+          WHERE m.collection_id = c.id AND r.deleted_at IS NULL
+            AND (r.user_id = c.user_id OR (r.visibility = 'public' AND o.deletion_requested_at IS NULL))
+        ) inside ON true
+        WHERE ${sql.in("c.id", ids)} AND c.user_id = ${owner} AND c.deleted_at IS NULL ORDER BY c.created_at, c.id`
+  })
+
+  return { routesOf, collectionsOf, routePage, collectionPage }
+})
+
+const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareTokenColumn })
+export type ArchivedRouteRow = typeof ArchivedRouteRow.Type
+
+const ArchivedCollectionRow = Schema.Struct({
+  id: CollectionIdColumn,
+  origin: ShareTokenColumn,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  visibility: Visibility,
+  share_token: ShareTokenColumn,
+  created_at: TimestampColumn,
+  updated_at: TimestampColumn,
+  route_ids: Schema.Array(RouteId),
+  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareTokenColumn }))
+})
+export type ArchivedCollectionRow = typeof ArchivedCollectionRow.Type

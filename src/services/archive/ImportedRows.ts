@@ -1,0 +1,151 @@
+import { Clock, Effect, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { ArchivedCollection, ArchivedRoute, Outcome } from "../../schema/Archive.ts"
+import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
+import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { Places } from "../Places.ts"
+import { newRouteColumns, startOf } from "../RouteColumns.ts"
+
+/** Routes by what they were first exported as. */
+type ByOrigin = ReadonlyMap<ShareToken, RouteId>
+
+interface Archived {
+  readonly origin: ShareToken
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/**
+ * What writes the routes and collections of an archive. Whatever the account has of them, by `origin`, stays as it is, or
+ * comes out of the bin as it went in; the rest is added. A unique index decides, so the same may be written again, or twice
+ * at once, and is there once.
+ */
+export const importedRows = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const places = yield* Places
+  const random = yield* SecureRandom.SecureRandom
+
+  const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
+    sql`
+      user_id = ${owner} AND (
+        ${sql.in("imported_from", origins)} OR (imported_from IS NULL AND ${sql.in("share_token", origins)})
+      )`
+
+  const findKnown = SqlSchema.findAll({
+    Request: Schema.Struct({ table: Schema.String, owner: UserId, origins: Schema.Array(ShareToken) }),
+    Result: Schema.Struct({ origin: ShareTokenColumn }),
+    execute: ({ origins, owner, table }) =>
+      sql`SELECT coalesce(imported_from, share_token) AS origin FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)}`
+  })
+
+  const findIds = SqlSchema.findAll({
+    Request: Schema.Struct({ owner: UserId, origins: Schema.Array(ShareToken) }),
+    Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
+    execute: ({ origins, owner }) =>
+      sql`SELECT id, coalesce(imported_from, share_token) AS origin FROM routes WHERE ${hasOrigin(owner, origins)}`
+  })
+
+  const findPublic = SqlSchema.findAll({
+    Request: Schema.Array(ShareToken),
+    Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
+    execute: (tokens) =>
+      sql`
+        SELECT r.id, r.share_token AS origin FROM routes r JOIN users o ON o.id = r.user_id
+        WHERE ${sql.in("r.share_token", tokens)} AND r.visibility = 'public' AND r.deleted_at IS NULL
+          AND o.deletion_requested_at IS NULL`
+  })
+
+  const putBack = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, now: Date) =>
+    sql`
+      UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
+      WHERE ${hasOrigin(owner, origins)} AND deleted_at IS NOT NULL RETURNING id`
+
+  // An instant of an archive is a user's word: it orders lists, and may not lie ahead of the clock.
+  const ownColumns = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
+    const notAfterNow = (instant: string) => new Date(Math.min(Date.parse(instant), now.getTime()))
+    return {
+      user_id: owner,
+      imported_from: origin,
+      share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+      created_at: notAfterNow(createdAt),
+      updated_at: notAfterNow(updatedAt)
+    }
+  })
+
+  const insertRoute = Effect.fnUntraced(function*(owner: UserId, route: ArchivedRoute, now: Date) {
+    const rows = yield* sql`
+      INSERT INTO routes ${
+      sql.insert({
+        ...newRouteColumns(route, yield* places.at(startOf(route.geometry, route.waypoints))),
+        ...yield* ownColumns(owner, route, now),
+        published_at: route.visibility === "public" ? now : null
+      })
+    } ON CONFLICT DO NOTHING RETURNING id`
+    return rows.length
+  })
+
+  const insertCollection = Effect.fnUntraced(function*(
+    owner: UserId,
+    collection: ArchivedCollection,
+    members: ReadonlyArray<RouteId>,
+    now: Date
+  ) {
+    const { description, name, visibility } = collection
+    const values = { name, description: description === "" ? null : description ?? null, visibility }
+    const rows = yield* sql`
+      WITH c AS (
+        INSERT INTO collections ${sql.insert({ ...values, ...yield* ownColumns(owner, collection, now) })}
+        ON CONFLICT DO NOTHING RETURNING id
+      ), m AS (
+        INSERT INTO collection_routes (collection_id, route_id, position)
+        SELECT c.id, r.id, ids.place
+        FROM c, unnest(${[...members]}::bigint[]) WITH ORDINALITY AS ids (member, place) JOIN routes r ON r.id = member
+      )
+      SELECT id FROM c`
+    return rows.length
+  })
+
+  const bring = Effect.fnUntraced(function*<Item extends Archived, E, R>(
+    table: string,
+    owner: UserId,
+    items: ReadonlyArray<Item>,
+    insert: (item: Item, now: Date) => Effect.Effect<number, E, R>
+  ) {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const origins = items.map(({ origin }) => origin)
+    const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
+    const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, now)).length
+    const inserted = yield* Effect.forEach(
+      items.filter(({ origin }) => !known.has(origin)),
+      (item) => Effect.andThen(Effect.yieldNow, insert(item, now))
+    )
+    const created = inserted.reduce((sum, count) => sum + count, 0)
+    const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
+    return outcome
+  }, sql.withTransaction)
+
+  const idsOf = (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
+    Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))
+
+  return {
+    /** Writes some routes; what came of them, and under which id each of them is there now. */
+    routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<ArchivedRoute>) {
+      const outcome = yield* bring("routes", owner, routes, (route, now) => insertRoute(owner, route, now))
+      return { outcome, ids: yield* idsOf(owner, routes.map(({ origin }) => origin)) }
+    }, Effect.orDie),
+
+    /** Of the routes of others those that are public here, by their share tokens. */
+    publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
+      tokens.length === 0 ? Effect.succeed<ByOrigin>(new Map()) : Effect.map(
+        Effect.orDie(findPublic(tokens)),
+        (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id]))
+      ),
+
+    /** Writes a collection with these routes in their order. */
+    collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
+      bring("collections", owner, [collection], (item, now) => insertCollection(owner, item, members, now)).pipe(
+        Effect.orDie
+      )
+  }
+})

@@ -1,0 +1,59 @@
+import { ZipArchive } from "archiver"
+import { Clock, Effect, Stream } from "effect"
+import { createHash } from "node:crypto"
+import { PassThrough } from "node:stream"
+import type { ArchivedFile } from "../../schema/Archive.ts"
+
+/** A quarter of the usual: each file has such a buffer, which is there until the next full garbage collection. */
+const PACKED_CHUNK = 4096
+
+/** Writes a piece of a file; done when there is room for the next. */
+export type Put = (text: string) => Effect.Effect<void>
+
+/** Puts a file at the end of an archive; done when its last byte is packed. */
+export type AddFile = (name: string, write: (put: Put) => Effect.Effect<void>) => Effect.Effect<ArchivedFile>
+
+const drained = (source: PassThrough) =>
+  Effect.callback<void>((resume) => {
+    if (source.writableNeedDrain) source.once("drain", () => resume(Effect.void))
+    else resume(Effect.void)
+  })
+
+const adding = (archive: ZipArchive, date: Date): AddFile =>
+  Effect.fnUntraced(function*(name, write) {
+    const hash = createHash("sha256")
+    const seen = { size: 0 }
+    const source = new PassThrough()
+    const packed = new Promise((resolve) => archive.once("entry", resolve))
+    archive.append(source, { name, date })
+    yield* write((text) => {
+      const bytes = Buffer.from(text)
+      hash.update(bytes)
+      seen.size += bytes.length
+      return source.write(bytes) ? Effect.void : drained(source)
+    })
+    source.end()
+    yield* Effect.promise(() => packed)
+    return { name, size: seen.size, sha256: hash.digest("hex") }
+  })
+
+/**
+ * The bytes of a ZIP archive, made as they are taken: nobody works ahead of a slow reader by more than some buffers, and
+ * the work ends with its reader. When it fails the bytes end where they are, without the directory that would make an
+ * archive of them.
+ */
+export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
+  Stream.unwrap(Effect.gen(function*() {
+    const date = new Date(yield* Clock.currentTimeMillis)
+    const archive = yield* Effect.acquireRelease(
+      // An archive that is given up tells of it, and somebody has to listen.
+      Effect.sync(() => new ZipArchive({ zlib: { chunkSize: PACKED_CHUNK } }).on("error", () => undefined)),
+      (archive) => Effect.sync(() => archive.destroy())
+    )
+    yield* write(adding(archive, date)).pipe(
+      Effect.andThen(Effect.promise(() => archive.finalize())),
+      Effect.onError((cause) => Effect.sync(() => archive.destroy(new Error("the archive is given up", { cause })))),
+      Effect.forkScoped
+    )
+    return Stream.orDie(Stream.fromAsyncIterable<Uint8Array, unknown>(archive, (error) => error))
+  }))
