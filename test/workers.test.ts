@@ -58,6 +58,11 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
         )
         assert.deepStrictEqual(new Set(statuses.map(({ status }) => status)), new Set([200]))
 
+        const scrape = yield* primary.server.call("GET", "//metrics")
+        const told = [...scrape.text.matchAll(/^process_cpu_seconds_total\{worker="(\d+)"\} /gm)]
+        assert.deepStrictEqual(new Set(told.map(([, worker]) => worker)), new Set(["1", "2"]))
+        assert.lengthOf([...scrape.text.matchAll(/^# TYPE process_cpu_seconds_total /gm)], 1)
+
         yield* Effect.sync(() => process.kill(killed, "SIGKILL"))
         yield* until(Effect.sync(() => workersOf(primary).length === 3))
         assert.deepStrictEqual(workersOf(primary).map(isAlive), [false, true, true])

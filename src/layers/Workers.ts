@@ -1,6 +1,8 @@
 import { Config, Deferred, Duration, Effect, Option, Schema } from "effect"
 import cluster, { type Worker } from "node:cluster"
+import { MetricsOfAll } from "../services/Metrics.ts"
 import { settingsLayer } from "./Settings.ts"
+import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 /** How many processes serve the port (`WORKERS`). */
 const workerCount = Config.schema(
@@ -63,15 +65,20 @@ const place = (served: Deferred.Deferred<void>, deaths: number): Effect.Effect<n
 const killAll = () => Object.values(cluster.workers ?? {}).forEach((worker) => worker?.process.kill("SIGKILL"))
 
 /** Starts one worker, and the others when that one serves: what keeps one from starting would keep all. */
-const primary = Effect.fnUntraced(function*(count: number) {
-  if (Option.isNone(yield* Config.option(Config.Redacted("REDIS_URL")))) {
-    yield* Effect.logWarning("REDIS_URL is not set: each of the workers counts its rate limits alone")
-  }
-  yield* Effect.sync(() => process.once("exit", killAll))
-  const served = yield* Deferred.make<void>()
-  const others = Array.from({ length: count - 1 }, () => Effect.andThen(Deferred.await(served), place(served, 0)))
-  yield* Effect.all([place(served, 0), ...others], { concurrency: "unbounded", discard: true })
-}, Effect.catchTag("NeverServed", () => Effect.sync(() => void (process.exitCode = 1))))
+const primary = Effect.fnUntraced(
+  function*(count: number) {
+    if (Option.isNone(yield* Config.option(Config.Redacted("REDIS_URL")))) {
+      yield* Effect.logWarning("REDIS_URL is not set: each of the workers counts its rate limits alone")
+    }
+    yield* Effect.sync(() => process.once("exit", killAll))
+    yield* relayMetrics
+    const served = yield* Deferred.make<void>()
+    const others = Array.from({ length: count - 1 }, () => Effect.andThen(Deferred.await(served), place(served, 0)))
+    yield* Effect.all([place(served, 0), ...others], { concurrency: "unbounded", discard: true })
+  },
+  Effect.scoped,
+  Effect.catchTag("NeverServed", () => Effect.sync(() => void (process.exitCode = 1)))
+)
 
 /**
  * Runs a program in as many processes as `WORKERS` says (1), which take the connections to one port in turn. With one
@@ -79,7 +86,7 @@ const primary = Effect.fnUntraced(function*(count: number) {
  */
 export const inWorkers = <E>(program: Effect.Effect<never, E>) =>
   Effect.gen(function*() {
-    if (cluster.isWorker) return yield* program
+    if (cluster.isWorker) return yield* Effect.provideService(program, MetricsOfAll, gatherMetrics)
     const count = yield* workerCount
     return yield* count === 1 ? program : Effect.provide(primary(count), settingsLayer)
   })
