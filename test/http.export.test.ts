@@ -1,10 +1,12 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { execFileSync, spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { Tier } from "../src/http/api/Access.ts"
+import { Api } from "../src/http/api/Api.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { exported, type Files, imported, manifestOf, unzipped } from "./support/Archives.ts"
 import { created, newRoute } from "./support/Routes.ts"
@@ -141,5 +143,13 @@ layer(TestServer.layer())("an export", (it) => {
       const again = yield* exported(rider)
       assert.deepStrictEqual(Object.keys(yield* unzipped(again.bytes)).length, 6)
       assert.strictEqual((yield* imported(rider, bytes)).status, 403)
+    }))
+
+  it.effect("is counted like an import as one of the costly calls", () =>
+    Effect.sync(() => {
+      const tiers = Object.values(Api.groups.accountData.endpoints).map(({ annotations }) =>
+        Context.get(annotations, Tier)
+      )
+      assert.deepStrictEqual(tiers, ["strict", "strict"])
     }))
 })

@@ -1,11 +1,18 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
+import { readdir } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { setTimeout } from "node:timers/promises"
 import { type Element, elementsOf } from "../src/services/archive/Lines.ts"
+import { Places } from "../src/services/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { exported, type Files, imported, manifestOf, sealed, unzipped, zipped } from "./support/Archives.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
+import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
 import { TestServer } from "./support/TestServer.ts"
 
 const Listed = Schema.Array(Schema.Record(Schema.String, Schema.Json))
@@ -57,6 +64,19 @@ const anyRoute = fc.record({
   routingPreferences: fc.record({ surfacePreference: openValue, avoidFerries: fc.boolean() }, { requiredKeys: [] }),
   provenance: fc.constantFrom("routing-engine", "legacy-provider", "gpx-import", "generation")
 }, { requiredKeys: ["name", "waypoints"] })
+
+/** Where this process keeps what is temporary, for as long as the scope is open. */
+const ownTemporaryDirectory = Effect.acquireRelease(
+  Effect.map(temporaryDirectory, (directory) => {
+    const before = tmpdir()
+    process.env["TMPDIR"] = directory
+    return { before, directory }
+  }),
+  ({ before }) =>
+    Effect.sync(() => {
+      process.env["TMPDIR"] = before
+    })
+).pipe(Effect.map(({ directory }) => directory))
 
 layer(TestServer.layer())("an import", (it) => {
   it.effect("of any route gives the same route in another account, to the last digit", () =>
@@ -185,6 +205,7 @@ layer(TestServer.layer())("an import", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const heir = yield* signedIn
+      const uploads = yield* ownTemporaryDirectory
       yield* rider.post("/routes", newRoute({ name: "first" }))
       yield* rider.post("/routes", newRoute({ name: "second" }))
       const files = yield* filesOf(rider)
@@ -230,6 +251,7 @@ layer(TestServer.layer())("an import", (it) => {
       }
       assert.deepStrictEqual(yield* namesOf(heir), [])
       assert.strictEqual((yield* imported(heir, yield* packed({}))).status, 201)
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(uploads)), [])
     }))
 
   it.effect("is not kept busy by an archive that unpacks to more than it says, or to too much", () =>
@@ -263,6 +285,33 @@ layer(TestServer.layer())("an import", (it) => {
       const answer = yield* sendRaw(origin, long)
       assert.strictEqual(answer.status, 413)
       assert.include(answer.body, "\"limitBytes\":536870912")
+    }))
+})
+
+const slow = Layer.succeed(Places, { at: () => Effect.as(Effect.sleep("11 seconds"), {}) })
+
+/** Lets 11 seconds pass again and again until there is an answer. */
+const answerOf = <A>(call: Effect.Effect<A>) =>
+  Effect.raceFirst(
+    call,
+    Effect.forever(Effect.andThen(Effect.promise(() => setTimeout(50)), TestClock.adjust("11 seconds")))
+  )
+
+layer(TestServer.layer({}, slow))("an import that takes long", (it) => {
+  it.effect("has two minutes where others have ten seconds", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
+            updated_at)
+          VALUES (${rider.id}, 'x', 'private', '{}', false, '[{"coord":[9,47]}]', 'routing-engine', ${"0".repeat(32)},
+            '1970-01-01Z', '1970-01-01Z')`
+      )
+      const archive = yield* archiveOf(rider)
+      assert.strictEqual((yield* answerOf(rider.post("/routes", newRoute({})))).status, 503)
+      assert.strictEqual((yield* answerOf(imported(heir, archive))).status, 201)
     }))
 })
 

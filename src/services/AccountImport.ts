@@ -115,7 +115,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         restore: Effect.fn("AccountImport.restore")(
           function*<E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) {
             const done = yield* Effect.gen(function*() {
-              const path = yield* files.makeTempFileScoped({ prefix: "route-planning-service-" })
+              const path = yield* files.makeTempFileScoped({ prefix: "account-import-" })
               yield* Stream.run(upload, files.sink(path))
               return yield* take(owner, path)
             }).pipe(Effect.scoped, Effect.catchTag("PlatformError", Effect.die), permits.withPermitsIfAvailable(1))

@@ -4,8 +4,11 @@ import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
 
-/** A quarter of the usual: each file has such a buffer, which is there until the next full garbage collection. */
-const PACKED_CHUNK = 4096
+/**
+ * Each file has a compressor of its own, and its buffer is there until the next full garbage collection: 32 KiB and 4 KiB
+ * instead of the usual 256 and 16. The archive of `npm run bench:export` is 13 % longer by it.
+ */
+const PACKING = { chunkSize: 4096, memLevel: 5, windowBits: 12 }
 
 /** Writes a piece of a file; done when there is room for the next. */
 export type Put = (text: string) => Effect.Effect<void>
@@ -47,7 +50,7 @@ export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stre
     const date = new Date(yield* Clock.currentTimeMillis)
     const archive = yield* Effect.acquireRelease(
       // An archive that is given up tells of it, and somebody has to listen.
-      Effect.sync(() => new ZipArchive({ zlib: { chunkSize: PACKED_CHUNK } }).on("error", () => undefined)),
+      Effect.sync(() => new ZipArchive({ zlib: PACKING }).on("error", () => undefined)),
       (archive) => Effect.sync(() => archive.destroy())
     )
     yield* write(adding(archive, date)).pipe(
