@@ -246,7 +246,7 @@ layer(serverLayer())("a computed route", (it) => {
         Effect.all(Array.from({ length: 5 }, (_, n) => ask(fresh(140 + n))), { concurrency: "unbounded" })
       )
       yield* Effect.promise(() => vi.waitUntil(() => engine.asked.length === before + 5))
-      yield* TestClock.adjust("8 seconds")
+      yield* TestClock.adjust("10 seconds")
       assert.deepStrictEqual((yield* Fiber.join(calls)).map(({ status }) => status), [504, 504, 504, 504, 504])
       assert.strictEqual((yield* ask(fresh(146))).status, 503)
       yield* TestClock.adjust("5 seconds")

@@ -37,8 +37,6 @@ const MAX_IN_FLIGHT = 32
 const MAX_WAITING = 64
 
 const FAILURES_TO_OPEN = 5
-/** Shorter than the deadline of an answer: a call that this interrupts would not count as a failure of the engine. */
-const TIMEOUT = Duration.seconds(8)
 
 const OPEN_FOR = "5 seconds"
 const CIRCUIT = "engine"
@@ -65,7 +63,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
       const base = yield* Config.URL("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
-      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(TIMEOUT))
+      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR

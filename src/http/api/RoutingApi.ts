@@ -1,9 +1,13 @@
+import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
 import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
 import { OwnHeaders } from "./openapi/Headers.ts"
-import { BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
+import { AnswerWithin, BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
+
+/** Longer than `ROUTING_ENGINE_TIMEOUT`: a call that this interrupts would not count as a failure of the engine. */
+const WHILE_THE_ENGINE_WORKS = Duration.seconds(30)
 
 const error = [NotFound, BadGateway, GatewayTimeout]
 
@@ -31,6 +35,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
       )
   )
   .annotateEndpoints(Tier, "moderate")
+  .annotateEndpoints(AnswerWithin, WHILE_THE_ENGINE_WORKS)
   .middleware(JsonBody)
   .middleware(AddressLimit)
   .prefix("/routing")
