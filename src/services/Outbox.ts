@@ -65,7 +65,7 @@ export class Outbox extends Context.Service<Outbox, {
             ) RETURNING id, payload`
       })
 
-      const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
+      const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
       const deliver = ({ id, payload }: typeof Claimed.Type) =>
         decrypt(payload).pipe(

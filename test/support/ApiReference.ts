@@ -108,20 +108,17 @@ const groupSections = () =>
     ...operations.filter(({ operation }) => operation.tags[0] === name).flatMap(sectionOf)
   ])
 
-const statusOf = ({ content }: typeof document.components.responses[string]) =>
-  content?.["application/json"]?.example ?? {}
+const errorRow = ({ content, description }: typeof document.components.responses[string]) => {
+  const { code: name, statusCode } = content?.["application/json"]?.example ?? {}
+  return `| ${String(statusCode)} | ${code(String(name))} | ${cell(description)} |`
+}
 
 const errorTable = () => [
   "## Errors",
   "",
   "| status | code | when |",
   "|---|---|---|",
-  ...Object.values(document.components.responses)
-    .map((answer) => ({ ...statusOf(answer), description: answer.description }))
-    .map(({ code: name, description, statusCode }: JsonSchema) =>
-      `| ${String(statusCode)} | ${code(String(name))} | ${cell(String(description))} |`
-    )
-    .toSorted(),
+  ...Object.values(document.components.responses).map(errorRow).toSorted(),
   ""
 ]
 
@@ -156,17 +153,13 @@ const memberTable = ({ properties, required }: JsonSchema) =>
 const exampleOf = ({ examples }: JsonSchema) =>
   Array.isArray(examples) ? ["```json", JSON.stringify(examples[0], undefined, 2), "```", ""] : []
 
+const schemaSection = ([name, schema]: readonly [string, JsonSchema]) =>
+  [`### ${name}`, "", ...memberTable(schema), ...exampleOf(schema)].join("\n")
+
 const schemaSections = () => [
   "## Bodies",
   "",
-  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).flatMap((
-    [name, schema]
-  ) => [
-    `### ${name}`,
-    "",
-    ...memberTable(schema),
-    ...exampleOf(schema)
-  ])
+  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).map(schemaSection)
 ]
 
 /** The whole document as a page for people. */

@@ -63,9 +63,10 @@ const describe = (operation: Operation, declared: Declared) => {
 
 const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name)
 
+const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
+
 /** Paths that differ in the names of their parameters only are one path, so they need one name: that of its GET. */
 const sharedPath = (paths: OpenApi.OpenAPISpecPaths, path: string): string => {
-  const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
   const alike = Object.keys(paths).filter((other) => shapeOf(other) === shapeOf(path))
   return alike.find((other) => paths[other]?.get !== undefined) ?? path
 }
