@@ -1,11 +1,9 @@
 import { NodeHttpClient, NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Redacted, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpClient, HttpClientRequest } from "effect/http"
-import { HttpApiClient } from "effect/http-api"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { Api } from "./http/api/Api.ts"
+import { makeClient } from "./client.ts"
 import type { Position } from "./schema/Geometry.ts"
 
 const POSITIONS = 5_000
@@ -35,15 +33,6 @@ const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
     Effect.tapError((error) => Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
   )
 
-const clientOf = (baseUrl: URL, accessToken: string | undefined) =>
-  HttpApiClient.make(Api, {
-    baseUrl,
-    transformClient: (client) =>
-      accessToken === undefined
-        ? client
-        : HttpClient.mapRequest(client, HttpClientRequest.bearerToken(accessToken))
-  })
-
 /** The token of the newest link that was mailed to an address: the development server keeps its mails in a file. */
 const mailedToken = (email: string) =>
   Effect.gen(function*() {
@@ -58,12 +47,12 @@ const walk = Effect.gen(function*() {
   const random = yield* SecureRandom.SecureRandom
   const email = `demo-${yield* random.uuidV4()}@example.com`
   const password = Redacted.make(`a long demo password ${yield* random.uuidV4()}`)
-  const visitor = yield* clientOf(baseUrl, undefined)
+  const rider = yield* makeClient({ baseUrl })
+  const visitor = yield* makeClient({ baseUrl })
 
-  yield* show("sign up", visitor.auth.signUp({ payload: { email, password, name: "Demo Rider" } }))
+  yield* show("sign up", rider.auth.signUp({ payload: { email, password, name: "Demo Rider" } }))
   const token = Redacted.make(yield* mailedToken(email))
-  const { accessToken } = yield* show("verify the address", visitor.auth.verifyEmail({ payload: { token } }))
-  const rider = yield* clientOf(baseUrl, accessToken)
+  yield* show("verify the address, which signs in", rider.auth.verifyEmail({ payload: { token } }))
 
   const route = yield* show(
     `save a route of ${POSITIONS} positions`,

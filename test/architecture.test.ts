@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const ROOT = resolve(import.meta.dirname, "..")
 
-const sources = globSync("{src,test,bench,migrations}/**/*.ts", { cwd: ROOT })
+const sources = globSync("{src,test,bench,examples,migrations}/**/*.ts", { cwd: ROOT })
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
@@ -16,6 +16,7 @@ const importsOf = (file: string) =>
 
 const roomOf = (file: string) => {
   if (file.startsWith("src/http/api/")) return "api"
+  if (file === "src/client.ts") return "client"
   const [top = "", room = ""] = file.split("/")
   if (top !== "src") return top
   return room.endsWith(".ts") ? "main" : room
@@ -27,8 +28,9 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
   services: ["schema"],
   api: ["schema"],
   http: ["schema", "services", "api"],
+  client: ["schema", "api"],
   layers: ["schema", "services", "api", "http"],
-  main: ["schema", "services", "api", "http", "layers"],
+  main: ["schema", "services", "api", "client", "http", "layers"],
   migrations: []
 }
 
@@ -41,6 +43,20 @@ describe("the house", () => {
       }
     )
     assert.deepStrictEqual(wrong, [])
+  })
+
+  it("the client needs the contract and Effect, and no line of the server", () => {
+    const reach = (files: ReadonlySet<string>): ReadonlySet<string> => {
+      const more = new Set([...files, ...[...files].flatMap(importsOf)])
+      return more.size === files.size ? files : reach(more)
+    }
+    const files = [...reach(new Set(["src/client.ts"]))]
+    assert.isAbove(files.length, 20)
+    assert.deepStrictEqual(files.filter((file) => !/^src\/(client\.ts|schema\/|http\/api\/)/.test(file)), [])
+    const packages = new Set(
+      files.flatMap((file) => [...textOf(file).matchAll(/from "([^.][^"]*)"/g)].map(([, name = ""]) => name))
+    )
+    assert.deepStrictEqual([...packages].toSorted(), ["effect", "effect/http", "effect/http-api"])
   })
 
   it("nothing imports a program", () => {

@@ -47,7 +47,7 @@ layer(TestServer.layer())("the protocol", (it) => {
       const paths = [
         "/",
         "/nothing",
-        "/api",
+        "/api/",
         "/api/v1",
         "/api/v1/",
         "/api/v2/routes",

@@ -5,6 +5,7 @@ import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../schema/Columns.
 import { UserId } from "../schema/Ids.ts"
 import type { Page } from "../schema/Page.ts"
 import type { PageOf } from "./Routes.ts"
+import { traceIdsOf } from "./TraceIds.ts"
 
 /** Whom an entry names. Nobody, where nobody is known or nobody is left. */
 interface Named {
@@ -57,14 +58,14 @@ export class Audit extends Context.Service<Audit, {
 
       return Audit.of({
         record: Effect.fn("Audit.record")(function*(event, { subjectId, userId } = {}) {
-          const span = yield* Effect.option(Effect.currentParentSpan)
+          const trace = traceIdsOf(yield* Effect.context<never>())
           yield* sql`INSERT INTO audit_events ${
             sql.insert({
               created_at: new Date(yield* Clock.currentTimeMillis),
               event,
               user_id: userId ?? null,
               subject_id: subjectId ?? null,
-              trace_id: Option.getOrNull(Option.map(span, ({ traceId }) => traceId))
+              trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
             })
           }`
         }, Effect.orDie),

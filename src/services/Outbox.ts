@@ -116,7 +116,7 @@ export class Outbox extends Context.Service<Outbox, {
         execute: () => sql`SELECT count(*)::int AS waiting, min(created_at) AS oldest FROM outbox`
       })
 
-      const forget = (id: bigint) => sql`DELETE FROM outbox WHERE id = ${id}`
+      const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
       const send = (claimed: typeof Claimed.Type, mail: Mail) =>
         mailer.send(mail).pipe(

@@ -109,8 +109,8 @@ const groupSections = () =>
   ])
 
 const errorRow = ({ content, description }: typeof document.components.responses[string]) => {
-  const { code: name, statusCode }: JsonSchema = content?.["application/json"]?.example ?? {}
-  return `| ${String(statusCode)} | ${code(String(name))} | ${cell(String(description))} |`
+  const { code: name, statusCode } = content?.["application/json"]?.example ?? {}
+  return `| ${String(statusCode)} | ${code(String(name))} | ${cell(description)} |`
 }
 
 const errorTable = () => [
@@ -154,12 +154,12 @@ const exampleOf = ({ examples }: JsonSchema) =>
   Array.isArray(examples) ? ["```json", JSON.stringify(examples[0], undefined, 2), "```", ""] : []
 
 const schemaSection = ([name, schema]: readonly [string, JsonSchema]) =>
-  [`### ${name}`, ""].concat(memberTable(schema), exampleOf(schema))
+  [`### ${name}`, "", ...memberTable(schema), ...exampleOf(schema)].join("\n")
 
 const schemaSections = () => [
   "## Bodies",
   "",
-  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).flatMap(schemaSection)
+  ...Object.entries(document.components.schemas).toSorted(([a], [b]) => a.localeCompare(b)).map(schemaSection)
 ]
 
 /** The whole document as a page for people. */

@@ -17,7 +17,7 @@ const MAX_TOTAL = 4096 * MIB
 const MAX_WHOLE = 16 * MIB
 
 const MANIFEST = "manifest.json"
-const REQUIRED = ["profile.json", "routes.json", "collections.json"]
+const EXPECTED_FILES = ["profile.json", "routes.json", "collections.json"]
 
 /** An archive whose files are those of its manifest, to the byte. */
 export interface CheckedArchive {
@@ -81,7 +81,10 @@ const issuesWith = Effect.fnUntraced(function*(
 ) {
   const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
   const issues: Array<ValidationIssue> = [
-    ...REQUIRED.filter((name) => !named.has(name)).map((name) => ({ path: name, message: "Expected in the manifest" })),
+    ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
+      path: name,
+      message: "Expected in the manifest"
+    })),
     ...[...files.keys()].filter((name) => !named.has(name)).map((name) => ({
       path: name,
       message: "Not in the manifest"
