@@ -5,6 +5,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
+    // Many tests wait, for a clock or another process: beside each other they wait at once.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 60_000
   }
