@@ -60,11 +60,20 @@ export const residentMemory = (pid: number) =>
 /** Ticks of a second in which Linux counts processor time. */
 const TICKS = 100
 
-/** Processor time that a process has taken so far, user and system, in milliseconds. */
+const ticksOf = async (pid: number) => {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8")
+  const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13)
+  return Number(user) + Number(system)
+}
+
+const childrenOf = async (pid: number) => {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")
+  return children.split(" ").filter((child) => child !== "").map(Number)
+}
+
+/** Processor time that a process and its children have taken so far, user and system, in milliseconds. */
 export const processorTime = (pid: number) =>
-  Effect.promise(() => readFile(`/proc/${pid}/stat`, "utf8")).pipe(
-    Effect.map((stat) => {
-      const [user, system] = stat.slice(stat.lastIndexOf(")") + 2).split(" ").slice(11, 13)
-      return (Number(user) + Number(system)) * 1000 / TICKS
-    })
-  )
+  Effect.promise(async () => {
+    const ticks = await Promise.all([pid, ...await childrenOf(pid)].map(ticksOf))
+    return ticks.reduce((sum, each) => sum + each, 0) * 1000 / TICKS
+  })

@@ -3,6 +3,7 @@ import { Console, Effect, Redacted } from "effect"
 import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { comparison } from "./compare.ts"
 import { decodeTimes } from "./decode.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { compareReads } from "./reads.ts"
@@ -69,6 +70,7 @@ const figures = Effect.gen(function*() {
       decode.generic.toFixed(1)
     } ms, ratio ${decode.ratio.toFixed(0)}`
   )
+  yield* comparison
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(figures)

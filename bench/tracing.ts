@@ -1,37 +1,16 @@
 import { NodeRuntime } from "@effect/platform-node"
 import autocannon from "autocannon"
 import { Console, Effect, Redacted } from "effect"
-import { createServer } from "node:http"
 import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { seed } from "./seed.ts"
+import { traceSink } from "./targets.ts"
 
 const SECONDS = 4
 const CONNECTIONS = 10
 const ROUNDS = 5
-
-/** Takes whatever it gets. */
-const collector = Effect.acquireRelease(
-  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
-    const server = createServer((request, response) => {
-      request.resume().on("end", () => response.end("{}"))
-    })
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = address === null || typeof address === "string" ? 0 : address.port
-      resume(Effect.succeed({
-        url: `http://127.0.0.1:${port}`,
-        close: () => {
-          server.closeAllConnections()
-          server.close()
-        }
-      }))
-    })
-  }),
-  ({ close }) => Effect.sync(close)
-)
 
 /** Nobody listens there. */
 const DOWN = "http://127.0.0.1:9"
@@ -86,7 +65,7 @@ const rowOf = (name: string, loads: ReadonlyArray<Load>, off: ReadonlyArray<Load
 const figures = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const database = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
-  const { url } = yield* collector
+  const { url } = yield* traceSink
   const servers = yield* Effect.forEach(Object.entries(variantsOf(url)), ([name, settings]) =>
     Effect.map(
       running("src/main.ts", { ...SETTINGS, DATABASE_URL: database, ...settings }),

@@ -66,16 +66,16 @@ export const relayMetrics: Effect.Effect<void, never, Scope.Scope> = Effect.acqu
   (relay) => Effect.sync(() => cluster.off("message", relay))
 )
 
+const telling = (question: number) => (text: string) => process.send?.({ _tag: "MetricsTold", question, text })
+
 /** Tells the figures of this worker to whoever asks, and gives those of all workers, each with the label `worker`. */
 export const gatherMetrics = (own: Effect.Effect<string>): Effect.Effect<Effect.Effect<string>, never, Scope.Scope> =>
   Effect.gen(function*() {
     const gathered = yield* Queue.unbounded<string>()
     const context = yield* Effect.context<never>()
-    const answer = (question: number) =>
-      Effect.map(own, (text) => process.send?.({ _tag: "MetricsTold", question, text }))
     const onMessage = (received: unknown) => {
       const message = Option.getOrUndefined(decode(received))
-      if (message?._tag === "MetricsAsked") Effect.runForkWith(context)(answer(message.question))
+      if (message?._tag === "MetricsAsked") Effect.runForkWith(context)(Effect.map(own, telling(message.question)))
       if (message?._tag === "MetricsGathered") Queue.offerUnsafe(gathered, message.text)
     }
     yield* Effect.acquireRelease(

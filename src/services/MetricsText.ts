@@ -34,5 +34,5 @@ const readInto = (families: Map<string, Family>, worker: string, text: string) =
 export const mergedMetrics = (texts: ReadonlyMap<string, string>): string => {
   const families = new Map<string, Family>()
   for (const [worker, text] of texts) readInto(families, worker, text)
-  return `${[...families.values()].flatMap(({ about, samples }) => [...about, ...samples]).join("\n")}\n`
+  return `${[...families.values()].flatMap(({ about, samples }) => about.concat(samples)).join("\n")}\n`
 }
