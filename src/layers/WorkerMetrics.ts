@@ -83,8 +83,12 @@ export const gatherMetrics = (own: Effect.Effect<string>): Effect.Effect<Effect.
       () => Effect.sync(() => process.off("message", onMessage))
     )
     // What came too late for one scrape is too old for the next.
-    return Effect.andThen(Queue.clear(gathered), Effect.sync(() => process.send?.({ _tag: "MetricsWanted" }))).pipe(
+    const gather = Effect.andThen(
+      Queue.clear(gathered),
+      Effect.sync(() => process.send?.({ _tag: "MetricsWanted" }))
+    ).pipe(
       Effect.andThen(Queue.take(gathered)),
       Effect.timeoutOrElse({ duration: 2 * PATIENCE_MS, orElse: () => own })
     )
+    return yield* Effect.succeed(gather)
   })
