@@ -1,6 +1,6 @@
 import { Console, Effect } from "effect"
 import { Client } from "pg"
-import { routeColumns } from "../src/services/RouteRows.ts"
+import { routeColumns } from "../src/services/routes/RouteRows.ts"
 import type { Filled } from "./fill.ts"
 
 const publicOnly = `r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`

@@ -2,7 +2,7 @@ import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
-import { freePort } from "../src/layers/FreePort.ts"
+import { freePort } from "../src/layers/development/FreePort.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 

@@ -1,7 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Redacted } from "effect"
 import { join } from "node:path"
-import { embeddedPostgres } from "../src/layers/EmbeddedDatabase.ts"
+import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { comparison } from "./compare.ts"
 import { decodeTimes } from "./decode.ts"

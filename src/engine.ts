@@ -1,7 +1,7 @@
 import { Config, Effect, Schema } from "effect"
 import { resolve } from "node:path"
-import { routingEngine } from "./layers/RoutingEngineProcess.ts"
-import { run } from "./layers/Run.ts"
+import { routingEngine } from "./layers/development/RoutingEngineProcess.ts"
+import { run } from "./layers/process/Run.ts"
 
 class ExtractMissing extends Schema.TaggedError<ExtractMissing>()("ExtractMissing", { message: Schema.String }) {}
 

@@ -1,10 +1,10 @@
 import { Layer } from "effect"
 import { databaseLayer } from "./layers/Database.ts"
 import { applicationLayer, mailerLayer } from "./layers/Live.ts"
-import { run } from "./layers/Run.ts"
+import { run } from "./layers/process/Run.ts"
+import { inWorkers } from "./layers/process/Workers.ts"
 import { settingsLayer } from "./layers/Settings.ts"
-import { inWorkers } from "./layers/Workers.ts"
-import { Places } from "./services/Places.ts"
+import { Places } from "./services/places/Places.ts"
 
 applicationLayer.pipe(
   Layer.provide([mailerLayer, Places.layer]),

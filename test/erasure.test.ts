@@ -3,9 +3,9 @@ import { ConfigProvider, Context, Effect, Layer, Logger, Metric, Ref } from "eff
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLayer } from "../src/layers/Database.ts"
-import { AccountErasure } from "../src/services/AccountErasure.ts"
-import { Audit } from "../src/services/Audit.ts"
-import { runSweep } from "../src/services/Sweeps.ts"
+import { AccountErasure } from "../src/services/accounts/AccountErasure.ts"
+import { Audit } from "../src/services/operations/Audit.ts"
+import { runSweep } from "../src/services/operations/Sweeps.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 
 const DAY = 86_400_000

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { Places } from "../src/services/Places.ts"
+import { Places } from "../src/services/places/Places.ts"
 import { anonymous, signedIn, signedInAs } from "./support/Actors.ts"
 import { created, idOf, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"

@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { exportSPKI, importJWK, SignJWT, UnsecuredJWT } from "jose"
 import type { RequestListener } from "node:http"
 import { inspect } from "node:util"
-import { IdentityProvider } from "../src/services/IdentityProvider.ts"
+import { IdentityProvider } from "../src/services/provider/IdentityProvider.ts"
 import { ada, CLIENT_ID, DISCOVERY, NOW, OpenIdProvider } from "./support/OpenIdProvider.ts"
 
 const CLIENT_SECRET = "client-secret-of-tests-32-characters"

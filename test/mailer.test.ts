@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
-import { Mailer } from "../src/services/Mailer.ts"
+import { Mailer } from "../src/services/mail/Mailer.ts"
 
 interface Received {
   readonly headers: IncomingHttpHeaders

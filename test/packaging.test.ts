@@ -60,7 +60,7 @@ describe("the image", () => {
     const paths = new Set(
       references.filter(({ name }) => name.startsWith(".")).map(({ file, name }) => toPath(file, name))
     )
-    assert.isTrue(paths.has("migrations") && paths.has("src/services/CitiesReader.ts"))
+    assert.isTrue(paths.has("migrations") && paths.has("src/services/places/CitiesReader.ts"))
     assert.includeMembers(copied, ["package.json"])
     const outside = [...paths].filter((path) => !copied.some((root) => path === root || path.startsWith(`${root}/`)))
     assert.deepStrictEqual(outside, [])
@@ -94,7 +94,8 @@ describe("the image", () => {
   })
 
   it("comes with the engine that the tests run", () => {
-    const [requirement = ""] = /pyvalhalla==[\d.]+/.exec(textOf("src/layers/RoutingEnginePackages.ts")) ?? []
+    const [requirement = ""] = /pyvalhalla==[\d.]+/.exec(textOf("src/layers/development/RoutingEnginePackages.ts")) ??
+      []
     assert.include(textOf("deploy/valhalla/Dockerfile"), `pip install --no-cache-dir ${requirement} `)
     assert.include(textOf("deploy/compose.yaml"), `route-planning-service-valhalla:${requirement.split("==")[1]}\n`)
   })

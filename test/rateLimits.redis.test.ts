@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Logger, Schedule } from "effect"
 import { rateCountersLayer } from "../src/layers/Redis.ts"
-import { CounterState } from "../src/services/RateCounters.ts"
-import { RateLimits } from "../src/services/RateLimits.ts"
+import { CounterState } from "../src/services/limits/RateCounters.ts"
+import { RateLimits } from "../src/services/limits/RateLimits.ts"
 import { hasRedis, RedisServer } from "./support/RedisServer.ts"
 
 /** One process of several that count in one Redis. */

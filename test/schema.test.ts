@@ -8,8 +8,8 @@ import { NewRoute, RoutePatch } from "../src/schema/Route.ts"
 import { Tags } from "../src/schema/Tags.ts"
 import { trimmedText } from "../src/schema/Text.ts"
 import { Email, NewPassword } from "../src/schema/User.ts"
-import { emailKey } from "../src/services/EmailAddresses.ts"
-import { lengthOf } from "../src/services/Geodesy.ts"
+import { emailKey } from "../src/services/accounts/EmailAddresses.ts"
+import { lengthOf } from "../src/services/routes/Geodesy.ts"
 
 const position = fc.tuple(
   fc.double({ min: -180, max: 180, noNaN: true }),

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib"
 import type { GeometryForm } from "../schema/Geometry.ts"
 import type { UserSummary } from "../schema/User.ts"
-import type { ExpectedVersion } from "../services/Routes.ts"
+import type { ExpectedVersion } from "../services/routes/Routes.ts"
 
 interface Versioned {
   readonly version: number

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
-import { SESSION_TOKEN_SECONDS } from "../services/SessionTokens.ts"
+import { SESSION_TOKEN_SECONDS } from "../services/credentials/SessionTokens.ts"
 import { SESSION_COOKIE } from "./api/Authentication.ts"
 
 /** OWASP Session Management Cheat Sheet; `Lax` so that a link from elsewhere finds its reader signed in. */

@@ -3,7 +3,7 @@ import { PgClient, PgMigrator } from "@effect/sql-pg"
 import { Config, Layer } from "effect"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
-import { poolSize } from "../services/DatabasePool.ts"
+import { poolSize } from "../services/metrics/DatabasePool.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
 const SESSION_LIMITS = {

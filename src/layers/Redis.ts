@@ -1,7 +1,7 @@
 import { NodeRedis } from "@effect/platform-node"
 import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Scope } from "effect"
 import { RateLimiter } from "effect/persistence"
-import { CounterState, processCountersLayer } from "../services/RateCounters.ts"
+import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
 
 /** A count that Redis does not give soon is worth less than the request that waits for it. */
 const PATIENCE = "250 millis"

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
-import { freePort } from "../../src/layers/FreePort.ts"
+import { freePort } from "../../src/layers/development/FreePort.ts"
 
 const LOOK_INTERVAL = 100
 

@@ -2,8 +2,8 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
-import { freePort } from "../../src/layers/FreePort.ts"
-import type { Mail } from "../../src/services/Mailer.ts"
+import { freePort } from "../../src/layers/development/FreePort.ts"
+import type { Mail } from "../../src/services/mail/Mailer.ts"
 import { Mailbox } from "./Mailbox.ts"
 
 const Sent = Schema.fromJsonString(

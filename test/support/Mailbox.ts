@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
-import { type Mail, Mailer } from "../../src/services/Mailer.ts"
+import { type Mail, Mailer } from "../../src/services/mail/Mailer.ts"
 
 /** Where the mails of a test go instead of to a provider. */
 export class Mailbox extends Context.Service<Mailbox, {

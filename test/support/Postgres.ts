@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
 import { databaseLayer } from "../../src/layers/Database.ts"
-import { embeddedPostgres } from "../../src/layers/EmbeddedDatabase.ts"
+import { embeddedPostgres } from "../../src/layers/development/EmbeddedDatabase.ts"
 import { databaseAt, TEMPLATE } from "./Databases.ts"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
 

@@ -1,7 +1,7 @@
 import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { freePort } from "../../src/layers/FreePort.ts"
+import { freePort } from "../../src/layers/development/FreePort.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
 /** How a process ended, and how long after it was told to. */

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Health } from "../../services/Health.ts"
-import { RoutingEngine } from "../../services/RoutingEngine.ts"
+import { Health } from "../../services/operations/Health.ts"
+import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
 import { Api } from "../api/Api.ts"
 
 export const HealthHandlers = HttpApiBuilder.group(

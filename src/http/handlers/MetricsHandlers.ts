@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { NotFound } from "../../schema/Errors.ts"
-import { Metrics } from "../../services/Metrics.ts"
+import { Metrics } from "../../services/metrics/Metrics.ts"
 import { Api } from "../api/Api.ts"
 import { insideNetworks, isInside } from "../Inside.ts"
 

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { Routing } from "../../services/Routing.ts"
-import { TraceMatching } from "../../services/TraceMatching.ts"
+import { Routing } from "../../services/routing/Routing.ts"
+import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
 
 export const RoutingHandlers = HttpApiBuilder.group(

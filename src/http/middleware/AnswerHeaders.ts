@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { baseUrl } from "../../services/Addresses.ts"
-import { Draining } from "../../services/Draining.ts"
+import { Draining } from "../../services/operations/Draining.ts"
 
 const HARDENING = {
   "x-content-type-options": "nosniff",

@@ -3,8 +3,8 @@ import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal, SessionPrincipal } from "../../schema/User.ts"
-import { looksLikeToken, PersonalAccessTokens } from "../../services/PersonalAccessTokens.ts"
-import { Sessions } from "../../services/Sessions.ts"
+import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
+import { Sessions } from "../../services/credentials/Sessions.ts"
 import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
 import {
   AdminAuthentication,

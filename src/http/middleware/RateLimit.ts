@@ -4,7 +4,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { IpNetwork } from "effect/net"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
-import { type RateLimit, RateLimits } from "../../services/RateLimits.ts"
+import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { addressSubject } from "../ClientAddress.ts"
 

@@ -8,7 +8,7 @@ import {
   HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
-import { metricsEnabled } from "../../services/Metrics.ts"
+import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { templateOf } from "../RouteTemplates.ts"
 
 /** What a request is to logs, metrics and traces: never what its path says. */

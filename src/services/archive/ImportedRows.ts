@@ -4,8 +4,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ArchivedRoute, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
-import { Places } from "../Places.ts"
-import { newRouteColumns, startOf } from "../RouteColumns.ts"
+import { Places } from "../places/Places.ts"
+import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
 
 /** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>

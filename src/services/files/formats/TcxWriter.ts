@@ -1,5 +1,5 @@
 import type { Position } from "../../../schema/Geometry.ts"
-import { lengthOf } from "../../Geodesy.ts"
+import { lengthOf } from "../../routes/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { decimal } from "../Numbers.ts"
 import { isDateTime } from "../xml/DateTimes.ts"

@@ -1,0 +1,20 @@
+import { Effect, Layer } from "effect"
+import { appendFile } from "node:fs/promises"
+import { join } from "node:path"
+import { lineOf, Mailer, MailNotSent } from "../../services/mail/Mailer.ts"
+
+/** Mails go to standard output, and to `mailbox.log` in the data directory, where scripts find their links. */
+export const developmentMailboxLayer = (directory: string) =>
+  Layer.effect(
+    Mailer,
+    Effect.map(Mailer, (standardOutput) =>
+      Mailer.of({
+        send: Effect.fn("Mailer.send")(function*(mail) {
+          yield* standardOutput.send(mail)
+          yield* Effect.tryPromise({
+            try: () => appendFile(join(directory, "mailbox.log"), `${lineOf(mail)}\n`, { mode: 0o600 }),
+            catch: () => new MailNotSent({ reason: "mailbox.log cannot be written" })
+          })
+        })
+      }))
+  ).pipe(Layer.provide(Mailer.layerStandardOutput))

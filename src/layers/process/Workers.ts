@@ -1,0 +1,92 @@
+import { Config, Deferred, Duration, Effect, Option, Schema } from "effect"
+import cluster, { type Worker } from "node:cluster"
+import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
+import { settingsLayer } from "../Settings.ts"
+import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
+
+/** How many processes serve the port (`WORKERS`). */
+const workerCount = Config.schema(
+  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 64 })),
+  "WORKERS"
+).pipe(Config.withDefault(1))
+
+/** Who lived so long did not die of how it was started. */
+const STEADY = Duration.seconds(30)
+
+const MAX_BACK_OFF = Duration.seconds(10)
+
+const backOff = (deaths: number) => Duration.min(Duration.millis(100 * 2 ** deaths), MAX_BACK_OFF)
+
+const ended = (worker: Worker) =>
+  Effect.callback<void>((resume) => {
+    if (worker.isDead()) return resume(Effect.void)
+    worker.once("exit", () => resume(Effect.void))
+  })
+
+const listening = (worker: Worker) =>
+  Effect.callback<void>((resume) => void worker.once("listening", () => resume(Effect.void)))
+
+/** A worker from its start to its end. Interrupted, it drains the worker and waits for it. */
+const life = (onListening: Effect.Effect<unknown>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => cluster.fork()),
+    (worker) =>
+      Effect.raceFirst(
+        listening(worker).pipe(
+          Effect.andThen(Effect.logInfo("a worker serves", { pid: worker.process.pid })),
+          Effect.andThen(onListening),
+          Effect.andThen(Effect.never)
+        ),
+        Effect.as(ended(worker), worker)
+      ),
+    (worker) =>
+      Effect.suspend(() => {
+        worker.process.kill("SIGTERM")
+        return ended(worker)
+      })
+  )
+
+/** The first worker ended before it served, and has logged why: none would. */
+class NeverServed extends Schema.TaggedError<NeverServed>()("NeverServed", {}) {}
+
+/** A worker, and another whenever one has ended: later and later where they die young. */
+const place = (served: Deferred.Deferred<void>, deaths: number): Effect.Effect<never, NeverServed> =>
+  Effect.gen(function*() {
+    const [age, { process: { exitCode, pid, signalCode } }] = yield* Effect.timed(
+      life(Deferred.succeed(served, undefined))
+    )
+    yield* Effect.logWarning("a worker ended", { pid, ending: signalCode ?? exitCode })
+    if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
+    const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
+    yield* Effect.sleep(backOff(recentDeaths))
+    return yield* place(served, recentDeaths + 1)
+  })
+
+const killAll = () => Object.values(cluster.workers ?? {}).forEach((worker) => worker?.process.kill("SIGKILL"))
+
+/** Starts one worker, and the others when that one serves: what keeps one from starting would keep all. */
+const primary = Effect.fnUntraced(
+  function*(count: number) {
+    if (Option.isNone(yield* Config.option(Config.Redacted("REDIS_URL")))) {
+      yield* Effect.logWarning("REDIS_URL is not set: each of the workers counts its rate limits alone")
+    }
+    yield* Effect.sync(() => process.once("exit", killAll))
+    yield* relayMetrics
+    const served = yield* Deferred.make<void>()
+    const others = Array.from({ length: count - 1 }, () => Effect.andThen(Deferred.await(served), place(served, 0)))
+    yield* Effect.all([place(served, 0), ...others], { concurrency: "unbounded", discard: true })
+  },
+  Effect.scoped,
+  Effect.catchTag("NeverServed", () => Effect.sync(() => void (process.exitCode = 1)))
+)
+
+/**
+ * Runs a program in as many processes as `WORKERS` says (1), which take the connections to one port in turn. With one
+ * it runs in this process. Workers are drained with this process, and none outlives it.
+ */
+export const inWorkers = <E>(program: Effect.Effect<never, E>) =>
+  Effect.gen(function*() {
+    if (cluster.isWorker) return yield* Effect.provideService(program, MetricsOfAll, gatherMetrics)
+    const count = yield* workerCount
+    return yield* count === 1 ? program : Effect.provide(primary(count), settingsLayer)
+  })

@@ -1,0 +1,65 @@
+import { Config, Context, Effect, Formatter, Layer, Logger, LogLevel, Option, References, Tracer } from "effect"
+import { traceIdsOf } from "../../services/metrics/TraceIds.ts"
+import { SettingsRefused } from "../Refusal.ts"
+import { consoleLayer } from "./StandardOutput.ts"
+
+type LogFormat = "json" | "pretty"
+
+interface LogSettings {
+  readonly level: LogLevel.LogLevel
+  readonly format: LogFormat
+}
+
+const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
+const FORMATS: ReadonlyArray<LogFormat> = ["json", "pretty"]
+
+/** Every line has ids; one that is of no request and no task has these, of the process as a whole. */
+const ownIds = Tracer.nativeTracer.span({
+  name: "process",
+  parent: Option.none(),
+  annotations: Context.empty(),
+  links: [],
+  startTime: 0n,
+  kind: "internal",
+  root: true,
+  sampled: false
+})
+
+/** One JSON object a line, with the ids of the trace and the span that it was written in. */
+export const jsonLogger = Logger.make((options) => {
+  const { annotations, cause, level, message, timestamp } = Logger.formatStructured.log(options)
+  const { spanId, traceId } = Option.getOrElse(traceIdsOf(options.fiber.context), () => ownIds)
+  return Formatter.formatJson({ timestamp, level, message, traceId, spanId, annotations, cause })
+})
+
+const jsonLayer = Logger.layer([Logger.withConsoleLog(jsonLogger)]).pipe(Layer.provideMerge(consoleLayer))
+
+/** Colours and line breaks, for a person who looks on. */
+const prettyLayer = Logger.layer([Logger.consolePretty()])
+
+const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | undefined, names: Iterable<string>) =>
+  Config.String(name).pipe(
+    Config.withDefault(fallback),
+    Effect.flatMap((text) => {
+      const found = find(text.toLowerCase())
+      return found === undefined
+        ? Effect.fail(new SettingsRefused({ message: `${name} must be one of ${[...names].join(", ")}` }))
+        : Effect.succeed(found)
+    })
+  )
+
+/** `LOG_LEVEL` (`info`) and `LOG_FORMAT` (as the program has it where it is not set). */
+export const logSettings = (format: LogFormat) =>
+  Effect.all({
+    level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
+    format: oneOf("LOG_FORMAT", format, (text) => FORMATS.find((format) => format === text), FORMATS)
+  })
+
+/** For what is wrong before the settings are known, or with them. */
+export const DEFAULT_LOG_SETTINGS: LogSettings = { level: "Info", format: "json" }
+
+export const loggingLayer = ({ format, level }: LogSettings) =>
+  Layer.merge(
+    format === "json" ? jsonLayer : prettyLayer,
+    Layer.succeed(References.MinimumLogLevel, level)
+  )

@@ -1,0 +1,87 @@
+import { Config, Effect, Option, Redacted, Result, Schema } from "effect"
+import { validateHeaderName, validateHeaderValue } from "node:http"
+import { telemetryEnabled } from "../../services/metrics/Metrics.ts"
+import { SettingsRefused } from "../Refusal.ts"
+
+/** The samplers that OpenTelemetry names in `OTEL_TRACES_SAMPLER`. */
+const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio"
+] as const
+
+export type SamplerName = typeof SAMPLERS[number]
+
+/** Where traces go, and which. */
+export interface TraceSettings {
+  readonly url: URL
+  readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
+  readonly sampler: SamplerName
+  readonly ratio: number
+}
+
+const refuse = (message: string) => Effect.fail(new SettingsRefused({ message }))
+
+/** A setting that is empty is not set, as OpenTelemetry has it. */
+const given = (name: string) =>
+  Effect.map(
+    Config.option(Config.Redacted(name)),
+    (setting) => Option.filter(Option.map(setting, Redacted.value), (text) => text !== "")
+  )
+
+const endpoint = Effect.flatMap(
+  given("OTEL_EXPORTER_OTLP_ENDPOINT"),
+  Option.match({
+    onNone: () => Effect.succeedNone,
+    onSome: (text) => {
+      const url = URL.canParse(text) ? new URL(text) : undefined
+      if (url === undefined || !/^https?:$/.test(url.protocol)) {
+        return refuse("OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL")
+      }
+      url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`
+      return Effect.succeedSome(url)
+    }
+  })
+)
+
+const decodeHeaders = Schema.decodeResult(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+
+const areLegal = (headers: Readonly<Record<string, string>>) =>
+  Result.isSuccess(Result.try(() =>
+    Object.entries(headers).forEach(([name, value]) => {
+      validateHeaderName(name)
+      validateHeaderValue(name, value)
+    })
+  ))
+
+const headers = Effect.flatMap(given("OTEL_EXPORTER_OTLP_HEADERS"), (setting) => {
+  const decoded = decodeHeaders(Option.getOrElse(setting, () => "{}"))
+  return Result.isSuccess(decoded) && areLegal(decoded.success)
+    ? Effect.succeed(Redacted.make(decoded.success))
+    : refuse("OTEL_EXPORTER_OTLP_HEADERS is not a JSON object of header names and values")
+})
+
+const sampler = Effect.flatMap(given("OTEL_TRACES_SAMPLER"), (setting) => {
+  const name = Option.getOrElse(setting, () => "parentbased_always_on")
+  const found = SAMPLERS.find((sampler) => sampler === name)
+  return found === undefined
+    ? refuse(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}`)
+    : Effect.succeed(found)
+})
+
+const ratio = Effect.flatMap(given("OTEL_TRACES_SAMPLER_ARG"), (setting) => {
+  const value = Number(Option.getOrElse(setting, () => "1"))
+  return value >= 0 && value <= 1
+    ? Effect.succeed(value)
+    : refuse("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
+})
+
+/** None where traces go nowhere: there is no collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) or telemetry is off. */
+export const traceSettings = Effect.gen(function*() {
+  const isEnabled = yield* telemetryEnabled
+  const settings = yield* Effect.all({ url: endpoint, headers, sampler, ratio })
+  return Option.filter(Option.map(settings.url, (url): TraceSettings => ({ ...settings, url })), () => isEnabled)
+})

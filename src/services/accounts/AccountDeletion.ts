@@ -1,0 +1,55 @@
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Conflict, NotFound } from "../../schema/Errors.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { Sessions } from "../credentials/Sessions.ts"
+import { Audit } from "../operations/Audit.ts"
+import { graceBegan } from "./GraceWindow.ts"
+
+/** Leaving, with 30 days to come back. */
+export class AccountDeletion extends Context.Service<AccountDeletion, {
+  /**
+   * Asks for an account to be deleted. It is hidden at once, by the predicates of every read; its sessions end, its tokens
+   * stop. Asked again it stays with the first time. `NotFound` when there is no such account.
+   */
+  readonly request: (userId: UserId) => Effect.Effect<void, NotFound>
+  /** Takes it back, and with it everything that it hid. `Conflict` when there is nothing to take back, or no longer. */
+  readonly cancel: (userId: UserId) => Effect.Effect<void, Conflict>
+}>()("route-planning-service/AccountDeletion") {
+  static readonly layer = Layer.effect(
+    AccountDeletion,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const sessions = yield* Sessions
+
+      return AccountDeletion.of({
+        request: Effect.fn("AccountDeletion.request")(
+          function*(userId) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const rows = yield* sql`
+              UPDATE users SET deletion_requested_at = coalesce(deletion_requested_at, ${now}::timestamptz)
+              WHERE id = ${userId} RETURNING id`
+            if (rows.length === 0) return yield* new NotFound({ message: "No such user" })
+            yield* sessions.revokeAll(userId)
+            yield* audit.record("account.deletion_requested", { userId })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+
+        cancel: Effect.fn("AccountDeletion.cancel")(
+          function*(userId) {
+            const rows = yield* sql`
+              UPDATE users SET deletion_requested_at = NULL
+              WHERE id = ${userId} AND deletion_requested_at > ${yield* graceBegan} RETURNING id`
+            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion to cancel" })
+            yield* audit.record("account.deletion_cancelled", { userId })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        )
+      })
+    })
+  )
+}

@@ -1,0 +1,89 @@
+import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { Audit } from "../operations/Audit.ts"
+import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../operations/Sweeps.ts"
+import { graceBegan } from "./GraceWindow.ts"
+
+const BATCH = 100
+
+/** The end of an account: nothing of the person is left in any table. */
+export class AccountErasure extends Context.Service<AccountErasure, {
+  /**
+   * Erases every account whose 30 days are over: one a transaction, so that a crash leaves each whole or gone. Any number
+   * of callers may do so at once; an account that resists is left for the next time and holds up no other.
+   */
+  readonly eraseDue: Effect.Effect<Swept>
+}>()("route-planning-service/AccountErasure") {
+  static readonly layer = Layer.effect(
+    AccountErasure,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+
+      const findDue = SqlSchema.findAll({
+        Request: Schema.Struct({ began: Schema.Date, resisting: Schema.Array(UserId) }),
+        Result: Schema.Struct({ id: UserIdColumn }),
+        execute: ({ began, resisting }) =>
+          sql`
+            SELECT id FROM users WHERE deletion_requested_at <= ${began}
+              AND ${resisting.length === 0 ? sql`true` : sql`NOT ${sql.in("id", resisting)}`}
+            ORDER BY deletion_requested_at LIMIT ${BATCH}`
+      })
+
+      // Everything that is somebody's refers to their row, and goes with it.
+      const deleteUser = SqlSchema.findAll({
+        Request: Schema.Struct({ id: UserId, began: Schema.Date }),
+        Result: Schema.Struct({ deletion_requested_at: Schema.Date }),
+        execute: ({ began, id }) =>
+          sql`
+            DELETE FROM users WHERE id = (
+              SELECT id FROM users WHERE id = ${id} AND deletion_requested_at <= ${began} FOR UPDATE SKIP LOCKED
+            ) RETURNING deletion_requested_at`
+      })
+
+      // An account may hold more than a statement's five seconds delete. That it is gone is told of nobody.
+      const erase = Effect.fn("AccountErasure.erase")(
+        function*(id: UserId, began: Date) {
+          yield* sql`SET LOCAL statement_timeout = 0`
+          const gone = yield* deleteUser({ id, began })
+          if (gone.length > 0) yield* audit.record("account.erased")
+          return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))
+        },
+        sql.withTransaction,
+        Effect.uninterruptible
+      )
+
+      const eraseBatch = Effect.fnUntraced(function*(began: Date, resisting: ReadonlyArray<UserId>) {
+        const due = yield* findDue({ began, resisting })
+        const [swept, failed] = yield* Effect.partition(due, ({ id }) =>
+          Effect.catchCause(
+            erase(id, began),
+            (cause) => Effect.andThen(sweepFailed("accounts", cause), Effect.fail(id))
+          ))
+        return { failed, swept: swept.reduce(plus, nothingSwept) }
+      })
+
+      const eraseFrom = (began: Date, resisting: ReadonlyArray<UserId>): Effect.Effect<Swept, unknown> =>
+        Effect.flatMap(eraseBatch(began, resisting), ({ failed, swept }) =>
+          failed.length === 0 && swept.rows === 0
+            ? Effect.succeed(swept)
+            : Effect.map(eraseFrom(began, [...resisting, ...failed]), (rest) => plus(swept, rest)))
+
+      return AccountErasure.of({
+        eraseDue: graceBegan.pipe(
+          Effect.flatMap((began) => eraseFrom(began, [])),
+          Effect.orDie,
+          Effect.withSpan("AccountErasure.eraseDue")
+        )
+      })
+    })
+  )
+}
+
+/** Erases accounts when their 30 days are over, for as long as the process lives. */
+export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { eraseDue } = yield* AccountErasure
+  yield* scheduled("ERASURE_SWEEP_INTERVAL", Duration.minutes(1), runSweep("accounts", eraseDue))
+}))

@@ -1,0 +1,56 @@
+import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Handle } from "../../schema/User.ts"
+
+/** Words that stand, or may come to stand, where a handle stands in a path. */
+const RESERVED = new Set(
+  ("about account admin administrator api app auth by-user collections deleted export favicon handle health help "
+    + "import login logout me metrics null profile public robots root routes routing security service sessions settings "
+    + "signup static status support system tokens undefined user users www").split(" ")
+)
+
+const MAX_LENGTH = 30
+const SUFFIX_LENGTH = 5
+const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+const FALLBACK = "rider"
+
+/** A handle of digits only would read as an id, a reserved word as another resource. */
+export const isReservedHandle = (handle: string): boolean => RESERVED.has(handle) || /^[0-9]+$/.test(handle)
+
+const spell = (text: string) =>
+  text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
+    .slice(0, MAX_LENGTH).replace(/-+$/, "")
+
+/** The first handle of a new account, derived from its name or from its address's local part. */
+export class Handles extends Context.Service<Handles, {
+  /** The plain spelling first (`attempt` 0), then with a random suffix: another account may have it. */
+  readonly suggest: (
+    person: { readonly name: string; readonly email: string },
+    attempt: number
+  ) => Effect.Effect<Handle>
+}>()("route-planning-service/Handles") {
+  static readonly layer = Layer.effect(
+    Handles,
+    Effect.gen(function*() {
+      const random = yield* SecureRandom.SecureRandom
+
+      const suffix = Effect.map(
+        Effect.forEach(
+          Array.from({ length: SUFFIX_LENGTH }),
+          () => random.intBetween(0, ALPHABET.length, { halfOpen: true })
+        ),
+        (digits) => digits.map((digit) => ALPHABET.charAt(digit)).join("")
+      )
+
+      return Handles.of({
+        suggest: Effect.fnUntraced(function*({ email, name }, attempt) {
+          const candidates = [spell(name), spell(email.slice(0, email.lastIndexOf("@")))]
+          const base = candidates.find((handle) => handle.length >= 3 && !isReservedHandle(handle)) ?? FALLBACK
+          return Handle.make(
+            attempt === 0 ? base : `${base.slice(0, MAX_LENGTH - SUFFIX_LENGTH - 1)}-${yield* suffix}`
+          )
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,169 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { Preferences } from "../../schema/Preferences.ts"
+import {
+  type Handle,
+  type Profile,
+  type ProfilePatch,
+  type PublicProfile,
+  Statistics,
+  type User
+} from "../../schema/User.ts"
+import { isReservedHandle } from "./Handles.ts"
+import { mergePreferences } from "./PreferenceMerge.ts"
+import { Pseudonyms } from "./Pseudonyms.ts"
+import { Roles } from "./Roles.ts"
+
+/** What users see of themselves. */
+export class Profiles extends Context.Service<Profiles, {
+  /** A user whose id comes from a session, so one that is there. */
+  readonly user: (id: UserId) => Effect.Effect<User>
+  /** The same with the statistics of the user's live routes. */
+  readonly profile: (id: UserId) => Effect.Effect<Profile>
+  /**
+   * Changes what the patch names. `Conflict` when somebody else has the handle, `ValidationFailed` when nobody may have
+   * it. The old handle is free at once.
+   */
+  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, Conflict | ValidationFailed>
+  /** What anybody sees of the user who has a handle now, unless the account is about to be deleted. */
+  readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, NotFound>
+}>()("route-planning-service/Profiles") {
+  static readonly layer = Layer.effect(
+    Profiles,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const pseudonyms = yield* Pseudonyms
+      const roles = yield* Roles
+
+      const findUser = SqlSchema.findOne({
+        Request: UserId,
+        Result: UserRow,
+        execute: (id) =>
+          sql`
+            SELECT id, email, name, handle, avatar, email_verified_at IS NOT NULL AS is_email_verified, preferences,
+              deletion_requested_at, password_hash IS NOT NULL AS has_password
+            FROM users WHERE id = ${id}`
+      })
+
+      const findStatistics = SqlSchema.findOne({
+        Request: UserId,
+        Result: Statistics,
+        execute: (id) =>
+          sql`
+            SELECT count(*)::int AS "totalRoutes", coalesce(sum(distance), 0) AS "totalDistance"
+            FROM routes WHERE user_id = ${id} AND deleted_at IS NULL`
+      })
+
+      const toUser = (row: typeof UserRow.Type): User => ({
+        id: row.id,
+        email: row.email,
+        name: row.name,
+        handle: row.handle,
+        ...(row.avatar === null ? {} : { avatar: row.avatar }),
+        isEmailVerified: row.is_email_verified,
+        role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
+        preferences: row.preferences,
+        idHash: pseudonyms.idHash(row.id),
+        deletionStatus: row.deletion_requested_at === null ? "active" : "pending_hard_delete",
+        deletionRequestedAt: row.deletion_requested_at,
+        hasPassword: row.has_password
+      })
+
+      const findPublic = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: PublicRow,
+        execute: (handle) =>
+          sql`
+            SELECT id, name, handle, avatar, created_at, (
+              SELECT count(*)::int FROM routes r
+              WHERE r.user_id = users.id AND r.visibility = 'public' AND r.deleted_at IS NULL
+            ) AS public_routes
+            FROM users WHERE handle = ${handle} AND deletion_requested_at IS NULL`
+      })
+
+      const lockPreferences = SqlSchema.findOne({
+        Request: UserId,
+        Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
+        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
+      })
+
+      const applyPatch = Effect.fnUntraced(function*(id: UserId, { avatar, handle, name, preferences }: ProfilePatch) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const stored = yield* lockPreferences(id)
+        const merged = preferences === null ? null : mergePreferences(stored.preferences ?? {}, preferences ?? {})
+        yield* sql`UPDATE users SET ${
+          sql.update({
+            updated_at: now,
+            ...(name === undefined ? {} : { name }),
+            ...(handle === undefined ? {} : { handle }),
+            ...(avatar === undefined ? {} : { avatar }),
+            ...(preferences === undefined ? {} : { preferences: merged === null ? null : JSON.stringify(merged) })
+          })
+        } WHERE id = ${id}`
+      }, sql.withTransaction)
+
+      const profile = Effect.fn("Profiles.profile")(function*(id: UserId) {
+        const [row, statistics] = yield* Effect.all([findUser(id), findStatistics(id)], { concurrency: 2 })
+        return { ...toUser(row), statistics }
+      }, Effect.orDie)
+
+      return Profiles.of({
+        user: Effect.fn("Profiles.user")((id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie)),
+        profile,
+        update: Effect.fn("Profiles.update")(function*(id, patch) {
+          if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
+            return yield* ValidationFailed.at("handle", "Expected a handle that is not reserved")
+          }
+          yield* applyPatch(id, patch).pipe(
+            Effect.catchReason(
+              "SqlError",
+              "UniqueViolation",
+              (reason, error): Effect.Effect<never, Conflict | SqlError.SqlError> =>
+                reason.constraint === "users_handle_key"
+                  ? Effect.fail(new Conflict({ message: "This handle is taken" }))
+                  : Effect.fail(error)
+            )
+          )
+          return yield* profile(id)
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
+        publicProfile: Effect.fn("Profiles.publicProfile")(function*(handle) {
+          const row = yield* findPublic(handle)
+          if (Option.isNone(row)) return yield* new NotFound({ message: "No such user" })
+          const { avatar, created_at, id, name, public_routes } = row.value
+          return {
+            id,
+            name,
+            handle,
+            ...(avatar === null ? {} : { avatar }),
+            idHash: pseudonyms.idHash(id),
+            createdAt: created_at,
+            publicRoutes: public_routes
+          }
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+      })
+    })
+  )
+}
+
+const PublicRow = Schema.Struct({
+  id: UserIdColumn,
+  name: Schema.String,
+  avatar: Schema.NullOr(Schema.String),
+  created_at: TimestampColumn,
+  public_routes: Schema.Int
+})
+
+const UserRow = Schema.Struct({
+  id: UserIdColumn,
+  email: Schema.String,
+  name: Schema.String,
+  handle: Schema.String,
+  avatar: Schema.NullOr(Schema.String),
+  is_email_verified: Schema.Boolean,
+  preferences: Schema.NullOr(Preferences),
+  deletion_requested_at: Schema.NullOr(TimestampColumn),
+  has_password: Schema.Boolean
+})

@@ -1,0 +1,159 @@
+import { Cause, Clock, Context, Effect, Layer, type Stream, Struct } from "effect"
+import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { Profiles } from "../accounts/Profiles.ts"
+import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
+import { Sessions } from "../credentials/Sessions.ts"
+import { writeRouteFile } from "../files/RouteFile.ts"
+import { toDocument } from "../routes/RouteFiles.ts"
+import { toStoredRoute } from "../routes/RouteRows.ts"
+import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
+import { asJson, asLines, asText } from "./Contents.ts"
+import { gpxName } from "./FileNames.ts"
+import { pagesOf, type Sized } from "./Pages.ts"
+import { type AddFile, zipOf } from "./ZipWriter.ts"
+
+/** Whose archive it is, and the routes that it has. */
+interface Order {
+  readonly userId: UserId
+  readonly current: SessionId
+  readonly routes: ReadonlyArray<Sized<RouteId>>
+}
+
+/**
+ * An account as one ZIP archive, for its owner to keep or to import again. `routes.json` and `collections.json` are JSON
+ * arrays with one element a line, so that a reader needs no more of them at once than a line. `manifest.json` comes last
+ * and has the size and SHA-256 of every other file. There is no secret in it: of tokens and sessions only what their lists
+ * show, less the sessions' ids. Deleted routes are left out: whoever wants one back restores it first.
+ *
+ * No transaction and no connection is held while a client reads, so the archive is no snapshot. One statement says which
+ * routes it has; they are then read in short statements, once for `routes.json` and once more for their GPX files. A route
+ * that was changed or deleted in between gets no GPX file, rather than one that says something else than `routes.json`,
+ * and the manifest names it in `changedMeanwhile`.
+ */
+export class AccountExport extends Context.Service<AccountExport, {
+  /** What the account has is looked up before the bytes begin; they are made as they are taken. */
+  readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>>
+}>()("route-planning-service/AccountExport") {
+  static readonly layer = Layer.effect(
+    AccountExport,
+    Effect.gen(function*() {
+      const queries = yield* archiveQueries
+      const profiles = yield* Profiles
+      const pseudonyms = yield* Pseudonyms
+      const sessions = yield* Sessions
+      const tokens = yield* PersonalAccessTokens
+
+      const readRoutes = (owner: UserId) => (ids: ReadonlyArray<RouteId>) =>
+        Effect.orDie(queries.routePage({ owner, ids }))
+
+      const addRoutes = Effect.fnUntraced(function*(add: AddFile, { routes, userId }: Order) {
+        const versions = new Map<RouteId, number>()
+        const lineOf = (row: ArchivedRouteRow) => {
+          versions.set(row.id, row.version)
+          return routeLine(toStoredRoute(row, pseudonyms), row.origin)
+        }
+        const file = yield* add("routes.json", (put) => asLines(pagesOf(routes), readRoutes(userId), lineOf, put))
+        return { file, versions }
+      })
+
+      // Not a generator in the loop: the engine keeps what such a one closes over until the next full garbage collection.
+      const gpxOf = Effect.fnUntraced(function*(add: AddFile, row: ArchivedRouteRow) {
+        const document = yield* toDocument(toStoredRoute(row, pseudonyms))
+        return yield* add(gpxName(row.id, row.name), (put) => asText(writeRouteFile(document, "gpx"), put))
+      })
+
+      const addGpx = Effect.fnUntraced(function*(
+        add: AddFile,
+        { routes, userId }: Order,
+        versions: ReadonlyMap<RouteId, number>
+      ) {
+        const files = new Map<RouteId, ArchivedFile>()
+        for (const ids of pagesOf(routes)) {
+          for (const row of yield* readRoutes(userId)(ids)) {
+            if (versions.get(row.id) === row.version) files.set(row.id, yield* gpxOf(add, row))
+          }
+        }
+        return files
+      })
+
+      const addCollections = Effect.fnUntraced(function*(add: AddFile, owner: UserId) {
+        const written = new Set<CollectionId>()
+        const pages = pagesOf(yield* Effect.orDie(queries.collectionsOf(owner)))
+        const read = (ids: ReadonlyArray<CollectionId>) => Effect.orDie(queries.collectionPage({ owner, ids }))
+        const lineOf = (row: ArchivedCollectionRow) => {
+          written.add(row.id)
+          return collectionLine(row)
+        }
+        const file = yield* add("collections.json", (put) => asLines(pages, read, lineOf, put))
+        return { file, count: written.size }
+      })
+
+      const write = Effect.fn("AccountExport.write")(
+        function*(add: AddFile, order: Order) {
+          const createdAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+          const profile = yield* add("profile.json", asJson(yield* profiles.profile(order.userId)))
+          const routes = yield* addRoutes(add, order)
+          const gpx = yield* addGpx(add, order, routes.versions)
+          const collections = yield* addCollections(add, order.userId)
+          const tokenList = yield* tokens.list(order.userId)
+          const sessionList = yield* sessions.list(order.userId, order.current)
+          const manifest: Manifest = {
+            format: "route-planning-service/account",
+            version: 1,
+            createdAt,
+            counts: {
+              routes: routes.versions.size,
+              collections: collections.count,
+              tokens: tokenList.length,
+              sessions: sessionList.length
+            },
+            changedMeanwhile: [...routes.versions.keys()].filter((id) => !gpx.has(id)),
+            files: [
+              profile,
+              routes.file,
+              ...gpx.values(),
+              collections.file,
+              yield* add("tokens.json", asJson(tokenList)),
+              yield* add("sessions.json", asJson(sessionList.map(Struct.omit(["id"]))))
+            ]
+          }
+          yield* add("manifest.json", asJson(manifest))
+        },
+        Effect.tapCause((cause) =>
+          Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an export broke off", cause)
+        )
+      )
+
+      return AccountExport.of({
+        archive: Effect.fn("AccountExport.archive")(function*(userId, current) {
+          const order = { userId, current, routes: yield* queries.routesOf(userId) }
+          return zipOf((add) => write(add, order))
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+/** A route as it is answered, and what it is known by in every account. Its long members go in as they are stored. */
+const routeLine = (route: StoredRoute, origin: string) => {
+  const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "version"]), origin })
+  const line = route.geometry === undefined ? "" : `,"geometry":${route.geometry}`
+  return `${members.slice(0, -1)},"waypoints":${route.waypoints}${line}}`
+}
+
+const collectionLine = (row: ArchivedCollectionRow) =>
+  JSON.stringify({
+    id: row.id,
+    origin: row.origin,
+    name: row.name,
+    ...(row.description === null ? {} : { description: row.description }),
+    visibility: row.visibility,
+    routeIds: row.route_ids,
+    others: row.others,
+    shareToken: row.share_token,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at
+  })

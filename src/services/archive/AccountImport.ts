@@ -1,0 +1,136 @@
+import { Clock, Context, Effect, FileSystem, Layer, Option, Schema, Semaphore, Stream } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
+import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { type RouteId, UserId } from "../../schema/Ids.ts"
+import { Preferences } from "../../schema/Preferences.ts"
+import { mergePreferences } from "../accounts/PreferenceMerge.ts"
+import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
+import { importedRows } from "./ImportedRows.ts"
+import type { Element } from "./Lines.ts"
+import { checkedArchive } from "./ZipReader.ts"
+
+/** Each may have its archive on the disk. */
+const MAX_AT_ONCE = 4
+
+/**
+ * Takes the archive of an account in, into the same account or another one.
+ *
+ * All of the archive is checked before the first row is written, so a refused one leaves nothing. It is then written in
+ * batches of about 1 MiB, each of which is done or not and may be done again: an import that was cut short is finished by
+ * sending the archive once more.
+ *
+ * What the account has, by the `origin` that a route or collection keeps through every export and import, stays as it is,
+ * whatever became of it since; what is in the bin comes back. New ones get an id and a share token of their own: a link is
+ * this service's to give, and an archive is only somebody's word. A collection keeps those of its routes that are in the
+ * archive, and others' where they are public. Preferences are added where the account has none.
+ */
+export class AccountImport extends Context.Service<AccountImport, {
+  /**
+   * `ValidationFailed` names what is wrong with the archive, by file and line. `Unavailable` while too many are taken in.
+   * The upload is on the disk for as long as this takes.
+   */
+  readonly restore: <E>(
+    owner: UserId,
+    upload: Stream.Stream<Uint8Array, E>
+  ) => Effect.Effect<ImportReport, E | ValidationFailed | Unavailable>
+}>()("route-planning-service/AccountImport") {
+  static readonly layer = Layer.effect(
+    AccountImport,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const files = yield* FileSystem.FileSystem
+      const rows = yield* importedRows
+      const permits = yield* Semaphore.make(MAX_AT_ONCE)
+
+      const lockPreferences = SqlSchema.findOne({
+        Request: UserId,
+        Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
+        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
+      })
+
+      const restorePreferences = Effect.fnUntraced(
+        function*(owner: UserId, archived: Preferences) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const { preferences: own } = yield* lockPreferences(owner)
+          const merged = JSON.stringify(mergePreferences(archived, own ?? {}))
+          const rows = yield* sql`
+            UPDATE users SET preferences = ${merged}, updated_at = ${now}
+            WHERE id = ${owner} AND coalesce(preferences, '{}') <> ${merged}::jsonb RETURNING id`
+          return rows.length === 0 ? "unchanged" as const : "restored" as const
+        },
+        sql.withTransaction,
+        Effect.orDie
+      )
+
+      const writeBatch = Effect.fnUntraced(function*(
+        owner: UserId,
+        batch: ReadonlyArray<Element>,
+        ids: Map<RouteId, RouteId>
+      ) {
+        const routes = yield* Effect.mapError(Effect.forEach(batch, decodeRoute), ValidationFailed.of)
+        const written = yield* rows.routes(owner, routes)
+        for (const { id, origin } of routes) {
+          const imported = written.ids.get(origin)
+          if (imported !== undefined) ids.set(id, imported)
+        }
+        return written.outcome
+      })
+
+      const writeCollection = Effect.fnUntraced(function*(
+        owner: UserId,
+        element: Element,
+        own: ReadonlyMap<RouteId, RouteId>
+      ) {
+        const collection = yield* Effect.mapError(decodeCollection(element), ValidationFailed.of)
+        const open = yield* rows.publicRoutes(collection.others.map(({ shareToken }) => shareToken))
+        const others = new Map(collection.others.map(({ id, shareToken }) => [id, open.get(shareToken)]))
+        const members = collection.routeIds.map((id) => own.get(id) ?? others.get(id)).filter((id) => id !== undefined)
+        return yield* rows.collection(owner, collection, [...new Set(members)])
+      })
+
+      const take = Effect.fnUntraced(function*(owner: UserId, path: string) {
+        const archive = yield* checkedArchive(path)
+        const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
+        yield* checkElements(archive)
+        const ids = new Map<RouteId, RouteId>()
+        const routes = yield* archive.elements("routes.json").pipe(
+          Stream.mapEffect((batch) => writeBatch(owner, batch, ids)),
+          Stream.runCollect
+        )
+        const collections = yield* archive.elements("collections.json").pipe(
+          Stream.flattenIterable,
+          Stream.mapEffect((element) => writeCollection(owner, element, ids)),
+          Stream.runCollect
+        )
+        const report: ImportReport = {
+          routes: sumOf(routes),
+          collections: sumOf(collections),
+          preferences: preferences === null ? "unchanged" : yield* restorePreferences(owner, preferences)
+        }
+        return report
+      })
+
+      return AccountImport.of({
+        restore: Effect.fn("AccountImport.restore")(
+          function*<E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) {
+            const done = yield* Effect.gen(function*() {
+              const path = yield* files.makeTempFileScoped({ prefix: "account-import-" })
+              yield* Stream.run(upload, files.sink(path))
+              return yield* take(owner, path)
+            }).pipe(Effect.scoped, Effect.catchTag("PlatformError", Effect.die), permits.withPermitsIfAvailable(1))
+            return Option.isSome(done)
+              ? done.value
+              : yield* new Unavailable({ message: "Other archives are being taken in: try again in a minute" })
+          }
+        )
+      })
+    })
+  )
+}
+
+const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
+  created: outcomes.reduce((sum, { created }) => sum + created, 0),
+  restored: outcomes.reduce((sum, { restored }) => sum + restored, 0),
+  unchanged: outcomes.reduce((sum, { unchanged }) => sum + unchanged, 0)
+})

@@ -1,0 +1,185 @@
+import { Clock, Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { createHmac } from "node:crypto"
+import { crc32 } from "node:zlib"
+import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { TokenId, UserId } from "../../schema/Ids.ts"
+import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
+import type { TokenPrincipal } from "../../schema/User.ts"
+import { Audit } from "../operations/Audit.ts"
+
+const DAY = 24 * 60 * 60 * 1000
+
+const MAX_LIVE_TOKENS = 50
+
+/** `last_used_at` is for people who look at a list: a write a minute is precise enough. */
+const LAST_USED_PRECISION = 60 * 1000
+
+const PREFIX = "service_pat_"
+const RANDOM_LENGTH = 40
+const CHECKSUM_LENGTH = 6
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+const SHAPE = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECKSUM_LENGTH}}$`)
+
+const toBase62 = (value: number): string =>
+  value < 62 ? BASE62.charAt(value) : toBase62(Math.floor(value / 62)) + BASE62.charAt(value % 62)
+
+const withChecksum = (text: string) => text + toBase62(crc32(text)).padStart(CHECKSUM_LENGTH, "0")
+
+/** Whether a bearer credential claims to be one of our tokens. */
+export const looksLikeToken = (credential: string): boolean => credential.startsWith(PREFIX)
+
+/** A typo or a made-up token is told by its checksum, without a query. */
+const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.slice(0, -CHECKSUM_LENGTH)) === token
+
+/**
+ * Personal access tokens: `service_pat_`, 40 random base62 characters, and their CRC-32 so that scanners can find leaked
+ * ones. Stored as HMAC-SHA-256 under `PAT_PEPPER`, so that a copy of the database opens nothing.
+ */
+export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
+  /** `Conflict` when the user has 50 live tokens already. */
+  readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, Conflict>
+  readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
+  readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, NotFound>
+  /** Whose token it is, in one query; none if it is unknown, expired, or its user is about to be deleted. */
+  readonly authenticate: (token: string) => Effect.Effect<Option.Option<TokenPrincipal>>
+}>()("route-planning-service/PersonalAccessTokens") {
+  static readonly layer = Layer.effect(
+    PersonalAccessTokens,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const audit = yield* Audit
+      const pepper = Redacted.value(yield* Config.Redacted("PAT_PEPPER"))
+
+      const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
+
+      const generate = Effect.forEach(
+        Array.from({ length: RANDOM_LENGTH }),
+        () => random.intBetween(0, BASE62.length, { halfOpen: true })
+      ).pipe(Effect.map((digits) => withChecksum(PREFIX + digits.map((digit) => BASE62.charAt(digit)).join(""))))
+
+      const columns = sql.literal(`id, name, scope, hint, created_at, expires_at, last_used_at`)
+
+      const findOwn = SqlSchema.findAll({
+        Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
+        Result: TokenRow,
+        execute: ({ now, owner }) =>
+          sql`
+            SELECT ${columns} FROM personal_access_tokens
+            WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY id DESC`
+      })
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Result: TokenRow,
+        execute: (values) => sql`INSERT INTO personal_access_tokens ${sql.insert(values)} RETURNING ${columns}`
+      })
+
+      // The user's row is held, so that calls at once are counted one after the other.
+      const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
+        yield* sql`SELECT id FROM users WHERE id = ${owner} FOR UPDATE`
+        const rows = yield* sql<{ live: number }>`
+          SELECT count(*)::int AS live FROM personal_access_tokens
+          WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
+        if ((rows[0]?.live ?? 0) >= MAX_LIVE_TOKENS) {
+          return yield* new Conflict({ message: `A user may have at most ${MAX_LIVE_TOKENS} tokens: revoke one first` })
+        }
+      })
+
+      const findByHash = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, now: Schema.Date, stale: Schema.Date }),
+        Result: Schema.Struct({ id: TokenIdColumn, user_id: UserIdColumn, scope: Scope }),
+        execute: ({ hash, now, stale }) =>
+          sql`
+            WITH live AS (
+              SELECT t.id, t.user_id, t.scope FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
+              WHERE t.token_hash = ${hash} AND (t.expires_at IS NULL OR t.expires_at > ${now})
+                AND u.deletion_requested_at IS NULL
+            ), used AS (
+              UPDATE personal_access_tokens SET last_used_at = ${now}
+              WHERE id IN (SELECT id FROM live) AND (last_used_at IS NULL OR last_used_at < ${stale})
+            )
+            SELECT * FROM live`
+      })
+
+      return PersonalAccessTokens.of({
+        mint: Effect.fn("PersonalAccessTokens.mint")(
+          function*(owner, request) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* requireRoom(owner, now)
+            const token = yield* generate
+            const days = daysOf(request)
+            const row = yield* insert({
+              user_id: owner,
+              name: request.name,
+              scope: request.scope,
+              token_hash: digest(token),
+              hint: token.slice(-4),
+              created_at: now,
+              expires_at: days === null ? null : new Date(now.getTime() + days * DAY)
+            })
+            yield* audit.record("token.minted", { userId: owner })
+            return { ...toToken(row), token }
+          },
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+        ),
+
+        list: Effect.fn("PersonalAccessTokens.list")(function*(owner) {
+          const rows = yield* findOwn({ owner, now: new Date(yield* Clock.currentTimeMillis) })
+          return rows.map(toToken)
+        }, Effect.orDie),
+
+        revoke: Effect.fn("PersonalAccessTokens.revoke")(
+          function*(owner, id) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            const rows = yield* sql`
+              DELETE FROM personal_access_tokens
+              WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`
+            if (rows.length === 0) return yield* new NotFound({ message: "No such token" })
+            yield* audit.record("token.revoked", { userId: owner })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+
+        authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {
+          if (!isWellFormed(token)) return Option.none()
+          const now = yield* Clock.currentTimeMillis
+          const found = yield* findByHash({
+            hash: digest(token),
+            now: new Date(now),
+            stale: new Date(now - LAST_USED_PRECISION)
+          })
+          return Option.map(
+            found,
+            ({ id, scope, user_id }): TokenPrincipal => ({ kind: "token", userId: user_id, tokenId: id, scope })
+          )
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+const TokenRow = Schema.Struct({
+  id: TokenIdColumn,
+  name: Schema.String,
+  scope: Scope,
+  hint: Schema.String,
+  created_at: TimestampColumn,
+  expires_at: Schema.NullOr(TimestampColumn),
+  last_used_at: Schema.NullOr(TimestampColumn)
+})
+
+const toToken = (row: typeof TokenRow.Type): PersonalAccessToken => ({
+  id: row.id,
+  name: row.name,
+  scope: row.scope,
+  hint: row.hint,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  lastUsedAt: row.last_used_at
+})

@@ -1,0 +1,68 @@
+import { Clock, Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { jwtVerify, SignJWT } from "jose"
+import { SessionId, UserId } from "../../schema/Ids.ts"
+import { Role } from "../../schema/User.ts"
+
+/** How long a session token is good for; each authenticated request brings a fresh one. */
+export const SESSION_TOKEN_SECONDS = 900
+
+const ISSUER = "route-planning-service"
+const AUDIENCE = "route-planning-service/session"
+const ALGORITHM = "HS256"
+
+/** `role` and `units` are hints for clients: what a caller may do is read from the database on each request. */
+const Claims = Schema.Struct({
+  sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
+  sid: SessionId,
+  role: Role,
+  units: Schema.optionalKey(Schema.String)
+})
+export type Claims = typeof Claims.Type
+
+const decodeClaims = Schema.decodeUnknownOption(Claims)
+const encodeClaims = Schema.encodeSync(Claims)
+
+/** The JWT that a session travels as: HS256 with `JWT_SECRET`, and nothing but HS256 (RFC 8725, 3.1). */
+export class SessionTokens extends Context.Service<SessionTokens, {
+  readonly sign: (claims: Claims) => Effect.Effect<string>
+  /** The claims of a token that is ours and not expired, else none. */
+  readonly verify: (token: string) => Effect.Effect<Option.Option<Claims>>
+}>()("route-planning-service/SessionTokens") {
+  static readonly layer = Layer.effect(
+    SessionTokens,
+    Effect.gen(function*() {
+      const secret = new TextEncoder().encode(Redacted.value(yield* Config.Redacted("JWT_SECRET")))
+
+      return SessionTokens.of({
+        sign: Effect.fnUntraced(function*(claims) {
+          const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
+          return yield* Effect.promise(() =>
+            new SignJWT(encodeClaims(claims))
+              .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+              .setIssuer(ISSUER)
+              .setAudience(AUDIENCE)
+              .setIssuedAt(now)
+              .setExpirationTime(now + SESSION_TOKEN_SECONDS)
+              .sign(secret)
+          )
+        }),
+        verify: Effect.fnUntraced(function*(token) {
+          const currentDate = new Date(yield* Clock.currentTimeMillis)
+          return yield* Effect.tryPromise(() =>
+            jwtVerify(token, secret, {
+              algorithms: [ALGORITHM],
+              issuer: ISSUER,
+              audience: AUDIENCE,
+              typ: "JWT",
+              requiredClaims: ["exp", "iat", "sub"],
+              currentDate
+            })
+          ).pipe(
+            Effect.map(({ payload }) => decodeClaims(payload)),
+            Effect.orElseSucceed(() => Option.none())
+          )
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,64 @@
+import { Config, Context, Duration, Effect, Layer, Metric } from "effect"
+import { RateLimiter } from "effect/persistence"
+import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/RateTier.ts"
+
+/** What a subject has left of its requests to an endpoint; whole seconds until it has all of them again. */
+export interface RateLimit {
+  readonly tier: RateTier
+  readonly limit: number
+  readonly remaining: number
+  readonly resetSeconds: number
+  readonly isExceeded: boolean
+}
+
+const refusalsOf = (tier: RateTier) =>
+  Metric.counter("rate_limit_refusals_total", {
+    description: "Requests that were refused because there were too many",
+    attributes: { tier },
+    incremental: true
+  })
+
+const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
+  auth: refusalsOf("auth"),
+  strict: refusalsOf("strict"),
+  moderate: refusalsOf("moderate"),
+  default: refusalsOf("default")
+}
+
+/** Counts requests per subject and endpoint in windows of a minute. */
+export class RateLimits extends Context.Service<RateLimits, {
+  /** Counts one request. What is refused does not count, so that waiting helps. Undefined when limits are off. */
+  readonly count: (tier: RateTier, subject: string, endpoint: string) => Effect.Effect<RateLimit | void>
+}>()("route-planning-service/RateLimits") {
+  static readonly layer = Layer.effect(
+    RateLimits,
+    Effect.gen(function*() {
+      const isEnabled = yield* Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
+      const limiter = yield* RateLimiter.RateLimiter
+      yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
+
+      const consume = (tier: RateTier, key: string) =>
+        limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit: RATE_TIERS[tier], key }).pipe(
+          Effect.map(({ remaining, resetAfter }) => toRateLimit(tier, remaining, resetAfter, false)),
+          Effect.catch(({ reason }) =>
+            reason._tag === "RateLimitExceeded"
+              ? Effect.as(Metric.update(REFUSALS[tier], 1), toRateLimit(tier, 0, reason.retryAfter, true))
+              : Effect.die(reason)
+          )
+        )
+
+      return RateLimits.of({
+        count: (tier, subject, endpoint) => isEnabled ? consume(tier, `${endpoint} ${subject}`) : Effect.void
+      })
+    })
+  ).pipe(Layer.provide(RateLimiter.layer))
+}
+
+/** Rounded up: who waits as long as told is never refused. */
+const toRateLimit = (tier: RateTier, remaining: number, reset: Duration.Duration, isExceeded: boolean): RateLimit => ({
+  tier,
+  limit: RATE_TIERS[tier],
+  remaining,
+  resetSeconds: Math.max(1, Math.ceil(Duration.toSeconds(reset))),
+  isExceeded
+})

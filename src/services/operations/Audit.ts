@@ -1,0 +1,104 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
+import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
+import type { Page } from "../../schema/Page.ts"
+import { traceIdsOf } from "../metrics/TraceIds.ts"
+import type { PageOf } from "../routes/Routes.ts"
+
+/** Whom an entry names. Nobody, where nobody is known or nobody is left. */
+interface Named {
+  readonly userId?: UserId | undefined
+  readonly subjectId?: UserId | undefined
+}
+
+/** Whose entries, and which. */
+export interface AuditFilter {
+  readonly userId?: UserId | undefined
+  readonly event?: AuditEvent | undefined
+}
+
+/**
+ * What happened to accounts, for 90 days: ids, an event and the trace, and nothing that could be a secret (OWASP Logging
+ * Cheat Sheet). Entries go with the person who made them; those of an administrator forget whom they were about.
+ */
+export class Audit extends Context.Service<Audit, {
+  /** Writes an entry, in the transaction of the caller where there is one: what it tells of then happens with it or not. */
+  readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
+  /** Entries by or about a user, newest first. */
+  readonly list: (filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
+}>()("route-planning-service/Audit") {
+  static readonly layer = Layer.effect(
+    Audit,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      const matches = (
+        { event, userId }: { readonly userId: number | undefined; readonly event: string | undefined }
+      ) =>
+        sql.and([
+          ...(userId === undefined ? [] : [sql`(user_id = ${userId} OR subject_id = ${userId})`]),
+          ...(event === undefined ? [] : [sql`event = ${event}`])
+        ])
+
+      const find = SqlSchema.findAll({
+        Request: Schema.Struct({
+          userId: Schema.UndefinedOr(UserId),
+          event: Schema.UndefinedOr(AuditEvent),
+          limit: Schema.Int,
+          offset: Schema.Int
+        }),
+        Result: EntryRow,
+        execute: ({ limit, offset, ...filter }) =>
+          sql`
+            SELECT id, created_at, event, user_id, subject_id, trace_id FROM audit_events
+            WHERE ${matches(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`
+      })
+
+      return Audit.of({
+        record: Effect.fn("Audit.record")(function*(event, { subjectId, userId } = {}) {
+          const trace = traceIdsOf(yield* Effect.context<never>())
+          yield* sql`INSERT INTO audit_events ${
+            sql.insert({
+              created_at: new Date(yield* Clock.currentTimeMillis),
+              event,
+              user_id: userId ?? null,
+              subject_id: subjectId ?? null,
+              trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
+            })
+          }`
+        }, Effect.orDie),
+
+        list: Effect.fn("Audit.list")(
+          function*({ event, userId }, page) {
+            const counted = yield* sql<{ total: number }>`
+              SELECT count(*)::int AS total FROM audit_events WHERE ${matches({ event, userId })}`
+            const rows = yield* find({ event, userId, ...page })
+            return { total: counted[0]?.total ?? 0, items: rows.map(toEntry) }
+          },
+          sql.withTransaction,
+          Effect.orDie
+        )
+      })
+    })
+  )
+}
+
+const EntryRow = Schema.Struct({
+  id: AuditIdColumn,
+  created_at: TimestampColumn,
+  event: AuditEvent,
+  user_id: Schema.NullOr(UserIdColumn),
+  subject_id: Schema.NullOr(UserIdColumn),
+  trace_id: Schema.NullOr(Schema.String)
+})
+
+const toEntry = (row: typeof EntryRow.Type): AuditEntry => ({
+  id: row.id,
+  createdAt: row.created_at,
+  event: row.event,
+  userId: row.user_id,
+  subjectId: row.subject_id,
+  traceId: row.trace_id
+})

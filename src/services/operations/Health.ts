@@ -1,0 +1,31 @@
+import { Context, Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Unavailable } from "../../schema/Errors.ts"
+import { Draining } from "./Draining.ts"
+
+const away = () => new Unavailable({ message: "The database is not reachable" })
+
+/** Whether the service can do its work. */
+export class Health extends Context.Service<Health, {
+  /** Succeeds when the database answers within half a second, and fails at once when the process is to end. */
+  readonly ready: Effect.Effect<void, Unavailable>
+}>()("route-planning-service/Health") {
+  static readonly layer = Layer.effect(
+    Health,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const draining = yield* Draining
+      return Health.of({
+        ready: Effect.gen(function*() {
+          if (yield* draining.hasBegun) return yield* new Unavailable({ message: "The service is shutting down" })
+          // A query to a hung server is not over when it is interrupted, so it is left behind rather than waited for.
+          const query = yield* Effect.forkDetach(sql`SELECT 1`)
+          yield* Fiber.join(query).pipe(
+            Effect.mapError(away),
+            Effect.timeoutOrElse({ duration: "500 millis", orElse: () => Effect.fail(away()) })
+          )
+        }).pipe(Effect.withSpan("Health.ready"))
+      })
+    })
+  )
+}

@@ -1,0 +1,144 @@
+import { Config, Context, Effect, Layer, Redacted, Schema } from "effect"
+import { HttpClient, HttpClientRequest } from "effect/http"
+import { createHash } from "node:crypto"
+import {
+  type BadGateway,
+  type Forbidden,
+  type GatewayTimeout,
+  type Unauthorized,
+  Unavailable
+} from "../../schema/Errors.ts"
+import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
+import { askProvider } from "./ProviderCalls.ts"
+import { makeProviderDiscovery } from "./ProviderDiscovery.ts"
+import { makeProviderKeys } from "./ProviderKeys.ts"
+
+/** Who signed in, as far as the provider vouches for it. */
+export interface Identity {
+  /** As the provider's discovery document spells it, whichever way the token did. */
+  readonly issuer: string
+  /** Never reassigned within an issuer (OpenID Connect Core, 2); the address may be. */
+  readonly subject: string
+  /** Verified by the provider. */
+  readonly email: string
+  readonly name: string | undefined
+  readonly picture: string | undefined
+  /** The same for all spellings of one token, by which its second use is known. */
+  readonly tokenHash: string
+  /** When the token ends. It may be accepted for 60 seconds more, for the clocks' sake. */
+  readonly expiresAt: Date
+}
+
+/** What a browser brings from the provider: a code to be exchanged, or the ID token itself. */
+export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
+
+const GOOGLE = "https://accounts.google.com"
+
+/** Google's tokens may name it without the scheme (Google Identity, "Verify the Google ID token"). */
+const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
+
+const TokenAnswer = Schema.Struct({ id_token: Schema.String })
+
+/** Sign-in by an OpenID Connect provider, which is found by discovery at the first use. */
+export class IdentityProvider extends Context.Service<IdentityProvider, {
+  /**
+   * The identity that a credential proves. Whether it was proven with it before is for the caller to know, by `tokenHash`
+   * until 60 seconds after `expiresAt`.
+   */
+  readonly identify: (
+    credential: ProviderCredential
+  ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
+}>()("route-planning-service/IdentityProvider") {
+  /** With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two nobody is identified. */
+  static readonly layer = Layer.effect(
+    IdentityProvider,
+    Effect.gen(function*() {
+      const clientId = yield* Config.String("GOOGLE_CLIENT_ID").pipe(Config.withDefault(""))
+      const secret = yield* Config.Redacted("GOOGLE_CLIENT_SECRET").pipe(Config.withDefault(Redacted.make("")))
+      const issuer = yield* Config.URL("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
+      const client = yield* HttpClient.HttpClient
+      if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
+
+      const keysFor = yield* makeProviderKeys(client)
+      const discover = yield* makeProviderDiscovery(client, issuer)
+
+      const exchange = Effect.fnUntraced(function*(code: string) {
+        const { token_endpoint } = yield* discover()
+        const request = HttpClientRequest.post(token_endpoint).pipe(
+          HttpClientRequest.bodyUrlParams({
+            grant_type: "authorization_code",
+            code,
+            client_id: clientId,
+            client_secret: Redacted.value(secret),
+            // What Google's popup and one-tap clients stand for, having no page to go back to.
+            redirect_uri: "postmessage"
+          })
+        )
+        const { id_token } = yield* askProvider(client, request, TokenAnswer).pipe(
+          Effect.catchTag("ProviderRefused", ({ status }) => refusedExchange(status))
+        )
+        return id_token
+      })
+
+      const idTokenOf = (credential: ProviderCredential) => {
+        if ("idToken" in credential) return Effect.succeed(Redacted.value(credential.idToken))
+        const code = Redacted.value(credential.code)
+        return isJwt(code) ? Effect.succeed(code) : exchange(code)
+      }
+
+      return IdentityProvider.of({
+        identify: Effect.fn("IdentityProvider.identify")(function*(credential) {
+          const token = yield* idTokenOf(credential)
+          const keyId = yield* keyIdOf(token)
+          const { issuer, jwks_uri } = yield* discover()
+          const keys = yield* keysFor(jwks_uri, keyId)
+          const claims = yield* verifyIdToken(token, { keys, issuers: issuersOf(issuer), clientId })
+          return identityOf(issuer, token, claims)
+        })
+      })
+    })
+  )
+}
+
+const notConfigured = () =>
+  Effect.fail(new Unavailable({ message: "Sign-in by an identity provider is not configured" }))
+
+/** A bad code is 400 (RFC 6749, 5.2); another status may well be our own fault, which only an operator can mend. */
+const refusedExchange = Effect.fnUntraced(function*(status: number) {
+  if (status !== 400) {
+    yield* Effect.logWarning("The identity provider refused to exchange a code").pipe(Effect.annotateLogs({ status }))
+  }
+  return yield* notAccepted()
+})
+
+const identityOf = (issuer: string, token: string, { email, exp, name, picture, sub }: Claims): Identity => ({
+  issuer,
+  subject: sub,
+  email,
+  name: nameOf(name),
+  picture: pictureOf(picture),
+  tokenHash: hashOf(token),
+  expiresAt: new Date(exp * 1000)
+})
+
+/**
+ * Of what is signed, not of the signature: base64url lets that be spelt in several ways, and ECDSA made two of it, each of
+ * which would pass for a token that was not used yet.
+ */
+const hashOf = (token: string) =>
+  createHash("sha256").update(token.slice(0, token.lastIndexOf("."))).digest("base64url")
+
+const nameOf = (name: unknown) => {
+  if (typeof name !== "string") return undefined
+  const text = name.replace(/\p{Cc}/gu, "").toWellFormed().trim()
+  return [...text].slice(0, 100).join("").trim() || undefined
+}
+
+const LONGEST_PICTURE = 2048
+
+const pictureOf = (picture: unknown) => {
+  if (typeof picture !== "string" || !URL.canParse(picture)) return undefined
+  const { href, password, protocol, username } = new URL(picture)
+  const isFit = protocol === "https:" && username === "" && password === "" && href.length <= LONGEST_PICTURE
+  return isFit ? href : undefined
+}

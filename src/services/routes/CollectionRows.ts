@@ -1,0 +1,153 @@
+import { Effect, Option, Schema } from "effect"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import type { StoredCollection } from "../../schema/Collection.ts"
+import {
+  CollectionIdColumn,
+  RouteIdColumn,
+  ShareTokenColumn,
+  TimestampColumn,
+  UserIdColumn,
+  VersionColumn
+} from "../../schema/Columns.ts"
+import { CollectionId, type CollectionRef, RouteId, type UserId } from "../../schema/Ids.ts"
+import type { Page } from "../../schema/Page.ts"
+import { Visibility } from "../../schema/Preferences.ts"
+import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
+
+/** No user has this id. */
+const NOBODY = 0
+
+const idOf = (viewer: Option.Option<UserId>): number => Option.getOrElse(viewer, () => NOBODY)
+
+const CollectionRow = Schema.Struct({
+  id: CollectionIdColumn,
+  user_id: UserIdColumn,
+  name: Schema.String,
+  description: Schema.NullOr(Schema.String),
+  visibility: Visibility,
+  share_token: ShareTokenColumn,
+  version: VersionColumn,
+  created_at: TimestampColumn,
+  updated_at: TimestampColumn,
+  user_name: Schema.String,
+  user_handle: Schema.String,
+  user_avatar: Schema.NullOr(Schema.String),
+  route_ids: Schema.Array(RouteId)
+})
+type CollectionRow = typeof CollectionRow.Type
+
+export const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["Service"]): StoredCollection => ({
+  id: row.id,
+  name: row.name,
+  ...(row.description === null ? {} : { description: row.description }),
+  visibility: row.visibility,
+  routeIds: row.route_ids,
+  routeCount: row.route_ids.length,
+  shareToken: row.share_token,
+  user: {
+    id: row.user_id,
+    name: row.user_name,
+    handle: row.user_handle,
+    ...(row.user_avatar === null ? {} : { avatar: row.user_avatar }),
+    idHash: pseudonyms.idHash(row.user_id)
+  },
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  version: row.version
+})
+
+/** What reads and checks collections, from `collections c`, their members `m`, and the members' routes `r`. */
+export const collectionQueries = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const decodeRows = Schema.decodeUnknownEffect(Schema.Array(CollectionRow))
+
+  // One's own routes, public ones, and the unlisted ones of whoever made the collection: to put a route into a shared
+  // collection is to share it. What became private since, or was deleted, or whose owner is leaving, is left out.
+  const isSeenBy = (viewer: number) =>
+    sql`
+      r.deleted_at IS NULL AND (r.user_id = ${viewer} OR (
+        o.deletion_requested_at IS NULL
+        AND (r.visibility = 'public' OR (r.visibility = 'unlisted' AND r.user_id = c.user_id))
+      ))`
+
+  const select = (viewer: number) =>
+    sql`
+      SELECT c.id, c.user_id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
+        u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar, coalesce((
+          SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
+          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
+          WHERE m.collection_id = c.id AND ${isSeenBy(viewer)}
+        ), '{}') AS route_ids
+      FROM collections c JOIN users u ON u.id = c.user_id`
+
+  const findById = (id: CollectionId, viewer: number) =>
+    sql`
+      ${select(viewer)} WHERE c.id = ${id} AND c.deleted_at IS NULL
+        AND (c.user_id = ${viewer} OR (c.visibility = 'public' AND u.deletion_requested_at IS NULL))`
+
+  const findByToken = (token: string, viewer: number) =>
+    sql`
+      ${select(viewer)} WHERE c.share_token = ${token} AND c.deleted_at IS NULL
+        AND (c.user_id = ${viewer} OR (c.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
+
+  const page = Effect.fnUntraced(
+    function*(
+      where: Statement.Fragment,
+      viewer: number,
+      { limit, offset }: Page,
+      pseudonyms: Pseudonyms["Service"]
+    ) {
+      const counted = yield* sql<{ total: number }>`
+      SELECT count(*)::int AS total FROM collections c JOIN users u ON u.id = c.user_id WHERE ${where}`
+      const rows = yield* sql`
+      ${select(viewer)} WHERE ${where} ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit} OFFSET ${offset}`
+      const items = yield* decodeRows(rows)
+      return { total: counted[0]?.total ?? 0, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
+    },
+    sql.withTransaction,
+    Effect.orDie
+  )
+
+  const findOrder = SqlSchema.findAll({
+    Request: CollectionId,
+    Result: MemberRow,
+    execute: (id) => sql`SELECT route_id FROM collection_routes WHERE collection_id = ${id} ORDER BY position, route_id`
+  })
+
+  const decodeRow = Schema.decodeUnknownEffect(CollectionRow)
+
+  return {
+    find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Option.Option<UserId>) {
+      const rows = yield* typeof ref === "number" ? findById(ref, idOf(viewer)) : findByToken(ref, idOf(viewer))
+      return rows[0] === undefined ? Option.none() : Option.some(yield* decodeRow(rows[0]))
+    }),
+
+    own: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
+      page(sql`c.user_id = ${owner} AND c.deleted_at IS NULL`, owner, wanted, pseudonyms),
+
+    publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
+      page(
+        sql`
+          c.user_id = ${owner} AND c.deleted_at IS NULL AND c.visibility = 'public' AND u.deletion_requested_at IS NULL`,
+        NOBODY,
+        wanted,
+        pseudonyms
+      ),
+
+    /** Of these routes those that a user may not put into a collection: neither their own nor public. */
+    notAddable: Effect.fnUntraced(function*(owner: UserId, routeIds: ReadonlyArray<RouteId>) {
+      if (routeIds.length === 0) return []
+      const rows = yield* sql<{ id: bigint }>`
+        SELECT r.id FROM routes r JOIN users o ON o.id = r.user_id
+        WHERE ${sql.in("r.id", routeIds)} AND r.deleted_at IS NULL
+          AND (r.user_id = ${owner} OR (r.visibility = 'public' AND o.deletion_requested_at IS NULL))`
+      const addable = new Set(rows.map(({ id }) => Number(id)))
+      return routeIds.filter((id) => !addable.has(id))
+    }),
+
+    /** All of a collection's routes in their order, the hidden ones included. */
+    order: (id: CollectionId) => Effect.map(findOrder(id), (rows) => rows.map(({ route_id }) => route_id))
+  }
+})
+
+const MemberRow = Schema.Struct({ route_id: RouteIdColumn })

@@ -1,0 +1,69 @@
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { NotFound } from "../../schema/Errors.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { RouteId, UserId } from "../../schema/Ids.ts"
+import type { Page } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { graceBegan } from "../accounts/GraceWindow.ts"
+import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import type { PageOf } from "./Routes.ts"
+
+/** Deleted routes, for 30 days. */
+export class RouteBin extends Context.Service<RouteBin, {
+  /** An owner's deleted routes that can be taken back, newest deletion first. */
+  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
+  /** Takes a route back as it was. Of any number of callers at once one does it. */
+  readonly restore: (owner: UserId, id: RouteId) => Effect.Effect<StoredRoute, NotFound>
+}>()("route-planning-service/RouteBin") {
+  static readonly layer = Layer.effect(
+    RouteBin,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const pseudonyms = yield* Pseudonyms
+      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+
+      const putBack = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId, since: Schema.Date, now: Schema.Date }),
+        Result: RouteRow,
+        execute: ({ id, now, owner, since }) =>
+          sql`
+            WITH r AS (
+              UPDATE routes SET deleted_at = NULL, updated_at = ${now}, version = version + 1
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING *
+            )
+            SELECT ${sql.literal(routeColumns("full"))} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      return RouteBin.of({
+        list: Effect.fn("RouteBin.list")(
+          function*(owner, { limit, offset }, form) {
+            const since = yield* graceBegan
+            const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
+            const counted = yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r WHERE ${where}`
+            const rows = yield* sql`
+            SELECT ${sql.literal(routeColumns(form))} FROM routes r JOIN users u ON u.id = r.user_id
+            WHERE ${where} ORDER BY r.deleted_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}`
+            const items = yield* decodeRows(rows)
+            return { total: counted[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
+          },
+          sql.withTransaction,
+          Effect.orDie
+        ),
+
+        restore: Effect.fn("RouteBin.restore")(function*(owner, id) {
+          const row = yield* putBack({
+            owner,
+            id,
+            since: yield* graceBegan,
+            now: new Date(yield* Clock.currentTimeMillis)
+          })
+          return row._tag === "Some"
+            ? toStoredRoute(row.value, pseudonyms)
+            : yield* new NotFound({ message: "No such route" })
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+      })
+    })
+  )
+}

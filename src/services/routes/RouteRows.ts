@@ -1,0 +1,100 @@
+import { Schema } from "effect"
+import { RouteIdColumn, ShareTokenColumn, TimestampColumn, UserIdColumn, VersionColumn } from "../../schema/Columns.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
+import { Provenance, type StoredRoute } from "../../schema/Route.ts"
+import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
+
+const LINE: Record<GeometryForm, string> = {
+  full: "r.geometry",
+  simplified: "r.simplified",
+  none: "NULL::text",
+  polyline6: "to_json(r.polyline6)::text"
+}
+
+/** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
+export const routeColumns = (form: GeometryForm) => `
+  r.id, r.user_id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints,
+  ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
+  r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
+  r.version, u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar`
+
+const Text = Schema.NullOr(Schema.String)
+const Measure = Schema.NullOr(Schema.Finite)
+
+export const RouteRow = Schema.Struct({
+  id: RouteIdColumn,
+  user_id: UserIdColumn,
+  name: Schema.String,
+  description: Text,
+  activity: Schema.NullOr(Activity),
+  visibility: Visibility,
+  tags: Schema.Array(Schema.String),
+  favourite: Schema.Boolean,
+  waypoints: Schema.String,
+  geometry: Text,
+  distance: Measure,
+  duration: Measure,
+  elevation_gain: Measure,
+  start_address: Text,
+  end_address: Text,
+  place_city: Text,
+  place_region: Text,
+  place_country_code: Text,
+  routing_preferences: Schema.NullOr(Schema.fromJsonString(RoutingPreferences)),
+  provenance: Provenance,
+  share_token: ShareTokenColumn,
+  created_at: TimestampColumn,
+  updated_at: TimestampColumn,
+  version: VersionColumn,
+  user_name: Schema.String,
+  user_handle: Schema.String,
+  user_avatar: Text
+})
+export type RouteRow = typeof RouteRow.Type
+
+/** The members of a record that have a value. */
+const present = <A extends Record<string, unknown>>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {
+  const result: { [K in keyof A]?: NonNullable<A[K]> } = {}
+  for (const key in record) {
+    const value = record[key]
+    if (value !== null && value !== undefined) result[key] = value
+  }
+  return result
+}
+
+/** A row as its owner sees it. */
+export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
+  id: row.id,
+  name: row.name,
+  visibility: row.visibility,
+  tags: row.tags,
+  favourite: row.favourite,
+  ...present({
+    description: row.description,
+    activity: row.activity,
+    distance: row.distance,
+    duration: row.duration,
+    elevationGain: row.elevation_gain,
+    startAddress: row.start_address,
+    endAddress: row.end_address,
+    placeCity: row.place_city,
+    placeRegion: row.place_region,
+    placeCountryCode: row.place_country_code
+  }),
+  routingPreferences: row.routing_preferences,
+  provenance: row.provenance,
+  shareToken: row.share_token,
+  user: {
+    id: row.user_id,
+    name: row.user_name,
+    handle: row.user_handle,
+    ...present({ avatar: row.user_avatar }),
+    idHash: pseudonyms.idHash(row.user_id)
+  },
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  waypoints: row.waypoints,
+  geometry: row.geometry ?? undefined,
+  version: row.version
+})

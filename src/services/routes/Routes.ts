@@ -1,0 +1,224 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { GeometryForm } from "../../schema/Geometry.ts"
+import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
+import type { Page } from "../../schema/Page.ts"
+import type { NewRoute, RoutePatch, StoredRoute } from "../../schema/Route.ts"
+import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { Places } from "../places/Places.ts"
+import { boxAround, columnsOf, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+
+/** One page of a list, and how many there are in all. */
+export interface PageOf<A> {
+  readonly items: ReadonlyArray<A>
+  readonly total: number
+}
+
+/** The versions that a caller has seen and would change; undefined changes whatever there is. */
+export type ExpectedVersion = ReadonlyArray<number> | undefined
+
+/** Planned routes: whose they are, who may see them. Whatever is not to be seen is not found, and no more is said. */
+export class Routes extends Context.Service<Routes, {
+  /** Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. */
+  readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute>
+  /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
+  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
+  /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
+  readonly get: (
+    ref: RouteRef,
+    viewer: Option.Option<UserId>,
+    form: GeometryForm
+  ) => Effect.Effect<StoredRoute, NotFound>
+  /** The name of a route of one's own, for saying what would happen to it. */
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
+  /**
+   * Changes what the patch names, all of it or nothing. `Conflict`, with the version of now in `details`, when the route
+   * is no longer of the expected version.
+   */
+  readonly update: (
+    owner: UserId,
+    id: RouteId,
+    patch: RoutePatch,
+    expected: ExpectedVersion
+  ) => Effect.Effect<StoredRoute, NotFound | Conflict>
+  /** Deletes softly: gone for everyone at once, for good after 30 days. */
+  readonly remove: (owner: UserId, id: RouteId, expected: ExpectedVersion) => Effect.Effect<void, NotFound | Conflict>
+}>()("route-planning-service/Routes") {
+  static readonly layer = Layer.effect(
+    Routes,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const places = yield* Places
+      const pseudonyms = yield* Pseudonyms
+      const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
+      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+
+      const insert = SqlSchema.findOne({
+        Request: Columns,
+        Result: RouteRow,
+        execute: (values) =>
+          sql`
+            WITH r AS (INSERT INTO routes ${sql.insert(values)} RETURNING *)
+            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const findVisible = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          ref: Schema.Union([Schema.String, Schema.Finite]),
+          viewer: Schema.Finite,
+          form: GeometryForm
+        }),
+        Result: RouteRow,
+        execute: ({ form, ref, viewer }) =>
+          typeof ref === "number"
+            ? sql`
+              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
+              WHERE r.id = ${ref} AND r.deleted_at IS NULL
+                AND (r.user_id = ${viewer} OR (r.visibility = 'public' AND u.deletion_requested_at IS NULL))`
+            : sql`
+              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
+              WHERE r.share_token = ${ref} AND r.deleted_at IS NULL
+                AND (r.user_id = ${viewer} OR (r.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
+      })
+
+      const applyPatch = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId, values: Columns, publishedAt: Schema.Date }),
+        Result: RouteRow,
+        execute: ({ id, owner, publishedAt, values }) =>
+          sql`
+            WITH r AS (
+              UPDATE routes SET ${sql.update(values)}, version = version + 1,
+                published_at = ${
+            values.visibility === "public"
+              ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
+              : sql`published_at`
+          }
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING *
+            )
+            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const lockStart = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId }),
+        Result: StartRow,
+        execute: ({ id, owner }) =>
+          sql`
+            SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS has_geometry FROM routes
+            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+      })
+
+      // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
+      const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
+        if (patch.geometry === undefined && patch.waypoints === undefined) return {}
+        const stored = yield* lockStart({ owner, id })
+        if (Option.isNone(stored)) return {}
+        if (patch.geometry === undefined && stored.value.has_geometry) return {}
+        const waypoints = patch.waypoints ?? stored.value.waypoints
+        return {
+          ...placeColumns(yield* places.at(startOf(patch.geometry, waypoints))),
+          bounds: boxAround(patch.geometry, waypoints)
+        }
+      })
+
+      // The row is held, so that of two devices that saw one version one is refused.
+      const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
+        if (expected === undefined) return
+        const rows = yield* sql<{ version: bigint }>`
+          SELECT version FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+        const version = Number(rows[0]?.version ?? 0)
+        if (rows.length > 0 && !expected.includes(version)) {
+          return yield* new Conflict({ message: "The route was changed meanwhile", details: { version } })
+        }
+      })
+
+      const found = (row: Option.Option<RouteRow>) =>
+        Option.match(row, {
+          onNone: () => Effect.fail(new NotFound({ message: "No such route" })),
+          onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
+        })
+
+      return Routes.of({
+        create: Effect.fn("Routes.create")(function*(owner, route) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const columns = newRouteColumns(route, yield* places.at(startOf(route.geometry, route.waypoints)))
+          const row = yield* insert({
+            ...columns,
+            user_id: owner,
+            share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+            published_at: columns["visibility"] === "public" ? now : null,
+            created_at: now,
+            updated_at: now
+          })
+          return toStoredRoute(row, pseudonyms)
+        }, Effect.orDie),
+
+        list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
+          const rows = yield* sql<{ total: number; id: bigint | null }>`
+            SELECT c.total, p.* FROM
+              (SELECT count(*)::int AS total FROM routes WHERE user_id = ${owner} AND deleted_at IS NULL) c
+              LEFT JOIN (
+                SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
+                WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
+                ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}
+              ) p ON true
+            ORDER BY p.created_at DESC, p.id DESC`
+          const items = yield* decodeRows(rows.filter((row) => row.id !== null))
+          return { total: rows[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
+        }, Effect.orDie),
+
+        get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
+          const viewerId = Option.getOrElse(viewer, () => NOBODY)
+          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
+          return route.user.id === viewerId ? route : { ...route, favourite: false }
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+
+        requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
+          const rows = yield* sql<{ name: string }>`
+            SELECT name FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+          return rows[0] ?? (yield* new NotFound({ message: "No such route" }))
+        }, Effect.catchTag("SqlError", Effect.die)),
+
+        update: Effect.fn("Routes.update")(
+          function*(owner, id, patch, expected) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* requireVersion(owner, id, expected)
+            const derived = yield* derivedAfter(owner, id, patch)
+            const values = { ...columnsOf(patch), ...derived, updated_at: now }
+            return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
+          },
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+        ),
+
+        remove: Effect.fn("Routes.remove")(
+          function*(owner, id, expected) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* requireVersion(owner, id, expected)
+            const rows = yield* sql`
+            UPDATE routes SET deleted_at = ${now}, version = version + 1
+            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING id`
+            if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        )
+      })
+    })
+  )
+}
+
+/** No user has this id. */
+const NOBODY = 0
+
+const Columns = Schema.Record(Schema.String, Schema.Unknown)
+
+const StartRow = Schema.Struct({
+  has_geometry: Schema.Boolean,
+  waypoints: Schema.fromJsonString(
+    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
+  )
+})

@@ -1,0 +1,57 @@
+import { Cause, Effect, Exit, Metric, Option } from "effect"
+import type { CircuitBreaker } from "effect/persistence"
+import type { BadGateway, GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+
+type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
+
+const callsWith = (outcome: string) =>
+  Metric.counter("routing_engine_calls_total", {
+    description: "Calls of the routing engine by how they ended",
+    attributes: { outcome },
+    incremental: true
+  })
+
+const OK = callsWith("ok")
+const ABANDONED = callsWith("abandoned")
+const REFUSED = callsWith("refused")
+
+/** `unavailable` is away, busy, or the circuit is open: the other figures tell which. */
+const FAILED: Readonly<Record<Failure["_tag"], Metric.Counter<number>>> = {
+  NotFound: REFUSED,
+  ValidationFailed: REFUSED,
+  BadGateway: callsWith("bad_answer"),
+  GatewayTimeout: callsWith("timeout"),
+  Unavailable: callsWith("unavailable")
+}
+
+/** Calls that the engine works on, and those that wait for their turn. */
+export const running = Metric.gauge("routing_engine_calls_running", {
+  description: "Calls that the routing engine works on"
+})
+export const waiting = Metric.gauge("routing_engine_calls_waiting", {
+  description: "Calls of the routing engine that wait for their turn"
+})
+
+const CIRCUIT = (["Closed", "Open", "HalfOpen"] as const).map((state) => ({
+  state,
+  gauge: Metric.gauge("routing_engine_circuit_state", {
+    description: "1 for the state that the circuit to the routing engine is in, 0 for the others",
+    attributes: { state: state.replace("HalfOpen", "half_open").toLowerCase() }
+  })
+}))
+
+const counterOf = <A>(exit: Exit.Exit<A, Failure>) => {
+  if (Exit.isSuccess(exit)) return OK
+  return Option.match(Cause.findErrorOption(exit.cause), {
+    onNone: () => ABANDONED,
+    onSome: ({ _tag }) => FAILED[_tag]
+  })
+}
+
+/** Counts a call by how it ended. */
+export const counted = <A, E extends Failure, R>(call: Effect.Effect<A, E, R>) =>
+  Effect.onExit(call, (exit) => Metric.update(counterOf(exit), 1))
+
+/** Tells which state the circuit is in. */
+export const circuitIs = (current: CircuitBreaker.State["_tag"]) =>
+  Effect.forEach(CIRCUIT, ({ gauge, state }) => Metric.update(gauge, state === current ? 1 : 0), { discard: true })

@@ -1,0 +1,153 @@
+import polyline from "@mapbox/polyline"
+import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import {
+  BadGateway,
+  type GatewayTimeout,
+  NotFound,
+  type Unavailable,
+  type ValidationFailed
+} from "../../schema/Errors.ts"
+import type { RoutingAnswer, RoutingRequest, Warning } from "../../schema/Routing.ts"
+import { costingOf } from "./EngineOptions.ts"
+import { NO_ROAD, RoutingEngine } from "./RoutingEngine.ts"
+
+/** People drag a waypoint back and forth; roads do not change meanwhile. */
+const KEPT_FOR = Duration.minutes(5)
+const MAX_KEPT = 1000
+
+/**
+ * How far from a location a road may be, where the engine would take one 35 km away: who means the middle of a lake is
+ * told so, and who misses a path in a park or on a mountain by ten minutes' walk is not.
+ */
+const MAX_SNAP_METRES = 1000
+
+/** A refusal without an index is better than none. */
+const LOCATE_PATIENCE = "1 second"
+
+type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
+
+/** A computed route, and whether it was computed for this caller. */
+export interface Computed {
+  readonly answer: RoutingAnswer
+  readonly isCached: boolean
+}
+
+/** Routes between locations, by the routing engine. */
+export class Routing extends Context.Service<Routing, {
+  /** The same request is computed once, for whoever asks meanwhile and for five minutes, as long as the map stays. */
+  readonly route: (request: RoutingRequest) => Effect.Effect<Computed, Failure>
+}>()("route-planning-service/Routing") {
+  static readonly layer = Layer.effect(
+    Routing,
+    Effect.gen(function*() {
+      const engine = yield* RoutingEngine
+
+      /** The engine does not say which locations it means: its search, asked the same, does. */
+      const noRoadNear = Effect.fnUntraced(function*(json: string) {
+        const found = yield* engine.call("locate", json).pipe(
+          Effect.flatMap(decodeLocated),
+          Effect.timeout(LOCATE_PATIENCE),
+          Effect.orElseSucceed(() => [])
+        )
+        const locations = found.flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
+        const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
+        return yield* new NotFound({
+          message: `There is no road within ${MAX_SNAP_METRES} m of ${names}`,
+          details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
+        })
+      })
+
+      const compute = Effect.fnUntraced(function*(json: string) {
+        const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNoRoad, () => noRoadNear(json)))
+        const { trip } = yield* Effect.mapError(decodeTrip(body), () => garbage)
+        return { ...trip, locations: snappedOf(trip) }
+      })
+
+      const trips = yield* Cache.makeWith(compute, {
+        capacity: MAX_KEPT,
+        timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
+      })
+
+      const map = yield* Ref.make(Option.none<number>())
+
+      const forgetOldMap = Effect.gen(function*() {
+        const date = yield* engine.mapDate
+        const before = yield* Ref.getAndSet(map, date)
+        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(trips)
+      })
+
+      return Routing.of({
+        route: Effect.fn("Routing.route")(function*(request) {
+          yield* forgetOldMap
+          const json = engineRequest(request)
+          const isCached = yield* Cache.has(trips, json)
+          const trip = yield* Cache.get(trips, json)
+          return { answer: toAnswer(trip, request), isCached }
+        })
+      })
+    })
+  )
+}
+
+const garbage = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+
+/** What the engine is asked: nothing of the client's but the places. */
+const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
+  JSON.stringify({
+    locations: locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
+    ...costingOf(activity, preferences, walkingSpeedKmh),
+    units: "kilometers",
+    directions_type: "none"
+  })
+
+const isNoRoad = (error: Failure) => error._tag === "NotFound" && error.details?.["reason"] === NO_ROAD
+
+/** An older engine says null for none. */
+const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
+
+const decodeLocated = Schema.decodeUnknownEffect(Located)
+
+const Trip = Schema.Struct({
+  trip: Schema.Struct({
+    legs: Schema.NonEmptyArray(Schema.Struct({
+      shape: Schema.String,
+      summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
+    })),
+    summary: Schema.Struct({
+      has_ferry: Schema.optionalKey(Schema.Boolean),
+      has_highway: Schema.optionalKey(Schema.Boolean)
+    })
+  })
+})
+type Trip = typeof Trip.Type["trip"]
+
+const decodeTrip = Schema.decodeUnknownEffect(Trip)
+
+const POLYLINE_PRECISION = 6
+
+/** The engine gives back the locations that it was asked for; where it found roads is at the ends of the legs. */
+const snappedOf = ({ legs }: Trip) => {
+  const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
+  const points = [lines[0]?.[0], ...lines.map((line) => line.at(-1))].filter((point) => point !== undefined)
+  return points.map(([lat, lon], original_index) => ({ lat, lon, original_index }))
+}
+
+interface Snapped extends Trip {
+  readonly locations: RoutingAnswer["locations"]
+}
+
+/** Penalties do not forbid: what could not be avoided is said. */
+const warningsOf = ({ summary }: Snapped, { preferences }: RoutingRequest): ReadonlyArray<Warning> => [
+  ...(preferences.avoidFerries === true && summary.has_ferry === true
+    ? [{ code: "ferry_used", message: "There is no way around a ferry" } as const]
+    : []),
+  ...(preferences.avoidHighways === true && summary.has_highway === true
+    ? [{ code: "highway_used", message: "There is no way around a highway" } as const]
+    : [])
+]
+
+const toAnswer = (trip: Snapped, request: RoutingRequest): RoutingAnswer => ({
+  legs: trip.legs,
+  locations: trip.locations,
+  warnings: warningsOf(trip, request)
+})
