@@ -49,6 +49,7 @@ export const sameSiteLayer = Layer.effect(
 )
 
 const EXPOSED_HEADERS = [
+  "Content-Disposition",
   "ETag",
   "Link",
   "Location",
@@ -56,6 +57,7 @@ const EXPOSED_HEADERS = [
   "RateLimit-Policy",
   "Retry-After",
   "X-Access-Token",
+  "X-Cache",
   "X-Total-Count"
 ]
 
