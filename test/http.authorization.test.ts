@@ -15,7 +15,9 @@ const endpoints = Object.values(Api.groups)
   .flatMap((group) => Object.values(group.endpoints))
   .map(({ method, path }) => ({ method, path: String(path) }))
 
-const admins = endpoints.map((_, n) => `admin-${n}@example.com`)
+const READING_ADMIN = "admin@example.com"
+
+const admins = [READING_ADMIN, ...endpoints.map((_, n) => `admin-${n}@example.com`)]
 
 const NOBODY = "00000000-0000-4000-8000-000000000000"
 
@@ -69,6 +71,9 @@ const both = Effect.gen(function*() {
 const lasting = Effect.gen(function*() {
   const rider = yield* signedIn
   return {
+    session: yield* signedIn,
+    pending: yield* pending,
+    admin: yield* signedInAs({ email: READING_ADMIN }),
     read: yield* scriptOf(rider, "read"),
     write: yield* scriptOf(rider, "write"),
     expired: yield* expired,
@@ -79,12 +84,22 @@ const lasting = Effect.gen(function*() {
   }
 })
 
-/** Every kind of caller; sessions are new for each endpoint, since some endpoints end them. */
+/** Sessions are new for each endpoint that may end them. */
+const sessionsFor = (n: number, made: Effect.Success<typeof lasting>) =>
+  endpoints[n]?.method === "GET"
+    ? {
+      session: Effect.succeed(made.session),
+      pending: Effect.succeed(made.pending),
+      admin: Effect.succeed(made.admin)
+    }
+    : { session: signedIn, pending, admin: signedInAs({ email: `admin-${n}@example.com` }) }
+
+/** Every kind of caller. */
 const callersFor = (n: number, made: Effect.Success<typeof lasting>) => ({
   "anonymous": anonymous,
-  "session": signedIn,
-  "session, account pending deletion": pending,
-  "session of an administrator": signedInAs({ email: admins[n] ?? "" }),
+  "session": sessionsFor(n, made).session,
+  "session, account pending deletion": sessionsFor(n, made).pending,
+  "session of an administrator": sessionsFor(n, made).admin,
   "token `read`": Effect.succeed(made.read),
   "token `write`": Effect.succeed(made.write),
   "token, expired": Effect.succeed(made.expired),
