@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { once } from "node:events"
 import { get, type IncomingMessage } from "node:http"
 import { buffer } from "node:stream/consumers"
@@ -52,18 +52,26 @@ const begun = Effect.fnUntraced(function*(rider: Rider) {
   })
 })
 
-/** How many statements were sent when no more are for a while. */
-const settled: Effect.Effect<number, never, DatabaseProxy> = Effect.gen(function*() {
+/**
+ * Ends when no client of the database has a statement or a transaction open, which may take a moment on a
+ * busy machine and never happens for what holds one. The server's own autovacuum is none of ours.
+ */
+const released: Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> = SqlClient.SqlClient.use((sql) =>
+  sql`
+    SELECT state, query FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
+      AND state <> 'idle'`
+).pipe(
+  Effect.flatMap((rows) => rows.length === 0 ? Effect.void : Effect.andThen(sleep(50), Effect.suspend(() => released)))
+)
+
+/** How many statements were sent when none is under way and no more are for a while. */
+const settled: Effect.Effect<number, SqlError.SqlError, DatabaseProxy | SqlClient.SqlClient> = Effect.gen(function*() {
+  yield* released
   const before = yield* statements
   yield* sleep(250)
   return (yield* statements) === before ? before : yield* settled
 })
-
-const busy = SqlClient.SqlClient.use((sql) =>
-  sql`
-    SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`
-)
 
 layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
   excludeTestServices: true
@@ -74,7 +82,6 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       const response = yield* begun(rider)
       const stalled = yield* settled
       assert.isAbove(stalled, 0)
-      assert.deepStrictEqual(yield* busy, [])
 
       // What is changed now was read once and is to be read once more.
       yield* rider.patch(`/routes/${firstId}`, { name: "another" })
@@ -93,11 +100,8 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
       const [chunk] = yield* Effect.promise(() => once(response, "data"))
       assert.isAbove(chunk.length, 0)
       response.destroy()
-      yield* sleep(100)
-      const after = yield* statements
-      assert.strictEqual(yield* settled, after)
-      assert.isBelow(after - before, ROUTES)
-      assert.deepStrictEqual(yield* busy, [])
+      // Each of these routes is more than a page, so all of them would be more statements than these.
+      assert.isBelow((yield* settled) - before, ROUTES)
     }), 30_000)
 
   it.effect("that fails on the way ends broken off, never as an archive", () =>
