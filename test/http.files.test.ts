@@ -153,11 +153,12 @@ layer(TestServer.layer())("files", (it) => {
         .join("")
       const text = `<gpx version="1.1"><trk><name>Long</name><trkseg>${points}</trkseg></trk></gpx>`
       const timed = Effect.gen(function*() {
-        const started = performance.now()
+        const before = process.threadCpuUsage()
         const answer = yield* importFile(rider, text, { "content-type": "application/gpx+xml" })
-        return { answer, milliseconds: performance.now() - started }
+        const { system, user } = process.threadCpuUsage(before)
+        return { answer, milliseconds: (user + system) / 1000 }
       })
-      // The best of three: what else this machine does meanwhile is not the service's.
+      // Processor time of both ends, and the best of three: what else this machine does is not the service's.
       const tries = yield* Effect.all([timed, timed, timed])
       assert.isBelow(Math.min(...tries.map(({ milliseconds }) => milliseconds)), 2000)
       const [{ answer }] = tries

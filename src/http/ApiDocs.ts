@@ -53,7 +53,7 @@ const withPolicy = Function.memoize((response: HttpServerResponse.HttpServerResp
   return HttpServerResponse.setHeader(response, "content-security-policy", policyFor(html))
 })
 
-/** Both answers are long and have few words: they travel compressed. They count as any other endpoint does. */
+/** Both answers are long and have few words: they travel compressed. They count like every other endpoint. */
 const served = (
   path: HttpRouter.PathInput,
   finish: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse

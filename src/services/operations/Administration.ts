@@ -5,6 +5,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
+import { ownerColumns } from "../accounts/OwnerRows.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { Roles } from "../accounts/Roles.ts"
 import type { PageOf } from "../routes/Routes.ts"
@@ -60,9 +61,12 @@ export class Administration extends Context.Service<Administration, {
         u.password_hash IS NOT NULL AS has_password, u.deletion_requested_at, u.created_at,
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS has_identity_provider,
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS last_seen_at,
-        (SELECT count(*)::int FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL) AS total_routes,
-        (SELECT coalesce(sum(r.distance), 0) FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL)
-          AS total_distance`)
+        totals.*`)
+      const users = sql.literal(`
+        users u CROSS JOIN LATERAL (
+          SELECT count(*)::int AS total_routes, coalesce(sum(r.distance), 0) AS total_distance
+          FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL
+        ) totals`)
 
       const decodeUsers = Schema.decodeUnknownEffect(Schema.Array(AdminUserRow))
       const decodeRoutes = Schema.decodeUnknownEffect(Schema.Array(AdminRouteRow))
@@ -108,12 +112,12 @@ export class Administration extends Context.Service<Administration, {
             yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM users u WHERE ${where}`
           )
           const rows = yield* sql`
-            SELECT ${userColumns} FROM users u WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
+            SELECT ${userColumns} FROM ${users} WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
           return { total, items: (yield* decodeUsers(rows)).map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
         user: Effect.fn("Administration.user")(function*(admin, id) {
-          const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM users u WHERE u.id = ${id}`, decodeUsers)
+          const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
           const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
             onNone: () => Effect.fail(new NotFound({ message: "No such user" })),
             onSome: Effect.succeed
@@ -139,8 +143,7 @@ export class Administration extends Context.Service<Administration, {
           const total = countOf(yield* sql<{ total: number }>`SELECT count(*)::int AS total ${from}`)
           const rows = yield* sql`
             SELECT r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
-              r.user_id, r.created_at, r.updated_at, u.name AS user_name, u.handle AS user_handle,
-              u.avatar AS user_avatar
+              r.created_at, r.updated_at, ${sql.literal(ownerColumns)}
             ${from} ORDER BY r.id DESC LIMIT ${limit} OFFSET ${offset}`
           return { total, items: (yield* decodeRoutes(rows)).map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),

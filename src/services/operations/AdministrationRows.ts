@@ -5,6 +5,7 @@ import { Activity, Visibility } from "../../schema/Preferences.ts"
 import { Provenance } from "../../schema/Route.ts"
 import { Handle } from "../../schema/User.ts"
 import { erasureDueAt } from "../accounts/GraceWindow.ts"
+import { OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import type { Roles } from "../accounts/Roles.ts"
 
@@ -85,10 +86,7 @@ export const AdminRouteRow = Schema.Struct({
   distance: Schema.NullOr(Schema.Finite),
   place_city: Text,
   place_country_code: Text,
-  user_id: UserIdColumn,
-  user_name: Schema.String,
-  user_handle: Schema.String,
-  user_avatar: Text,
+  ...OwnerFields,
   created_at: TimestampColumn,
   updated_at: TimestampColumn
 })
@@ -102,13 +100,7 @@ export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudon
   distance: row.distance,
   placeCity: row.place_city,
   placeCountryCode: row.place_country_code,
-  user: {
-    id: row.user_id,
-    name: row.user_name,
-    handle: row.user_handle,
-    ...(row.user_avatar === null ? {} : { avatar: row.user_avatar }),
-    idHash: pseudonyms.idHash(row.user_id)
-  },
+  user: toUserSummary(row, pseudonyms),
   createdAt: row.created_at,
   updatedAt: row.updated_at
 })

@@ -6,12 +6,12 @@ import {
   RouteIdColumn,
   ShareTokenColumn,
   TimestampColumn,
-  UserIdColumn,
   VersionColumn
 } from "../../schema/Columns.ts"
 import { CollectionId, type CollectionRef, RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
+import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 
 /** No user has this id. */
@@ -21,7 +21,7 @@ const idOf = (viewer: Option.Option<UserId>): number => Option.getOrElse(viewer,
 
 const CollectionRow = Schema.Struct({
   id: CollectionIdColumn,
-  user_id: UserIdColumn,
+  ...OwnerFields,
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
   visibility: Visibility,
@@ -29,9 +29,6 @@ const CollectionRow = Schema.Struct({
   version: VersionColumn,
   created_at: TimestampColumn,
   updated_at: TimestampColumn,
-  user_name: Schema.String,
-  user_handle: Schema.String,
-  user_avatar: Schema.NullOr(Schema.String),
   route_ids: Schema.Array(RouteId)
 })
 type CollectionRow = typeof CollectionRow.Type
@@ -44,13 +41,7 @@ export const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["S
   routeIds: row.route_ids,
   routeCount: row.route_ids.length,
   shareToken: row.share_token,
-  user: {
-    id: row.user_id,
-    name: row.user_name,
-    handle: row.user_handle,
-    ...(row.user_avatar === null ? {} : { avatar: row.user_avatar }),
-    idHash: pseudonyms.idHash(row.user_id)
-  },
+  user: toUserSummary(row, pseudonyms),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   version: row.version
@@ -72,8 +63,8 @@ export const collectionQueries = Effect.gen(function*() {
 
   const select = (viewer: number) =>
     sql`
-      SELECT c.id, c.user_id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
-        u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar, coalesce((
+      SELECT c.id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
+        ${sql.literal(ownerColumns)}, coalesce((
           SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
           FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
           WHERE m.collection_id = c.id AND ${isSeenBy(viewer)}

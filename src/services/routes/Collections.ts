@@ -24,7 +24,7 @@ export class Collections extends Context.Service<Collections, {
   readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** A user's public collections as anybody sees them, newest first; none for nobody. */
+  /** A user's public collections as a stranger sees them, newest first; none for nobody. */
   readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /** By id: one's own, or public. By share token: public and unlisted to anyone, private to the owner. */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>

@@ -1,8 +1,9 @@
 import { Schema } from "effect"
-import { RouteIdColumn, ShareTokenColumn, TimestampColumn, UserIdColumn, VersionColumn } from "../../schema/Columns.ts"
+import { RouteIdColumn, ShareTokenColumn, TimestampColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
 import { Provenance, type StoredRoute } from "../../schema/Route.ts"
+import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 
 const LINE: Record<GeometryForm, string> = {
@@ -14,17 +15,17 @@ const LINE: Record<GeometryForm, string> = {
 
 /** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
 export const routeColumns = (form: GeometryForm) => `
-  r.id, r.user_id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints,
+  r.id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints,
   ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
-  r.version, u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar`
+  r.version, ${ownerColumns}`
 
 const Text = Schema.NullOr(Schema.String)
 const Measure = Schema.NullOr(Schema.Finite)
 
 export const RouteRow = Schema.Struct({
   id: RouteIdColumn,
-  user_id: UserIdColumn,
+  ...OwnerFields,
   name: Schema.String,
   description: Text,
   activity: Schema.NullOr(Activity),
@@ -46,10 +47,7 @@ export const RouteRow = Schema.Struct({
   share_token: ShareTokenColumn,
   created_at: TimestampColumn,
   updated_at: TimestampColumn,
-  version: VersionColumn,
-  user_name: Schema.String,
-  user_handle: Schema.String,
-  user_avatar: Text
+  version: VersionColumn
 })
 export type RouteRow = typeof RouteRow.Type
 
@@ -85,13 +83,7 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   routingPreferences: row.routing_preferences,
   provenance: row.provenance,
   shareToken: row.share_token,
-  user: {
-    id: row.user_id,
-    name: row.user_name,
-    handle: row.user_handle,
-    ...present({ avatar: row.user_avatar }),
-    idHash: pseudonyms.idHash(row.user_id)
-  },
+  user: toUserSummary(row, pseudonyms),
   createdAt: row.created_at,
   updatedAt: row.updated_at,
   waypoints: row.waypoints,
