@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { processorTime } from "./processes.ts"
+import { median } from "./statistics.ts"
 import { type Call, steadyP99 } from "./steady.ts"
 import { type Target, targets } from "./targets.ts"
 
@@ -58,8 +59,6 @@ const heldRate = (call: Call, held: number, missed: number, steps: number): Effe
       const isHeld = (yield* steadyP99(call, rate, CONNECTIONS, SECONDS)) < GOAL
       return yield* heldRate(call, isHeld ? rate : held, isHeld ? missed : rate, steps - 1)
     })
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 type Round = Readonly<Record<Mix, Load>>
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Positions } from "../src/schema/Geometry.ts"
+import { median } from "./statistics.ts"
 
 const POSITIONS = 100_000
 const ROUNDS = 10
@@ -13,8 +14,6 @@ const Generic = Schema.Array(
 )
 
 const geometry = Array.from({ length: POSITIONS }, (_, n) => [n / 1000 - 50, (n % 1800) / 100, n % 900])
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 const measure = (decode: (value: unknown) => unknown) =>
   median(Array.from({ length: ROUNDS }, () => {

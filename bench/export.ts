@@ -10,27 +10,12 @@ import { pipeline } from "node:stream/promises"
 import { Client } from "pg"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { fill, fillLong, PASSWORD } from "./fill.ts"
+import { fill, fillLong } from "./fill.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
+import { type Credential, signedIn } from "./session.ts"
 
 /** `ROUTES` of the exported account, 1,000 positions each. */
 const routeCount = Config.Int("ROUTES").pipe(Config.withDefault(10_000))
-
-const SIGNED_IN = Schema.Struct({ accessToken: Schema.String })
-
-const tokenOf = (origin: string, email: string) =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/v1/auth/login-email`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email, password: PASSWORD })
-    }).then((response) => response.json())
-  ).pipe(
-    Effect.flatMap(Schema.decodeUnknownEffect(SIGNED_IN)),
-    Effect.map(({ accessToken }) => ({ authorization: `Bearer ${accessToken}` }))
-  )
-
-type Credential = Effect.Success<ReturnType<typeof tokenOf>>
 
 /** The largest of what is measured again and again for as long as the work takes, and how long that is, in seconds. */
 const during = Effect.fnUntraced(function*<A>(measure: Effect.Effect<number>, work: Effect.Effect<A>) {
@@ -144,8 +129,8 @@ const figures = Effect.gen(function*() {
   yield* fillLong(url, routes)
   const { origin, pid } = yield* start
   const database = yield* connected(url)
-  const headers = yield* tokenOf(origin, "long@example.com")
-  const other = yield* tokenOf(origin, "user-1@example.com")
+  const headers = yield* signedIn(origin, "long@example.com")
+  const other = yield* signedIn(origin, "user-1@example.com")
   const route = `${origin}/api/v1/routes/${yield* ownRoute(database)}`
   yield* Effect.sleep("3 seconds")
 

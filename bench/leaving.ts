@@ -8,8 +8,9 @@ import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { AccountErasure } from "../src/services/accounts/AccountErasure.ts"
 import { Audit } from "../src/services/operations/Audit.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { PASSWORD } from "./fill.ts"
 import { readyAfter, running, SETTINGS } from "./processes.ts"
+import { type Credential, PASSWORD, signedIn } from "./session.ts"
+import { P99, quantile } from "./statistics.ts"
 
 /** How many leave, each with how many routes of how many positions. */
 const LEAVERS = 5
@@ -55,15 +56,13 @@ const seed = Effect.fnUntraced(function*(client: Client) {
   yield* query(client, "VACUUM (ANALYZE) users, routes, collections, collection_routes")
 })
 
-const SignedIn = Schema.Struct({ accessToken: Schema.String })
-
-const call = (origin: string, method: string, path: string, token: string | undefined, body: string | undefined) =>
+const call = (origin: string, method: string, path: string, credential: Credential, body: string | undefined) =>
   Effect.promise(async () => {
     const response = await fetch(`${origin}/api/v1${path}`, {
       method,
       headers: {
         ...(body === undefined ? {} : { "content-type": "application/json" }),
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
+        ...credential
       },
       ...(body === undefined ? {} : { body })
     })
@@ -71,31 +70,30 @@ const call = (origin: string, method: string, path: string, token: string | unde
     return await response.json()
   })
 
-const signIn = (origin: string, n: number) =>
-  call(
-    origin,
-    "POST",
-    "/auth/login-email",
-    undefined,
-    JSON.stringify({ email: `user-${n}@example.com`, password: PASSWORD })
-  ).pipe(Effect.map((body) => Schema.decodeUnknownSync(SignedIn)(body).accessToken))
-
 const timed = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.suspend(() => {
     const started = performance.now()
     return Effect.map(effect, () => performance.now() - started)
   })
 
+const emailOf = (n: number) => `user-${n}@example.com`
+
 /** Another user writes one route after the other, each write timed. */
-const writing = (origin: string, token: string, times: Array<number>) =>
+const writing = (origin: string, credential: Credential, times: Array<number>) =>
   timed(
-    call(origin, "POST", "/routes", token, `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[[9,47],[9.1,47]]}`)
+    call(
+      origin,
+      "POST",
+      "/routes",
+      credential,
+      `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[[9,47],[9.1,47]]}`
+    )
   ).pipe(
     Effect.tap((time) => Effect.sync(() => times.push(time))),
     Effect.forever
   )
 
-const p99 = (times: ReadonlyArray<number>) => times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)] ?? 0
+const p99 = (times: ReadonlyArray<number>) => quantile(times, P99)
 const max = (times: ReadonlyArray<number>) => Math.max(...times)
 const ms = (time: number) => `${time.toFixed(0)} ms`
 const all = (times: ReadonlyArray<number>) => times.map(ms).join(", ")
@@ -122,14 +120,14 @@ const leaving = Effect.gen(function*() {
   yield* seed(client)
 
   const leavers = Array.from({ length: LEAVERS }, (_, n) => n + 1)
-  const tokens = yield* Effect.forEach(leavers, (n) => signIn(origin, n))
+  const credentials = yield* Effect.forEach(leavers, (n) => signedIn(origin, emailOf(n)))
   const deletions = yield* Effect.forEach(
-    tokens,
-    (token) => timed(call(origin, "DELETE", "/users/me", token, undefined))
+    credentials,
+    (credential) => timed(call(origin, "DELETE", "/users/me", credential, undefined))
   )
   yield* Console.log(`DELETE /users/me with ${ROUTES} routes of ${POSITIONS} positions: ${all(deletions)}`)
 
-  const writer = yield* signIn(origin, 0)
+  const writer = yield* signedIn(origin, emailOf(0))
   const idle: Array<number> = []
   const alone = yield* Effect.forkChild(writing(origin, writer, idle))
   yield* Effect.sleep("3 seconds")

@@ -1,14 +1,16 @@
 import { NodeRuntime } from "@effect/platform-node"
 import autocannon from "autocannon"
-import { Config, Console, Effect, Option, Redacted, Schema } from "effect"
+import { Config, Console, Effect, Option, Redacted } from "effect"
 import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { fill, type Filled, fillLong, LONG, PASSWORD } from "./fill.ts"
+import { fill, type Filled, fillLong, LONG } from "./fill.ts"
 import { printPlans } from "./plans.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { compareReads } from "./reads.ts"
 import { type Call, latencyOf, sizeOf } from "./sequential.ts"
+import { signedIn } from "./session.ts"
+import { median } from "./statistics.ts"
 
 /** `ROUTES` of the large database; `DATA` keeps both for the next run; `PLANS=1` prints the large one's plans. */
 const settings = Config.all({
@@ -21,17 +23,6 @@ const SMALL = 10_000
 const ROUNDS = 5
 const LONG_ROUNDS = 7
 const MAX_SIGNED_IN = 100
-
-const SignedIn = Schema.Struct({ accessToken: Schema.String })
-
-const tokenOf = (origin: string, email: string) =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/v1/auth/login-email`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email, password: PASSWORD })
-    }).then((response) => response.json())
-  ).pipe(Effect.flatMap(Schema.decodeUnknownEffect(SignedIn)), Effect.map(({ accessToken }) => accessToken))
 
 const service = Effect.fnUntraced(function*(url: string) {
   const ours = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url })
@@ -56,13 +47,13 @@ const boxAround = ([lng, lat]: readonly [number, number]) =>
 const callsOf = Effect.fnUntraced(function*(origin: string, { centres, publicIds, users }: Filled) {
   // One user in twenty has no proven address and cannot sign in.
   const members = Array.from({ length: users }, (_, n) => n + 1).filter((n) => n % 20 > 0).slice(0, MAX_SIGNED_IN)
-  const tokens = yield* Effect.forEach(members, (n) => tokenOf(origin, `user-${n}@example.com`))
+  const credentials = yield* Effect.forEach(members, (n) => signedIn(origin, `user-${n}@example.com`))
   const listing = (gate: string): ReadonlyArray<Call> =>
     centres.map((centre) => ({
       url: `${origin}/api/v1/routes/public?gate=${gate}&bbox=${boxAround(centre)}&limit=100`
     }))
   const calls: ReadonlyArray<readonly [name: string, calls: ReadonlyArray<Call>]> = [
-    ["own list", tokens.map((token) => ({ url: `${origin}/api/v1/routes?limit=100&geometry=none`, token }))],
+    ["own list", credentials.map((headers) => ({ url: `${origin}/api/v1/routes?limit=100&geometry=none`, headers }))],
     ["gate=public, city", listing("public")],
     ["gate=indexable, city", listing("indexable")],
     ["one public route", publicIds.map((id) => ({ url: `${origin}/api/v1/routes/${id}` }))],
@@ -70,8 +61,6 @@ const callsOf = Effect.fnUntraced(function*(origin: string, { centres, publicIds
   ]
   return calls
 })
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 const compareSizes = Effect.fnUntraced(function*(small: ReadonlyArray<Call>, large: ReadonlyArray<Call>) {
   // Twice, so that neither a service's code nor its database's cache is cold.
@@ -110,7 +99,7 @@ const longLists = Effect.fnUntraced(function*(url: string) {
   const peer = yield* running("bench/listPeer.ts", { DATABASE_URL: url })
   const path = `/api/v1/routes?limit=${LONG.routes}`
   yield* readyAfter(`${peer.origin}${path}&user=${user}`, peer.started)
-  const headers = { authorization: `Bearer ${yield* tokenOf(ours.origin, "long@example.com")}` }
+  const headers = yield* signedIn(ours.origin, "long@example.com")
   yield* Effect.sleep("3 seconds")
   const atRest = yield* residentMemory(ours.pid)
   const memory = yield* memoryAfter(ours.pid, { url: ours.origin + path, headers }, [1000, 2000, 3000, 4000, 5000])

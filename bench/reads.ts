@@ -1,5 +1,6 @@
 import autocannon from "autocannon"
 import { Effect } from "effect"
+import { median } from "./statistics.ts"
 
 const SECONDS = 5
 const CONNECTIONS = 20
@@ -13,8 +14,6 @@ const load = (url: string, headers: Readonly<Record<string, string>>) =>
     ),
     Effect.map(({ latency, requests }) => ({ rate: requests.average, p99: latency.p99 }))
   )
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Requests a second of both, in turns on the same machine; the ratio is the median of the rounds' ratios. */
 export const compareReads = Effect.fnUntraced(function*(

@@ -6,17 +6,17 @@ import { join } from "node:path"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { routingEngine } from "../src/layers/development/RoutingEngineProcess.ts"
 import { ENGINE_DIRECTORY } from "../test/support/Engine.ts"
+import { listening } from "../test/support/Listening.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { TOWN, townExtract } from "../test/support/Town.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { seed } from "./seed.ts"
+import { median } from "./statistics.ts"
 
 const CALLS = 2500
 
 /** What comes before is for the compilers to warm up. */
 const COUNTED = 500
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 const timed = (url: string, body: object) =>
   Effect.promise(async () => {
@@ -53,22 +53,8 @@ const compare = Effect.fnUntraced(function*(engine: string, proxy: string, origi
 
 const over = (time: number, floor: number) => `${time.toFixed(2)} ms, ${(time - floor).toFixed(2)} ms more`
 
-const hungEngine = Effect.acquireRelease(
-  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
-    const server = createServer(() => undefined)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = address === null || typeof address === "string" ? 0 : address.port
-      resume(Effect.succeed({
-        url: `http://127.0.0.1:${port}`,
-        close: () => {
-          server.closeAllConnections()
-          server.close()
-        }
-      }))
-    })
-  }),
-  ({ close }) => Effect.sync(close)
+const hungEngine = Effect.suspend(() => listening(createServer(() => undefined))).pipe(
+  Effect.map((port) => `http://127.0.0.1:${port}`)
 )
 
 const p99 = (url: string) =>
@@ -103,7 +89,7 @@ const figures = Effect.gen(function*() {
   yield* Console.log(`through us ${over(times.ours, times.own)}`)
 
   const hung = yield* hungEngine
-  const beside = yield* running("src/main.ts", { ...settings, ROUTING_ENGINE_URL: hung.url })
+  const beside = yield* running("src/main.ts", { ...settings, ROUTING_ENGINE_URL: hung })
   yield* readyAfter(`${beside.origin}/health/ready`, beside.started)
   const read = `${beside.origin}/api/v1/routes/${yield* seed(url)}`
   yield* p99(read)

@@ -1,6 +1,7 @@
 import { argon2id, hash } from "argon2"
 import { Effect, Schema } from "effect"
 import { Client } from "pg"
+import { PASSWORD } from "./session.ts"
 
 const route = (positions: number) =>
   JSON.stringify(Array.from({ length: positions }, (_, n) => [
@@ -20,7 +21,7 @@ export const seed = (url: string) =>
          ('provider-only@example.com', 'provider-only@example.com', now(), 'Provider', 'provider', now(), now())`
     )
     const salt = Buffer.alloc(16, "salt")
-    const digest = await hash("a long enough password", {
+    const digest = await hash(PASSWORD, {
       type: argon2id,
       memoryCost: 19_456,
       timeCost: 2,

@@ -1,10 +1,12 @@
 import { Effect } from "effect"
 import { Agent, get } from "node:http"
+import type { Credential } from "./session.ts"
+import { median, P99, quantile } from "./statistics.ts"
 
 /** One request: where, and as whom. */
 export interface Call {
   readonly url: string
-  readonly token?: string
+  readonly headers?: Credential
 }
 
 const REQUESTS = 300
@@ -12,11 +14,10 @@ const REQUESTS = 300
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
 /** Reads an answer to its end; dies of one that is not 2xx. */
-const answered = ({ token, url }: Call) =>
+const answered = ({ headers, url }: Call) =>
   Effect.promise(() =>
     new Promise<number>((resolve, reject) => {
-      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
-      get(url, { agent, headers }, (response) => {
+      get(url, { agent, ...(headers === undefined ? {} : { headers }) }, (response) => {
         let bytes = 0
         response.on("data", (chunk: Buffer) => (bytes += chunk.length))
         response.on(
@@ -33,14 +34,11 @@ const timed = Effect.fnUntraced(function*(call: Call) {
   return performance.now() - started
 })
 
-const quantile = (sorted: ReadonlyArray<number>, share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0
-
 /** The median and the p99 in milliseconds of 300 requests one after the other, the calls in turns. */
 export const latencyOf = Effect.fnUntraced(function*(calls: ReadonlyArray<Call>) {
   const turns = Array.from({ length: REQUESTS }, (_, n) => calls[n % calls.length]).filter((call) => call !== undefined)
-  const times = (yield* Effect.forEach(turns, timed)).toSorted((a, b) => a - b)
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) }
+  const times = yield* Effect.forEach(turns, timed)
+  return { p50: median(times), p99: quantile(times, P99) }
 })
 
 /** Mean size of the answers in KiB. */

@@ -1,10 +1,9 @@
 import autocannon from "autocannon"
 import { Effect } from "effect"
+import { PASSWORD } from "./session.ts"
+import { median } from "./statistics.ts"
 
 const TRIES = 500
-const PASSWORD = "a long enough password"
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 const post = (origin: string, path: string, body: object) =>
   Effect.promise(() =>

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { Agent, request } from "node:http"
 import { setTimeout } from "node:timers/promises"
+import { P99, quantile } from "./statistics.ts"
 
 /** A request that is asked again and again. */
 export interface Call {
@@ -20,9 +21,6 @@ const answered = (agent: Agent, { body, headers = {}, method = "GET", url }: Cal
     }).on("error", reject).end(body)
   })
 
-const quantile = (sorted: ReadonlyArray<number>, share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0
-
 /**
  * The p99 in milliseconds at so many requests a second, evenly spaced, whatever the answers take: each is timed from
  * when it was due. (The `overallRate` of autocannon sends the requests of each second in one burst.)
@@ -41,5 +39,5 @@ export const steadyP99 = (call: Call, rate: number, connections: number, seconds
     }
     await Promise.all(answers)
     agent.destroy()
-    return quantile(times.toSorted((a, b) => a - b), 0.99)
+    return quantile(times, P99)
   })

@@ -1,9 +1,11 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import { join } from "node:path"
+import { listening } from "../test/support/Listening.ts"
 import { readyAfter, running, SETTINGS } from "./processes.ts"
 import { seed } from "./seed.ts"
+import { type Credential, signedIn } from "./session.ts"
 import type { Call } from "./steady.ts"
 
 /** A server that is compared, and what it is asked. */
@@ -14,17 +16,6 @@ export interface Target {
   readonly write: Call
 }
 
-const Session = Schema.Struct({ accessToken: Schema.String })
-
-const signIn = (origin: string) =>
-  Effect.promise(() =>
-    fetch(`${origin}/api/v1/auth/login-email`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ email: "bench@example.com", password: "a long enough password" })
-    }).then((response) => response.json())
-  ).pipe(Effect.map((body) => Schema.decodeUnknownSync(Session)(body).accessToken))
-
 const NEW_ROUTE = JSON.stringify({
   name: "A ride",
   waypoints: [{ coord: [9.5209, 47.1415] }],
@@ -33,36 +24,22 @@ const NEW_ROUTE = JSON.stringify({
 
 const target =
   (name: string, { origin, pid }: { readonly origin: string; readonly pid: number }, id: number) =>
-  (authorization: string): Target => ({
+  (credential: Credential): Target => ({
     name,
     pid,
     read: { url: `${origin}/api/v1/routes/${id}` },
     write: {
       url: `${origin}/api/v1/routes`,
       method: "POST",
-      headers: { authorization, "content-type": "application/json" },
+      headers: { ...credential, "content-type": "application/json" },
       body: NEW_ROUTE
     }
   })
 
-/** Takes whatever traces it gets. */
-export const traceSink = Effect.acquireRelease(
-  Effect.callback<{ readonly url: string; readonly close: () => void }>((resume) => {
-    const server = createServer((request, response) => {
-      request.resume().on("end", () => response.end("{}"))
-    })
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = address === null || typeof address === "string" ? 0 : address.port
-      const close = () => {
-        server.closeAllConnections()
-        server.close()
-      }
-      resume(Effect.succeed({ url: `http://127.0.0.1:${port}`, close }))
-    })
-  }),
-  ({ close }) => Effect.sync(close)
-)
+/** The URL of what takes whatever traces it gets. */
+export const traceSink = Effect.suspend(() =>
+  listening(createServer((request, response) => void request.resume().on("end", () => response.end("{}"))))
+).pipe(Effect.map((port) => `http://127.0.0.1:${port}`))
 
 const service = Effect.fnUntraced(function*(url: string, settings: Readonly<Record<string, string>> = {}) {
   const started = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url, ...settings })
@@ -81,15 +58,15 @@ const recorded = Effect.fnUntraced(function*(file: string, { url, ...call }: Cal
 export const targets = Effect.fnUntraced(function*(url: string, directory: string) {
   const one = yield* service(url)
   const id = (yield* seed(url)) ?? 0
-  const authorization = `Bearer ${yield* signIn(one.origin)}`
+  const credential = yield* signedIn(one.origin, "bench@example.com")
   const two = yield* service(url, { WORKERS: "2" })
   const traced = yield* service(url, {
-    OTEL_EXPORTER_OTLP_ENDPOINT: (yield* traceSink).url,
+    OTEL_EXPORTER_OTLP_ENDPOINT: yield* traceSink,
     OTEL_TRACES_SAMPLER: "always_on"
   })
   const peer = yield* running("bench/peer.ts", { DATABASE_URL: url })
   yield* readyAfter(`${peer.origin}/api/v1/routes/${id}`, peer.started)
-  const ours = target("one process", one, id)(authorization)
+  const ours = target("one process", one, id)(credential)
   const bare = yield* running("bench/bare.ts", {
     READ_ANSWER: yield* recorded(join(directory, "read.json"), ours.read),
     WRITE_ANSWER: yield* recorded(join(directory, "write.json"), ours.write)
@@ -97,9 +74,9 @@ export const targets = Effect.fnUntraced(function*(url: string, directory: strin
   yield* readyAfter(bare.origin, bare.started)
   return [
     ours,
-    target("every request traced", traced, id)(authorization),
-    target("`WORKERS=2`", two, id)(authorization),
-    target("Fastify + `pg`", peer, id)(authorization),
-    target("bare `node:http`, same bytes", bare, id)(authorization)
+    target("every request traced", traced, id)(credential),
+    target("`WORKERS=2`", two, id)(credential),
+    target("Fastify + `pg`", peer, id)(credential),
+    target("bare `node:http`, same bytes", bare, id)(credential)
   ]
 })

@@ -6,6 +6,7 @@ import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { seed } from "./seed.ts"
+import { median } from "./statistics.ts"
 import { traceSink } from "./targets.ts"
 
 const SECONDS = 4
@@ -30,8 +31,6 @@ const variantsOf = (url: string) => ({
   },
   "no telemetry": { TELEMETRY_ENABLED: "false", LOG_LEVEL: "warn" }
 })
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 interface Server {
   readonly pid: number
@@ -65,7 +64,7 @@ const rowOf = (name: string, loads: ReadonlyArray<Load>, off: ReadonlyArray<Load
 const figures = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const database = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
-  const { url } = yield* traceSink
+  const url = yield* traceSink
   const servers = yield* Effect.forEach(Object.entries(variantsOf(url)), ([name, settings]) =>
     Effect.map(
       running("src/main.ts", { ...SETTINGS, DATABASE_URL: database, ...settings }),

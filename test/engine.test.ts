@@ -2,11 +2,12 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Schedule, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { createServer, type Server } from "node:net"
+import { createServer } from "node:net"
 import { dirname, resolve } from "node:path"
 import { freePort } from "../src/layers/development/FreePort.ts"
 import { routingEngine } from "../src/layers/development/RoutingEngineProcess.ts"
 import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngine } from "./support/Engine.ts"
+import { listening } from "./support/Listening.ts"
 import { keepRecording, RECORDED, recording } from "./support/Recordings.ts"
 import { type Place, TOWN, townExtract, townLayer } from "./support/Town.ts"
 
@@ -70,17 +71,7 @@ const refusal = (options: { readonly extract: string; readonly port: number | un
     Effect.map(({ message }) => message)
   )
 
-const somebodyElse = Effect.acquireRelease(
-  Effect.callback<{ readonly server: Server; readonly port: number }>((resume) => {
-    const server = createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = address === null || typeof address === "string" ? 0 : address.port
-      resume(Effect.succeed({ server, port }))
-    })
-  }),
-  ({ server }) => Effect.promise(() => new Promise((resolve) => server.close(resolve)))
-)
+const somebodyElse = Effect.suspend(() => listening(createServer()))
 
 const isGone = (url: URL) => Effect.promise(() => fetch(new URL("/status", url)).then(() => false, () => true))
 
@@ -267,7 +258,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
           yield* refusal({ extract: import.meta.filename, port: undefined }),
           /^the routing engine cannot be started: /
         )
-        const { port } = yield* somebodyElse
+        const port = yield* somebodyElse
         const extract = yield* Effect.promise(townExtract)
         assert.match(yield* refusal({ extract, port }), new RegExp(`address already in use 127.0.0.1:${port}`))
       }))

@@ -4,6 +4,7 @@ import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
 import { Mailer } from "../src/services/mail/Mailer.ts"
+import { listening } from "./support/Listening.ts"
 
 interface Received {
   readonly headers: IncomingHttpHeaders
@@ -18,23 +19,15 @@ class Provider extends Context.Service<Provider, {
   static readonly layer = (...statuses: ReadonlyArray<number>) =>
     Layer.effect(
       Provider,
-      Effect.acquireRelease(
-        Effect.callback<{ url: string; received: Array<Received>; close: () => void }>((resume) => {
-          const received: Array<Received> = []
-          const server = createServer(async (request, response) => {
-            const body = await text(request)
-            response.writeHead(statuses[Math.min(received.length, statuses.length - 1)] ?? 200).end("{}")
-            received.push({ headers: request.headers, body })
-          })
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address()
-            const port = address === null || typeof address === "string" ? 0 : address.port
-            const close = () => server.closeAllConnections() ?? server.close()
-            resume(Effect.succeed({ url: `http://127.0.0.1:${port}/emails`, received, close }))
-          })
-        }),
-        ({ close }) => Effect.sync(close)
-      )
+      Effect.gen(function*() {
+        const received: Array<Received> = []
+        const server = createServer(async (request, response) => {
+          const body = await text(request)
+          response.writeHead(statuses[Math.min(received.length, statuses.length - 1)] ?? 200).end("{}")
+          received.push({ headers: request.headers, body })
+        })
+        return Provider.of({ url: `http://127.0.0.1:${yield* listening(server)}/emails`, received })
+      })
     )
 }
 

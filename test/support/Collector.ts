@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { listening } from "./Listening.ts"
 
 const Value = Schema.Struct({
   stringValue: Schema.optionalKey(Schema.String),
@@ -65,18 +66,7 @@ export class Collector extends Context.Service<Collector, {
         response.writeHead(state.mode === "fail" ? 500 : 200, { "content-type": "application/json" }).end("{}")
       }
       const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
-      const port = yield* Effect.callback<number>((resume) => {
-        server.listen(0, "127.0.0.1", () => {
-          const address = server.address()
-          resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port))
-        })
-      })
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          server.closeAllConnections()
-          server.close()
-        })
-      )
+      const port = yield* listening(server)
       const exported = Effect.sync(() =>
         requests.filter(({ path }) => path === "/v1/traces").flatMap(({ body }) =>
           Schema.decodeSync(Exported)(body).resourceSpans

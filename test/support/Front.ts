@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
-import { freePort } from "../../src/layers/development/FreePort.ts"
+import { listening } from "./Listening.ts"
 
 const LOOK_INTERVAL = 100
 
@@ -40,7 +40,6 @@ const looking = (backend: Backend, ready: Set<Backend>) =>
  * request to one who is, and tries nothing twice.
  */
 export const front = Effect.fnUntraced(function*(origins: ReadonlyArray<string>) {
-  const port = yield* Effect.promise(() => freePort())
   const backends = origins.map((origin) => ({ origin, agent: new Agent({ keepAlive: true }) }))
   const ready = new Set<Backend>(backends)
   const turns = { taken: 0 }
@@ -49,15 +48,13 @@ export const front = Effect.fnUntraced(function*(origins: ReadonlyArray<string>)
     if (backend === undefined) return void outgoing.writeHead(502).end("nobody is ready")
     return pass(backend, incoming, outgoing)
   })
+  const port = yield* listening(server)
   yield* Effect.acquireRelease(
-    Effect.callback<ReadonlyArray<NodeJS.Timeout>>((resume) => {
-      server.listen(port, "127.0.0.1", () => resume(Effect.sync(() => backends.map((one) => looking(one, ready)))))
-    }),
+    Effect.sync(() => backends.map((one) => looking(one, ready))),
     (timers) =>
       Effect.sync(() => {
         timers.forEach(clearInterval)
         backends.forEach(({ agent }) => agent.destroy())
-        server.close().closeAllConnections()
       })
   )
   return { origin: `http://127.0.0.1:${port}`, readyCount: Effect.sync(() => ready.size) }

@@ -2,8 +2,8 @@ import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { createServer } from "node:http"
 import { text } from "node:stream/consumers"
 import { setTimeout } from "node:timers/promises"
-import { freePort } from "../../src/layers/development/FreePort.ts"
 import type { Mail } from "../../src/services/mail/Mailer.ts"
+import { listening } from "./Listening.ts"
 import { Mailbox } from "./Mailbox.ts"
 
 const Sent = Schema.fromJsonString(
@@ -29,9 +29,7 @@ export class MailProvider extends Context.Service<MailProvider, Readonly<Record<
         await setTimeout(milliseconds)
         response.end("{}")
       })
-      const port = yield* Effect.promise(() => freePort())
-      yield* Effect.callback<void>((resume) => void server.listen(port, "127.0.0.1", () => resume(Effect.void)))
-      yield* Effect.addFinalizer(() => Effect.sync(() => server.close().closeAllConnections()))
+      const port = yield* listening(server)
       return Context.make(Mailbox, Mailbox.reading(Effect.sync(() => mails))).pipe(Context.add(MailProvider, {
         EMAIL_API_URL: `http://127.0.0.1:${port}`,
         EMAIL_API_KEY: "key",

@@ -1,6 +1,6 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SignJWT } from "jose"
-import { createServer, type RequestListener, type Server } from "node:http"
+import { createServer, type RequestListener } from "node:http"
 import {
   type JWK,
   type MutableResponse,
@@ -10,6 +10,7 @@ import {
   type TokenRequest,
   type TokenRequestIncomingMessage
 } from "oauth2-mock-server"
+import { closed, listening } from "./Listening.ts"
 
 export const CLIENT_ID = "our-client.apps.example"
 
@@ -67,7 +68,7 @@ export class OpenIdProvider extends Context.Service<OpenIdProvider, {
         const listener = faults.get(path) ?? service.requestHandler
         listener(request, response)
       })
-      const url = yield* Effect.acquireRelease(listen(server), () => Effect.sync(() => close(server)))
+      const url = `http://127.0.0.1:${yield* listening(server)}`
       issuer.url = url
       service.on("beforeTokenSigning", ({ payload }: MutableToken) => Object.assign(payload, claimsAt(NOW)))
       service.on("beforeResponse", (response: MutableResponse, { body }: TokenRequestIncomingMessage) => {
@@ -85,7 +86,7 @@ export class OpenIdProvider extends Context.Service<OpenIdProvider, {
         forms,
         misbehave: (path, listener) => Effect.sync(() => void faults.set(path, listener)),
         behave: (path) => Effect.sync(() => void faults.delete(path)),
-        stop: Effect.sync(() => close(server)),
+        stop: closed(server),
         newKey,
         keys: Effect.sync(() => issuer.keys.toJSON(true)),
         token: Effect.fnUntraced(function*(claims = {}, key = issuer.keys.toJSON(true).at(-1), header = {}) {
@@ -100,18 +101,4 @@ export class OpenIdProvider extends Context.Service<OpenIdProvider, {
       })
     })
   )
-}
-
-const listen = (server: Server) =>
-  Effect.callback<string>((resume) => {
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = address === null || typeof address === "string" ? 0 : address.port
-      resume(Effect.succeed(`http://127.0.0.1:${port}`))
-    })
-  })
-
-const close = (server: Server) => {
-  server.close()
-  server.closeAllConnections()
 }

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { listening } from "./Listening.ts"
 
 /** How the stand-in answers a request; what never answers hangs. */
 export type Behaviour = (request: { readonly path: string; readonly body: string }, response: ServerResponse) => void
@@ -47,18 +48,7 @@ export class StandInEngine extends Context.Service<StandInEngine, {
       }
       const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
       server.on("connection", (socket) => state.isDown && socket.destroy())
-      const port = yield* Effect.callback<number>((resume) => {
-        server.listen(0, "127.0.0.1", () => {
-          const address = server.address()
-          resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port))
-        })
-      })
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          server.closeAllConnections()
-          server.close()
-        })
-      )
+      const port = yield* listening(server)
       const setDown = (isDown: boolean) =>
         Effect.sync(() => {
           state.isDown = isDown
