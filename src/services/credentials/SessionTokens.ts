@@ -22,6 +22,18 @@ export type Claims = typeof Claims.Type
 const decodeClaims = Schema.decodeUnknownOption(Claims)
 const encodeClaims = Schema.encodeSync(Claims)
 
+/** Imported once: of bytes the library would make a key anew for each token. */
+const hmacKey = (secret: Redacted.Redacted) =>
+  Effect.promise(() =>
+    crypto.subtle.importKey(
+      "raw",
+      new TextEncoder().encode(Redacted.value(secret)),
+      { name: "HMAC", hash: "SHA-256" },
+      false,
+      ["sign", "verify"]
+    )
+  )
+
 /** The JWT that a session travels as: HS256 with `JWT_SECRET`, and nothing but HS256 (RFC 8725, 3.1). */
 export class SessionTokens extends Context.Service<SessionTokens, {
   readonly sign: (claims: Claims) => Effect.Effect<string>
@@ -31,7 +43,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
   static readonly layer = Layer.effect(
     SessionTokens,
     Effect.gen(function*() {
-      const secret = new TextEncoder().encode(Redacted.value(yield* Config.Redacted("JWT_SECRET")))
+      const secret = yield* hmacKey(yield* Config.Redacted("JWT_SECRET"))
 
       return SessionTokens.of({
         sign: Effect.fnUntraced(function*(claims) {
