@@ -43,6 +43,22 @@ layer(TestServer.layer())("the typed client", (it) => {
       assert.deepStrictEqual(route.geometry, geometry)
     }))
 
+  it.effect("sends a file of any format, and gets one", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const made = yield* script.routes.create({ headers: {}, payload: ride })
+      const gpx = yield* script.files.gpx({ params: { ref: made.id } })
+      const geojson = yield* script.files.geojson({ params: { ref: made.id } })
+      for (const payload of [gpx, geojson]) {
+        const read = yield* script.files.import({ headers: {}, query: {}, payload })
+        assert.deepStrictEqual("geometry" in read ? read.geometry : undefined, geometry)
+      }
+      const looked = yield* script.files.import({ headers: {}, query: { dryRun: "true" }, payload: geojson })
+      assert.deepInclude(looked, { format: "geojson" })
+      const refused = yield* Effect.flip(script.files.import({ headers: {}, query: {}, payload: "<html>" }))
+      assert.strictEqual(refused._tag, "UnsupportedMediaType")
+    }))
+
   it.effect("reaches an answer's headers", () =>
     Effect.gen(function*() {
       const script = yield* scriptWith("write")

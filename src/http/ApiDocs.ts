@@ -7,9 +7,7 @@ import { addressSubject } from "./ClientAddress.ts"
 import { toResponse } from "./ErrorResponse.ts"
 import { methodsRefusedAt } from "./MethodNotAllowed.ts"
 import { Limiter } from "./middleware/RateLimit.ts"
-
-const PAGE = "/api"
-const DOCUMENT = "/api/openapi.json"
+import { DOCS_DOCUMENT, DOCS_PAGE } from "./RouteTemplates.ts"
 
 /** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
 const isEnabled = Config.all({
@@ -73,22 +71,23 @@ const served = (
 
 /** The page's 3 MB are loaded when somebody asks for them, not at the start. */
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: PAGE, scalar: SCALAR })).pipe(
-    Scope.provide(yield* Effect.scope),
-    Effect.cached
-  )
-  yield* router.add("GET", PAGE, Effect.flatten(page))
-})).pipe(Layer.provide(served(PAGE, withPolicy)))
+  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: DOCS_PAGE, scalar: SCALAR }))
+    .pipe(
+      Scope.provide(yield* Effect.scope),
+      Effect.cached
+    )
+  yield* router.add("GET", DOCS_PAGE, Effect.flatten(page))
+})).pipe(Layer.provide(served(DOCS_PAGE, withPolicy)))
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument())))
-  yield* router.add("GET", DOCUMENT, document)
-})).pipe(Layer.provide(served(DOCUMENT, identity)))
+  yield* router.add("GET", DOCS_DOCUMENT, document)
+})).pipe(Layer.provide(served(DOCS_DOCUMENT, identity)))
 
 /** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
 export const apiDocsLayer = Layer.unwrap(
   Effect.map(isEnabled, (isEnabled) =>
     isEnabled
-      ? Layer.mergeAll(pageLayer, documentLayer, methodsRefusedAt(PAGE), methodsRefusedAt(DOCUMENT))
+      ? Layer.mergeAll(pageLayer, documentLayer, methodsRefusedAt(DOCS_PAGE), methodsRefusedAt(DOCS_DOCUMENT))
       : Layer.empty)
 )

@@ -13,6 +13,10 @@ export const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(
 /** How the router reads paths: no trailing slash, no double slash, no other case. */
 export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
+/** Where the interactive page and its document are, which are no endpoints of the contract. */
+export const DOCS_PAGE = "/api"
+export const DOCS_DOCUMENT = "/api/openapi.json"
+
 const templates = FindMyWay.make<string>(ROUTER)
 
 // What a path does not have is named as its GET is: HEAD, and what is refused with 405.
@@ -24,7 +28,9 @@ for (const path of paths) {
   }
 }
 
-/** The path of the contract that a request is for, as OpenAPI writes it; undefined for a path that is not in it. */
+for (const path of [DOCS_PAGE, DOCS_DOCUMENT] as const) templates.all(path, path)
+
+/** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
 export const templateOf = (method: string, url: string): string | undefined => {
   const query = url.indexOf("?")
   return templates.find(method, query === -1 ? url : url.slice(0, query))?.handler

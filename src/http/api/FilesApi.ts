@@ -5,7 +5,7 @@ import { RouteRef } from "../../schema/Ids.ts"
 import { Route } from "../../schema/Route.ts"
 import { Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
-import { IdempotencyHeader } from "./Requests.ts"
+import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
 
 /** What an import would store and what it would leave out. */
 const DryRun = Schema.Struct({
@@ -31,14 +31,18 @@ const download = <const Name extends string, const Path extends `/:ref/${string}
 
 const file = { schema: { type: "string" } }
 
-/** The body is read by the handler: the formats are told apart by content where the content type does not. */
+/** What a client that has a text and nothing else sends it as: the format is told by its content then. */
+const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
+
+/** A content type that names a format is believed. */
 const importBody = {
   required: true,
   content: {
     "application/gpx+xml": file,
     "application/geo+json": file,
     "application/vnd.garmin.tcx+xml": file,
-    "application/vnd.google-earth.kml+xml": file
+    "application/vnd.google-earth.kml+xml": file,
+    "application/octet-stream": file
   }
 }
 
@@ -51,16 +55,17 @@ export class FilesApi extends HttpApiGroup.make("files")
           Schema.Literals(["true", "false"]).annotate({ description: "`true` looks and stores nothing" })
         )
       },
+      payload: anyFile,
       success: [Route.pipe(HttpApiSchema.status("Created")), DryRun],
       error: [Conflict, PayloadTooLarge, UnsupportedMediaType, ValidationFailed]
-    }).middleware(Authentication).annotate(OpenApi.Summary, "Import a file").annotate(OpenApi.Override, {
-      requestBody: importBody
-    }).annotate(
-      OpenApi.Description,
-      "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
-        + "content; at most 8 MiB of UTF-8. `?dryRun=true` stores nothing and answers what would be stored, and what would "
-        + "be left out and why."
-    ),
+    }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Import a file")
+      .annotate(OpenApi.Override, { requestBody: importBody })
+      .annotate(
+        OpenApi.Description,
+        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
+          + "content; in UTF-8. `?dryRun=true` stores nothing and answers what would be stored, and what would "
+          + "be left out and why."
+      ),
     download("gpx", "/:ref/gpx", "application/gpx+xml", "Download as GPX"),
     download("geojson", "/:ref/geojson", "application/geo+json", "Download as GeoJSON"),
     download("tcx", "/:ref/tcx", "application/vnd.garmin.tcx+xml", "Download as TCX"),

@@ -1,5 +1,5 @@
 import { create } from "content-disposition"
-import { Effect, Option, Stream } from "effect"
+import { Context, Effect, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -9,7 +9,7 @@ import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
-import { ROUTE_BODY_LIMIT } from "../api/Requests.ts"
+import { BodyLimit } from "../api/Requests.ts"
 import { readText } from "../Body.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { createdAnswer } from "../RouteAnswer.ts"
@@ -32,24 +32,27 @@ export const FilesHandlers = HttpApiBuilder.group(
         })
       })
 
-    return handlers.handleAll({
-      import: Effect.fnUntraced(function*({ query, request }) {
-        const { userId } = yield* Caller
-        const text = yield* readText(request, ROUTE_BODY_LIMIT)
-        const { dropped, format, route } = yield* files.read(request.headers["content-type"], text)
-        if (query.dryRun === "true") return HttpServerResponse.jsonUnsafe({ format, route, dropped })
-        return yield* idempotency.once(
-          userId,
-          request,
-          text,
-          Effect.map(routes.create(userId, route), createdAnswer)
-        )
-      }),
-      gpx: download("gpx"),
-      geojson: download("geojson"),
-      tcx: download("tcx"),
-      kml: download("kml")
-    })
+    return handlers
+      // Raw: the framework would take the one content type that it knows of.
+      .handleRaw(
+        "import",
+        Effect.fnUntraced(function*({ endpoint, query, request }) {
+          const { userId } = yield* Caller
+          const text = yield* readText(request, Context.get(endpoint.annotations, BodyLimit))
+          const { dropped, format, route } = yield* files.read(request.headers["content-type"], text)
+          if (query.dryRun === "true") return HttpServerResponse.jsonUnsafe({ format, route, dropped })
+          return yield* idempotency.once(
+            userId,
+            request,
+            text,
+            Effect.map(routes.create(userId, route), createdAnswer)
+          )
+        })
+      )
+      .handle("gpx", download("gpx"))
+      .handle("geojson", download("geojson"))
+      .handle("tcx", download("tcx"))
+      .handle("kml", download("kml"))
   })
 )
 
