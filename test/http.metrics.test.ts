@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { spawnSync } from "node:child_process"
 import { anonymous, signedIn, withHeaders } from "./support/Actors.ts"
+import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
 
@@ -17,6 +18,9 @@ const samplesOf = (text: string, name: string) =>
   )
 
 const sampled = (name: string) => Effect.map(scrape, ({ text }) => samplesOf(text, name))
+
+/** Asks again and again, for as long as the test may take. */
+const until = <E, R>(condition: Effect.Effect<boolean, E, R>) => Effect.repeat(condition, { until: (isTrue) => isTrue })
 
 const COUNT = "http_server_request_duration_seconds_count"
 
@@ -50,6 +54,27 @@ layer(serverLayer)("metrics", (it) => {
       assert.strictEqual(counts.get(`{method="GET",route="/api/openapi.json",status="200"}`), 1)
       assert.strictEqual([...counts.keys()].filter((labels) => labels.includes("unmatched")).length, 2)
       assert.strictEqual((yield* sampled("http_server_active_requests")).get(""), 1)
+    }))
+
+  it.effect("tell who hung up from what failed here", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      yield* (yield* StandInEngine).behave(() => undefined)
+      const body = JSON.stringify(ROUTE)
+      const head = requestHead("POST /api/v1/routing/route", {
+        "Content-Type": "application/json",
+        "Content-Length": String(body.length)
+      })
+      for (const [n, sent] of [body, body.slice(0, 20)].entries()) {
+        const call = yield* Effect.forkChild(sendRaw(origin, head, sent))
+        yield* until(Effect.map(sampled("http_server_active_requests"), (active) => active.get("") === 2))
+        yield* Fiber.interrupt(call)
+        const isCounted = (counts: ReadonlyMap<string, number>) =>
+          counts.get(`{method="POST",route="/api/v1/routing/route",status="499"}`) === n + 1
+        yield* until(Effect.map(sampled(COUNT), isCounted))
+      }
+      const counts = yield* sampled(COUNT)
+      assert.deepStrictEqual([...counts.keys()].filter((labels) => /status="5/.test(labels)), [])
     }))
 
   it.effect("tell of limits, passwords, mails, the pool and the process", () =>

@@ -1,5 +1,5 @@
 import { Cause, Effect, Schema } from "effect"
-import { HttpRouter, HttpServerError, type HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import {
@@ -79,7 +79,16 @@ const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   return new Internal({ message: "Something went wrong on our side", details: { traceId } })
 })
 
+/** As nginx has it: nobody reads this answer, but logs and metrics tell it from a fault of ours. */
+const CLIENT_CLOSED_REQUEST = 499
+
+const isAbandoned = (cause: Cause.Cause<unknown>) =>
+  cause.reasons.some(
+    (reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key)
+  )
+
 const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
+  if (isAbandoned(cause)) return HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST })
   if (Cause.hasInterruptsOnly(cause)) return toResponse(new Unavailable({ message: "The service is shutting down" }))
   const known = toServiceError(failureOf(cause))
   return toResponse(known ?? (yield* renderUnknown(cause)))
