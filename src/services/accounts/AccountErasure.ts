@@ -32,6 +32,13 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ORDER BY deletion_requested_at LIMIT ${BATCH}`
       })
 
+      const findOldest = SqlSchema.findOne({
+        Request: Schema.Date,
+        Result: Schema.Struct({ oldest: Schema.NullOr(Schema.Date) }),
+        execute: (began) =>
+          sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE deletion_requested_at <= ${began}`
+      })
+
       // Everything that is somebody's refers to their row, and goes with it.
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, began: Schema.Date }),
@@ -71,9 +78,16 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ? Effect.succeed(swept)
             : Effect.map(eraseFrom(began, [...resisting, ...failed]), (rest) => plus(swept, rest)))
 
+      // An account that resists is late for as long as it is there.
+      const stillDue = (began: Date) =>
+        Effect.map(findOldest(began), ({ oldest }) => ({
+          rows: 0,
+          lagMillis: oldest === null ? 0 : began.getTime() - oldest.getTime()
+        }))
+
       return AccountErasure.of({
         eraseDue: graceBegan.pipe(
-          Effect.flatMap((began) => eraseFrom(began, [])),
+          Effect.flatMap((began) => Effect.zipWith(eraseFrom(began, []), stillDue(began), plus)),
           Effect.orDie,
           Effect.withSpan("AccountErasure.eraseDue")
         )

@@ -1,6 +1,6 @@
 import { Cause, Clock, Config, type Duration, Effect, Metric } from "effect"
 
-/** What a sweep did: rows that are gone, and for how many milliseconds the oldest of them had been due. */
+/** What a sweep did: rows that are gone, and for how many milliseconds the oldest due one, gone or not, has been due. */
 export interface Swept {
   readonly rows: number
   readonly lagMillis: number
@@ -25,7 +25,7 @@ const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
 })
 const rows = Metric.counter("sweep_rows_total", { description: "Rows that the sweep deleted", incremental: true })
 const lag = Metric.gauge("sweep_lag_seconds", {
-  description: "For how long the oldest row of the last run had been due"
+  description: "For how long the oldest row that was due at the last run had been due"
 })
 const failures = Metric.counter("sweep_failures_total", { description: "Runs that failed", incremental: true })
 
