@@ -4,19 +4,23 @@ import { Context, Effect, Exit, Fiber, Layer, Redacted, Ref, Schedule, Scope } f
 import { SqlClient } from "effect/sql"
 import { Agent, request } from "node:http"
 import { connect, type Socket } from "node:net"
-import { signedIn, withHeaders } from "./support/Actors.ts"
+import { anonymous, signedIn, withHeaders } from "./support/Actors.ts"
+import { Collector } from "./support/Collector.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { front } from "./support/Front.ts"
 import { MailProvider } from "./support/MailProvider.ts"
-import { type Replica, replica } from "./support/Replica.ts"
+import { logged, type Replica, replica } from "./support/Replica.ts"
 import { idOf, newRoute } from "./support/Routes.ts"
+import { StandInEngine } from "./support/StandInEngine.ts"
 import { serverAt, TestServer } from "./support/TestServer.ts"
 
 const DELAY = 500
 
+const ROUTE = { activity: "walk", preferences: {}, locations: [{ lat: 47, lon: 9 }, { lat: 47.1, lon: 9 }] }
+
 /** Processes on one database. Those that a test leaves running are the next one's. */
 class Processes extends Context.Service<Processes, {
-  readonly start: (port?: number) => Effect.Effect<Replica>
+  readonly start: (settings: Readonly<Record<string, string>>, port?: number) => Effect.Effect<Replica>
   readonly take: Effect.Effect<Replica>
   readonly leave: (...processes: ReadonlyArray<Replica>) => Effect.Effect<void>
 }>()("test/Processes") {
@@ -31,10 +35,10 @@ class Processes extends Context.Service<Processes, {
     }
     const scope = yield* Effect.scope
     const left = yield* Ref.make<ReadonlyArray<Replica>>([])
-    const start = (port?: number) =>
-      replica(settings, port).pipe(Effect.tap(({ ready }) => ready), Scope.provide(scope))
+    const start = (more: Readonly<Record<string, string>>, port?: number) =>
+      replica({ ...settings, ...more }, port).pipe(Effect.tap(({ ready }) => ready), Scope.provide(scope))
     const take = Ref.modify(left, ([first, ...rest]) => [first, rest]).pipe(
-      Effect.flatMap((process) => process === undefined ? start() : Effect.succeed(process))
+      Effect.flatMap((process) => process === undefined ? start({}) : Effect.succeed(process))
     )
     return Layer.merge(
       Layer.succeed(Processes, { start, take, leave: (...processes) => Ref.set(left, processes) }),
@@ -136,7 +140,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
         assert.isAtLeast(milliseconds, DELAY)
         assert.isBelow(milliseconds, 10_000)
         assert.strictEqual(yield* readyCount, 1)
-        const young = yield* start(portOf(old))
+        const young = yield* start({}, portOf(old))
         yield* until(Effect.map(readyCount, (count) => count === 2))
         return young
       })
@@ -211,8 +215,47 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       const forced = yield* told.ended
       assert.strictEqual(forced.code, 1)
       assert.isBelow(forced.milliseconds, 3000)
+      assert.include(JSON.stringify(logged(told, "ERROR")), "it was told to end twice")
       const { code, milliseconds } = yield* slow.ended
       assert.strictEqual(code, 0)
       assert.isBelow(milliseconds, 9000)
+    }), 30_000)
+
+  it.effect("ends in time and order beside an engine and a collector that hang", () =>
+    Effect.gen(function*() {
+      const collector = yield* Collector
+      yield* collector.become("hang")
+      const engine = yield* StandInEngine
+      yield* engine.behave(() => undefined)
+      const process = yield* (yield* Processes).start({
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_TRACES_SAMPLER: "always_on",
+        ROUTING_ENGINE_URL: engine.url
+      })
+      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+      const call = yield* Effect.forkChild(visitor.post("/routing/route", ROUTE))
+      yield* until(Effect.sync(() => engine.asked.length === 1))
+      yield* process.tell("SIGTERM")
+      assert.strictEqual((yield* Fiber.join(call)).status, 503)
+      const { code, milliseconds } = yield* process.ended
+      assert.strictEqual(code, 0)
+      assert.isBelow(milliseconds, 7000 + DELAY)
+      assert.isAbove(collector.requests.length, 0)
+    }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])), 30_000)
+
+  it.effect("by an error that nobody caught ends what it began, logs it and fails", () =>
+    Effect.gen(function*() {
+      const script = `process.on("SIGUSR2", () => Promise.reject(new Error("thrown away")))`
+      const process = yield* (yield* Processes).start({
+        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`
+      })
+      const { token } = yield* riderAt(process.server)
+      const held = yield* heldRequest(process.server.origin, token)
+      yield* process.tell("SIGUSR2")
+      yield* Effect.sleep("200 millis")
+      assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
+      assert.strictEqual((yield* process.ended).code, 1)
+      assert.strictEqual(logged(process, "FATAL").length, 1)
+      assert.include(process.output(), "thrown away")
     }), 30_000)
 })

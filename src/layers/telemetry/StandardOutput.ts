@@ -1,4 +1,4 @@
-import { Console, Effect, Layer, type Scope } from "effect"
+import { Console, Context, Effect, Layer, type Scope } from "effect"
 import { write } from "node:fs"
 
 const STANDARD_OUTPUT = 1
@@ -76,11 +76,19 @@ export const standardOutput = (file = STANDARD_OUTPUT): Effect.Effect<Output, ne
     ({ drained }) => Effect.timeoutOption(drained, PATIENCE)
   )
 
+/** Waits until what was written is out, for whoever ends the process at once. */
+export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-planning-service/OutputDrained", {
+  defaultValue: () => Effect.void
+})
+
 /** Effect's console on `standardOutput`. */
-export const consoleLayer = Layer.effect(
-  Console.Console,
-  Effect.map(standardOutput(), (output) => ({
-    ...globalThis.console,
-    log: (...parts: ReadonlyArray<unknown>) => output.write(parts.map(String).join(" "))
-  }))
+export const consoleLayer = Layer.effectContext(
+  Effect.map(
+    standardOutput(),
+    (output) =>
+      Context.make(OutputDrained, output.drained).pipe(Context.add(Console.Console, {
+        ...globalThis.console,
+        log: (...parts: ReadonlyArray<unknown>) => output.write(parts.map(String).join(" "))
+      }))
+  )
 )
