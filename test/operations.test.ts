@@ -19,7 +19,11 @@ const rowsOf = (heading: string) =>
 
 /** What the code reads: by `Config`, by a helper of its own, or (the last two) by OpenTelemetry's resource. */
 const read = new Set([
-  ...[...sources.matchAll(/(?:Config\.\w+|given|flag|oneOf|scheduled)\(\s*(?:[^()"]*,\s*)?"([A-Z][A-Z_]+)"/g)]
+  ...[
+    ...sources.matchAll(
+      /(?:Config\.\w+|given|flag|oneOf|scheduled|httpUrl|period|origins|networks|whole)\(\s*(?:[^()"]*,\s*)?"([A-Z][A-Z_]+)"/g
+    )
+  ]
     .map(([, name = ""]) => name),
   ...[.../const REQUIRED = \[[^\]]+\]/.exec(sources)?.[0].matchAll(/"(\w+)"/g) ?? []].map(([, name = ""]) => name),
   ...[...sources.matchAll(/Config\.(?:schema|Array)\([^"]*?,\s*"([A-Z][A-Z_]+)"/g)].map(([, name = ""]) => name),

@@ -1,8 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Exit, Layer, Schema } from "effect"
+import { Cause, ConfigProvider, Effect, Exit, Layer, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { settingsLayer } from "../src/layers/Settings.ts"
+import { TestServer } from "./support/TestServer.ts"
 
 const COMPLETE = {
   DATABASE_URL: "postgres://127.0.0.1:1/none",
@@ -35,6 +36,39 @@ const production = (env: Readonly<Record<string, string>>) =>
     return Effect.sync(() => child.kill("SIGKILL"))
   })
 
+/** What starts that should not, or starts as something else. */
+const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
+  ["API_DOCS_ENABLED", "canary"],
+  ["APP_URL", "canary"],
+  ["BASE_URL", "canary.example.com"],
+  ["BASE_URL", "ftp://canary.example.com"],
+  ["CORS_ORIGINS", "https://a.example.com, canary"],
+  ["CORS_ORIGINS", "https://canary.example.com/"],
+  ["DATABASE_POOL_SIZE", "0"],
+  ["DATABASE_POOL_SIZE", "canary"],
+  ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
+  ["GOOGLE_ISSUER", "canary:443"],
+  ["GRAFANA_URLS", "canary"],
+  ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
+  ["METRICS_ENABLED", "canary"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "canary"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "canary=%zz"],
+  ["OTEL_TRACES_SAMPLER", "canary"],
+  ["OTEL_TRACES_SAMPLER_ARG", "canary"],
+  ["OUTBOX_POLL_INTERVAL", "canary"],
+  ["PORT", "canary"],
+  ["PORT", "99999"],
+  ["PURGE_SWEEP_INTERVAL", "-1 seconds"],
+  ["RATE_LIMITS_ENABLED", "canary"],
+  ["REDIS_URL", "canary"],
+  ["ROUTING_ENGINE_TIMEOUT", "0 millis"],
+  ["ROUTING_ENGINE_URL", "canary:8002"],
+  ["SHUTDOWN_DRAIN_DELAY", "canary"],
+  ["TELEMETRY_ENABLED", "canary"],
+  ["TRUSTED_PROXIES", "canary"]
+]
+
 const LogLine = Schema.fromJsonString(Schema.Struct({ level: Schema.String, message: Schema.Unknown }))
 
 describe("a production start", () => {
@@ -58,6 +92,20 @@ describe("a production start", () => {
         yield* refusal({ ...COMPLETE, NODE_ENV: "production", RATE_LIMITS_ENABLED: "false" }),
         "RATE_LIMITS_ENABLED"
       )
+    }))
+
+  it.effect("is refused with a setting that cannot be understood, which is named and not told", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(
+        yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
+        "DATABASE_URL is not a postgres URL"
+      )
+      for (const [name, value] of WRONG) {
+        const exit = yield* Effect.exit(Effect.void.pipe(Effect.provide(TestServer.layer({ [name]: value }))))
+        const told = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "started"
+        assert.include(told, name, value)
+        assert.notInclude(told, "canary", name)
+      }
     }))
 
   it.live("ends with 1 and one line of JSON that says why", () =>

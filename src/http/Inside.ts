@@ -1,22 +1,15 @@
-import { Config, Option, Result, Schema } from "effect"
+import { Config, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
+import { networks } from "../services/SettingTypes.ts"
 import { clientAddress } from "./ClientAddress.ts"
 
 /** Loopback, and what is private (RFC 1918, RFC 4193). */
-const DEFAULT = "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7"
-
-const Network = Schema.Trim.check(
-  Schema.makeFilter((text: string) =>
-    Result.isSuccess(IpNetwork.fromString(text)) ? undefined : "Expected a network as in 10.0.0.0/8"
-  )
-)
+const DEFAULT = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
+  .map(IpNetwork.fromStringUnsafe)
 
 /** The networks that may read metrics (`METRICS_ALLOWED_CIDRS`, comma separated). */
-export const insideNetworks = Config.Array(Network, "METRICS_ALLOWED_CIDRS").pipe(
-  Config.withDefault(DEFAULT.split(", ")),
-  Config.map((texts) => texts.map(IpNetwork.fromStringUnsafe))
-)
+export const insideNetworks = networks("METRICS_ALLOWED_CIDRS").pipe(Config.withDefault(DEFAULT))
 
 const FORWARDING = ["forwarded", "x-forwarded-for", "x-real-ip"]
 

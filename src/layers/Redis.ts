@@ -1,5 +1,5 @@
 import { NodeRedis } from "@effect/platform-node"
-import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Scope } from "effect"
+import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Schema, Scope } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
 
@@ -71,9 +71,18 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   )
 })
 
+const RedisUrl = Schema.String.check(
+  Schema.makeFilter((text) =>
+    URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol) ? undefined : "Expected a redis or rediss URL"
+  )
+)
+
+/** Where several processes count together (`REDIS_URL`). */
+export const redisUrl = Config.option(Config.map(Config.schema(RedisUrl, "REDIS_URL"), (url) => Redacted.make(url)))
+
 /** In Redis where `REDIS_URL` is set, in this process where not. */
 export const rateCountersLayer = Layer.unwrap(
-  Effect.map(Config.option(Config.Redacted("REDIS_URL")), (url) =>
+  Effect.map(redisUrl, (url) =>
     Option.isNone(url)
       ? processCountersLayer
       : Layer.effectContext(sharedStore(url.value)).pipe(Layer.provide(processCountersLayer)))

@@ -1,4 +1,4 @@
-import { Config, Effect, Layer, Redacted, Result } from "effect"
+import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
 import { SettingsRefused } from "./Refusal.ts"
 
 /** What a production start may not do without. */
@@ -24,6 +24,14 @@ const complaintAbout = Effect.fnUntraced(function*(name: string) {
     : []
 })
 
+const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
+  Config.map((url) =>
+    Option.exists(url, (url) => Redacted.value(url) !== "" && !/^postgres(ql)?:\/\//.test(Redacted.value(url)))
+      ? ["DATABASE_URL is not a postgres URL"]
+      : []
+  )
+)
+
 /** Limits may be off for a load test, not where strangers call. */
 const limitsComplaint = Config.all({
   environment: Config.String("NODE_ENV").pipe(Config.withDefault("")),
@@ -37,7 +45,11 @@ const limitsComplaint = Config.all({
 /** Refuses to start without the required settings, naming all that are missing or too short at once. */
 export const settingsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    const complaints = [...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(), ...yield* limitsComplaint]
+    const complaints = [
+      ...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(),
+      ...yield* databaseComplaint,
+      ...yield* limitsComplaint
+    ]
     if (complaints.length > 0) return yield* new SettingsRefused({ message: complaints.join("; ") })
   })
 )

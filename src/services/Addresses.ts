@@ -1,12 +1,17 @@
-import { Config } from "effect"
+import { Config, Option } from "effect"
+import { httpUrl, whole } from "./SettingTypes.ts"
 
 /** Where the service listens (`PORT`, 3000); 0 takes any free port. */
-export const port = Config.Int("PORT").pipe(Config.withDefault(3000))
+export const port = whole(0, 65_535, "PORT").pipe(Config.withDefault(3000))
+
+/** What is wrong is refused; only what is missing is made up for. */
+const orElse = (given: Config.Config<Option.Option<URL>>, other: Config.Config<URL>) =>
+  Config.map(Config.all({ given, other }), ({ given, other }) => Option.getOrElse(given, () => other))
 
 const listeningAt = Config.map(port, (port) => new URL(`http://localhost:${port}`))
 
 /** The service's own public address (`BASE_URL`). */
-export const baseUrl = Config.URL("BASE_URL").pipe(Config.orElse(() => listeningAt))
+export const baseUrl = orElse(Config.option(httpUrl("BASE_URL")), listeningAt)
 
 /** Where mailed links point (`APP_URL`): the front end, by default the service itself. */
-export const appUrl = Config.URL("APP_URL").pipe(Config.orElse(() => baseUrl))
+export const appUrl = orElse(Config.option(httpUrl("APP_URL")), baseUrl)

@@ -2,12 +2,11 @@ import { Config, Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
 import { baseUrl } from "../../services/Addresses.ts"
+import { origins } from "../../services/SettingTypes.ts"
 import { SameSite } from "../api/Requests.ts"
 
-const listed = (text: string) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "")
-
 /** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */
-const corsOrigins = Config.String("CORS_ORIGINS").pipe(Config.withDefault(""), Config.map(listed))
+const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
 
 /** Tells requests that another site made a browser send from all others. */
 export class CrossSite extends Context.Service<CrossSite, {

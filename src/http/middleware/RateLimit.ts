@@ -1,10 +1,10 @@
 import { Config, Context, Effect, Layer } from "effect"
 import { HttpEffect, HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
-import { IpNetwork } from "effect/net"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
+import { networks } from "../../services/SettingTypes.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { addressSubject } from "../ClientAddress.ts"
 
@@ -67,18 +67,12 @@ export const addressLimitLayer = Layer.effect(
 )
 
 /** Networks of proxies that we run (`TRUSTED_PROXIES`, CIDRs, comma separated). Nobody else is believed. */
-const trustedProxies = Config.String("TRUSTED_PROXIES").pipe(
-  Config.withDefault(""),
-  Config.map((text) => text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== ""))
-)
+const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
 
 /** The client's address: the socket's, or what the last proxy of ours says of where a request came from. */
 export const clientAddressLayer = Layer.unwrap(
-  Effect.map(trustedProxies, (networks) =>
-    networks.length === 0
+  Effect.map(trustedProxies, (trustedProxies) =>
+    trustedProxies.length === 0
       ? Layer.empty
-      : HttpRouter.middleware(
-        HttpMiddleware.xForwardedHeaders({ trustedProxies: networks.map(IpNetwork.fromStringUnsafe) }),
-        { global: true }
-      ))
+      : HttpRouter.middleware(HttpMiddleware.xForwardedHeaders({ trustedProxies }), { global: true }))
 )

@@ -1,14 +1,13 @@
 import { Config, Deferred, Duration, Effect, Option, Schema } from "effect"
 import cluster, { type Worker } from "node:cluster"
 import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
+import { whole } from "../../services/SettingTypes.ts"
+import { redisUrl } from "../Redis.ts"
 import { settingsLayer } from "../Settings.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 /** How many processes serve the port (`WORKERS`). */
-const workerCount = Config.schema(
-  Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: 64 })),
-  "WORKERS"
-).pipe(Config.withDefault(1))
+const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
 /** Who lived so long did not die of how it was started. */
 const STEADY = Duration.seconds(30)
@@ -67,7 +66,7 @@ const killAll = () => Object.values(cluster.workers ?? {}).forEach((worker) => w
 /** Starts one worker, and the others when that one serves: what keeps one from starting would keep all. */
 const primary = Effect.fnUntraced(
   function*(count: number) {
-    if (Option.isNone(yield* Config.option(Config.Redacted("REDIS_URL")))) {
+    if (Option.isNone(yield* redisUrl)) {
       yield* Effect.logWarning("REDIS_URL is not set: each of the workers counts its rate limits alone")
     }
     yield* Effect.sync(() => process.once("exit", killAll))

@@ -79,9 +79,24 @@ const ratio = Effect.flatMap(given("OTEL_TRACES_SAMPLER_ARG"), (setting) => {
     : refuse("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
 })
 
+/** OpenTelemetry's own reader leaves out all of them where one is wrong, and starts. */
+const areReadable = (text: string) =>
+  text.split(",").every((pair) =>
+    /^\s*[^\s=]+=/.test(pair) && Result.isSuccess(Result.try(() => decodeURIComponent(pair)))
+  )
+
+const checkResource = Effect.flatMap(
+  given("OTEL_RESOURCE_ATTRIBUTES"),
+  (setting) =>
+    Option.isNone(setting) || areReadable(setting.value)
+      ? Effect.void
+      : refuse("OTEL_RESOURCE_ATTRIBUTES is not a list of name=value pairs")
+)
+
 /** None where traces go nowhere: there is no collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) or telemetry is off. */
 export const traceSettings = Effect.gen(function*() {
   const isEnabled = yield* telemetryEnabled
+  yield* checkResource
   const settings = yield* Effect.all({ url: endpoint, headers, sampler, ratio })
   return Option.filter(Option.map(settings.url, (url): TraceSettings => ({ ...settings, url })), () => isEnabled)
 })

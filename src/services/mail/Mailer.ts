@@ -1,5 +1,6 @@
 import { Config, Console, Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { httpUrl } from "../SettingTypes.ts"
 
 /** A mail with one link. The link is a secret: whoever has it acts as the addressee. */
 export interface Mail {
@@ -29,7 +30,7 @@ export class Mailer extends Context.Service<Mailer, {
     Mailer,
     Effect.gen(function*() {
       const key = yield* Config.Redacted("EMAIL_API_KEY")
-      const url = yield* Config.URL("EMAIL_API_URL").pipe(
+      const url = yield* httpUrl("EMAIL_API_URL").pipe(
         Config.withDefault(new URL("https://api.resend.com/emails"))
       )
       const from = yield* Config.NonEmptyString("EMAIL_FROM")

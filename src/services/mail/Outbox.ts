@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { compactDecrypt, CompactEncrypt } from "jose"
 import { hkdfSync } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
+import { period } from "../SettingTypes.ts"
 import { type Mail, Mailer } from "./Mailer.ts"
 
 const HOUR = 60 * 60 * 1000
@@ -19,7 +20,7 @@ const MAX_RETRY = 5 * 60 * 1000
 const BATCH = 10
 
 /** For what no wake-up told of: mails of a process that ended, and those to be tried again. */
-const pollInterval = Config.Duration("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
+const pollInterval = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 
 const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
 

@@ -1,8 +1,9 @@
 import { Clock, Config, Context, Effect, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
+import { whole } from "../SettingTypes.ts"
 
 /** Connections that a process opens at most (`DATABASE_POOL_SIZE`). */
-export const poolSize = Config.Int("DATABASE_POOL_SIZE").pipe(Config.withDefault(10))
+export const poolSize = whole(1, 1000, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10))
 
 /** A probe that gets no connection in this time says so by taking that long. */
 const PATIENCE = "250 millis"

@@ -1,4 +1,5 @@
 import { Cause, Clock, Config, type Duration, Effect, Metric } from "effect"
+import { period } from "../SettingTypes.ts"
 
 /** What a sweep did: rows that are gone, and for how many milliseconds the oldest due one, gone or not, has been due. */
 export interface Swept {
@@ -62,6 +63,6 @@ export const scheduled = Effect.fnUntraced(function*<R>(
   fallback: Duration.Duration,
   sweeps: Effect.Effect<void, never, R>
 ) {
-  const interval = yield* Config.Duration(setting).pipe(Config.withDefault(fallback))
+  const interval = yield* period(setting).pipe(Config.withDefault(fallback))
   yield* sweeps.pipe(Effect.andThen(Effect.sleep(interval)), Effect.forever, Effect.forkScoped)
 })

@@ -8,6 +8,7 @@ import {
   type Unauthorized,
   Unavailable
 } from "../../schema/Errors.ts"
+import { httpUrl } from "../SettingTypes.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { askProvider } from "./ProviderCalls.ts"
 import { makeProviderDiscovery } from "./ProviderDiscovery.ts"
@@ -55,7 +56,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
     Effect.gen(function*() {
       const clientId = yield* Config.String("GOOGLE_CLIENT_ID").pipe(Config.withDefault(""))
       const secret = yield* Config.Redacted("GOOGLE_CLIENT_SECRET").pipe(Config.withDefault(Redacted.make("")))
-      const issuer = yield* Config.URL("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
+      const issuer = yield* httpUrl("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
       const client = yield* HttpClient.HttpClient
       if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
 

@@ -18,6 +18,7 @@ import { CircuitBreaker } from "effect/persistence"
 import { BadGateway, type GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { during } from "../metrics/Gauges.ts"
+import { httpUrl, period } from "../SettingTypes.ts"
 import { ask, type UpstreamFailure } from "../Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
 
@@ -62,8 +63,8 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     RoutingEngine,
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
-      const base = yield* Config.URL("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
-      const timeout = yield* Config.Duration("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
+      const base = yield* httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
+      const timeout = yield* period("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR
