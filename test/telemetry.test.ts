@@ -60,14 +60,24 @@ describe("traces", () => {
       assert.deepStrictEqual(request.attributes, {
         "http.request.method": "GET",
         "http.route": "/api/v1/routes/{ref}",
-        "http.response.status_code": 404
+        "http.response.status_code": 404,
+        "url.scheme": "http"
       })
+      assert.deepStrictEqual([request.status, request.events], [{ code: 0 }, []])
       assert.strictEqual(service?.name, "Routes.get")
-      assert.strictEqual(statement.name, "SELECT postgresql")
-      assert.deepStrictEqual(Object.keys(statement.attributes).toSorted(), ["db.query.text", "db.system.name"])
-      assert.include(statement.attributes["db.query.text"], "$1")
+      const { "db.query.text": text, "db.namespace": database, "server.port": port, ...attributes } =
+        statement.attributes
+      assert.match(String(database), /^test_[0-9a-f]{32}$/)
+      assert.match(String(port), /^\d+$/)
+      assert.strictEqual(statement.name, `SELECT ${String(database)}`)
+      assert.deepStrictEqual(attributes, {
+        "db.operation.name": "SELECT",
+        "db.system.name": "postgresql",
+        "server.address": "127.0.0.1"
+      })
+      assert.include(String(text), "$1")
       assert.deepStrictEqual(spansNamed(spans, "GET").map(({ attributes }) => attributes), [
-        { "http.request.method": "GET", "http.response.status_code": 404 }
+        { "http.request.method": "GET", "http.response.status_code": 404, "url.scheme": "http" }
       ])
       assert.deepStrictEqual(spans.filter(({ name }) => /health|metrics/i.test(name)), [])
       assert.deepInclude(yield* collector.resource, {
@@ -101,6 +111,7 @@ describe("traces", () => {
           preferences: {},
           locations: [{ lat: 47.123456, lon: 9 }, { lat: 47, lon: 9 }]
         })
+        yield* visitor.call("PROPFIND", "/nowhere")
         yield* (yield* withToken(token)).get("/routes")
         yield* (yield* withToken("service_pat_canary")).get("/routes")
         yield* rider.post("/routes", newRoute({ name: "canary-name\u0000" }))
@@ -108,16 +119,19 @@ describe("traces", () => {
       }))
       const { requests, spans } = yield* Collector
       const sent = requests.map(({ body }) => body).join("\n")
-      for (const name of ["GET /api/v1/routes/{ref}", "POST /api/v1/auth/login-email", "POST"]) {
+      for (const name of ["GET /api/v1/routes/{ref}", "POST /api/v1/auth/login-email", "POST", "HTTP"]) {
         assert.isAbove(spansNamed(yield* spans, name).length, 0, name)
       }
       for (const secret of secrets) assert.notInclude(sent, secret)
+      const [failed] = spansNamed(yield* spans, "POST /api/v1/routing/route")
+      assert.deepInclude(failed?.attributes, { "error.type": String(failed?.attributes["http.response.status_code"]) })
+      assert.strictEqual(failed?.status.code, SpanStatusCode.ERROR)
     }).pipe(onCollector))
 
   it("leave out whatever is not on the list, wherever in a span it is", () => {
     const exporter = new InMemorySpanExporter()
     const provider = new BasicTracerProvider({
-      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, () => undefined))]
+      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, {}, () => undefined))]
     })
     const context = { traceId: TRACE, spanId: PARENT, traceFlags: 1 }
     const span = provider.getTracer("test").startSpan("a name", {
@@ -141,6 +155,28 @@ describe("traces", () => {
       { name: "exception", attributes: { "exception.type": "TypeError" } }
     ])
     return assert.deepStrictEqual(exported.links, [{ context }])
+  })
+
+  it("name a statement by what it does and where, whatever it begins with", () => {
+    const exporter = new InMemorySpanExporter()
+    const database = { "db.namespace": "routes", "server.address": "db.example.com" }
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, database, () => undefined))]
+    })
+    for (
+      const text of ["\n  select 1", "WITH a AS (INSERT INTO t VALUES ($1)) SELECT 1", "with b AS (SELECT 1) SELECT 2"]
+    ) {
+      const attributes = { "db.system.name": "postgresql", "db.query.text": text, "server.address": "localhost" }
+      provider.getTracer("test").startSpan("sql.execute", { attributes }).end()
+    }
+    assert.deepStrictEqual(
+      exporter.getFinishedSpans().map(({ attributes, name }) => [name, attributes["server.address"]]),
+      [
+        ["SELECT routes", "db.example.com"],
+        ["INSERT routes", "db.example.com"],
+        ["SELECT routes", "db.example.com"]
+      ]
+    )
   })
 
   it.live("are told to our own engine, and to nobody else", () =>

@@ -24,9 +24,11 @@ const complaintAbout = Effect.fnUntraced(function*(name: string) {
     : []
 })
 
+const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)
+
 const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   Config.map((url) =>
-    Option.exists(url, (url) => Redacted.value(url) !== "" && !/^postgres(ql)?:\/\//.test(Redacted.value(url)))
+    Option.exists(url, (url) => Redacted.value(url) !== "" && !isDatabaseUrl(Redacted.value(url)))
       ? ["DATABASE_URL is not a postgres URL"]
       : []
   )

@@ -19,7 +19,8 @@ const Span = Schema.Struct({
   name: Schema.String,
   kind: Schema.Int,
   attributes: Attributes,
-  status: Schema.Struct({ code: Schema.Int, message: Schema.optionalKey(Schema.String) })
+  status: Schema.Struct({ code: Schema.Int, message: Schema.optionalKey(Schema.String) }),
+  events: Schema.Array(Schema.Struct({ name: Schema.String }))
 })
 
 /** A span as the collector got it; its attributes by name. */

@@ -8,6 +8,7 @@ import {
   HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
+import { baseUrl } from "../../services/Addresses.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { templateOf } from "../RouteTemplates.ts"
 
@@ -19,11 +20,14 @@ interface Labels {
 
 const UNMATCHED = "unmatched"
 
+/** Any method that no HTTP specification has. */
+const OTHER = "_OTHER"
+
 const isProbe = (route: string) => route.startsWith("/health") || route === "/metrics"
 
 /** Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). */
 const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest): Labels => ({
-  method: HttpMethod.isHttpMethod(method) ? method : "_OTHER",
+  method: HttpMethod.isHttpMethod(method) ? method : OTHER,
   route: templateOf(method, url) ?? UNMATCHED
 })
 
@@ -62,7 +66,8 @@ const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>) =>
 
 const beginSpan = (request: HttpServerRequest.HttpServerRequest, { method, route }: Labels, isTraced: boolean) => {
   const parent = HttpTraceContext.w3c(request.headers)
-  const name = route === UNMATCHED ? method : `${method} ${route}`
+  const verb = method === OTHER ? "HTTP" : method
+  const name = route === UNMATCHED ? verb : `${verb} ${route}`
   return isTraced && !isProbe(route)
     ? Effect.makeSpan(
       name,
@@ -81,11 +86,13 @@ const within = <A, E, R>(span: Tracer.Span, work: Effect.Effect<A, E, R>) =>
 
 const SERVER_ERROR = Exit.fail("answered with a server error")
 
-const endSpan = ({ labels: { method, route }, span }: Watch, status: number, now: bigint) => {
+const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, status: number, now: bigint) => {
   if (!span.sampled) return
+  span.attribute("url.scheme", scheme)
   span.attribute("http.request.method", method)
   if (route !== UNMATCHED) span.attribute("http.route", route)
   span.attribute("http.response.status_code", status)
+  if (status >= 500) span.attribute("error.type", String(status))
   span.end(now, status >= 500 ? SERVER_ERROR : Exit.void)
 }
 
@@ -130,7 +137,9 @@ const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: b
  * Gives every request a trace, a line in the log and a place in the metrics, all by its method and the template of its
  * path. Stands around everything else, the sending of the answer included.
  */
-export const requestTelemetry = Effect.map(metricsEnabled, (isMeasured) => {
+export const requestTelemetry = Effect.gen(function*() {
+  const isMeasured = yield* metricsEnabled
+  const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const series = makeSeries()
 
   const begin = Effect.gen(function*() {
@@ -152,7 +161,7 @@ export const requestTelemetry = Effect.map(metricsEnabled, (isMeasured) => {
     Effect.contextWith((context: Context.Context<never>) => {
       const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
       const { status } = HttpServerError.exitResponse(exit)
-      endSpan(watch, status, ended)
+      endSpan(watch, scheme, status, ended)
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
         series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)

@@ -1,4 +1,4 @@
-import type { Attributes } from "@opentelemetry/api"
+import { type Attributes, SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-base"
 
 /**
@@ -16,25 +16,51 @@ const ALLOWED = new Set([
   "http.response.status_code",
   "http.route",
   "server.address",
-  "server.port"
+  "server.port",
+  "url.scheme"
 ])
 
-/** Of the database's address Effect knows the defaults only, whatever `DATABASE_URL` says. */
-const isWrong = (name: string, attributes: Attributes) => name.startsWith("server.") && "db.system.name" in attributes
-
 const allowed = (attributes: Attributes = {}): Attributes =>
-  Object.fromEntries(
-    Object.entries(attributes).filter(([name]) => ALLOWED.has(name) && !isWrong(name, attributes))
-  )
+  Object.fromEntries(Object.entries(attributes).filter(([name]) => ALLOWED.has(name)))
 
-/** Effect gives all statements one name. */
-const nameOf = ({ attributes, name }: ReadableSpan) => {
-  const verb = /^\s*(\w{1,20})/.exec(String(attributes["db.query.text"] ?? ""))?.[1]
-  return verb === undefined ? name : `${verb.toUpperCase()} postgresql`
+/** The first word of a statement; of one that begins with what it uses, the change that it makes, if it makes one. */
+const operationOf = (statement: string): string | undefined => {
+  const [, verb] = /^\s*(\w{1,20})/.exec(statement) ?? []
+  if (verb?.toUpperCase() !== "WITH") return verb?.toUpperCase()
+  return /\b(INSERT|UPDATE|DELETE)\b/i.exec(statement)?.[1]?.toUpperCase() ?? "SELECT"
 }
 
-const redacted = (span: ReadableSpan): ReadableSpan => ({
-  name: nameOf(span),
+/** Of the database's address Effect knows the defaults only, whatever `DATABASE_URL` says, and all statements have one name. */
+const asStatement = (span: ReadableSpan, database: Attributes) => {
+  const operation = operationOf(String(span.attributes["db.query.text"] ?? ""))
+  const { "server.address": _address, "server.port": _port, ...attributes } = allowed(span.attributes)
+  return {
+    name: [operation, database["db.namespace"]].filter((part) => part !== undefined).join(" ") || span.name,
+    attributes: {
+      ...attributes,
+      ...database,
+      ...(operation === undefined ? {} : { "db.operation.name": operation })
+    }
+  }
+}
+
+/** What a server's span failed of is its status: there is nothing that was thrown. */
+const eventsOf = ({ events, kind }: ReadableSpan) =>
+  kind === SpanKind.SERVER
+    ? []
+    : events
+      .filter(({ name }) => name === "exception")
+      .map(({ attributes, name, time }) => ({ name, time, attributes: allowed(attributes) }))
+
+/** Success is for applications to say, not for what observes them (OpenTelemetry, Set Status). */
+const statusOf = ({ status }: ReadableSpan) => ({
+  code: status.code === SpanStatusCode.ERROR ? SpanStatusCode.ERROR : SpanStatusCode.UNSET
+})
+
+const redacted = (database: Attributes) => (span: ReadableSpan): ReadableSpan => ({
+  ...("db.system.name" in span.attributes
+    ? asStatement(span, database)
+    : { name: span.name, attributes: allowed(span.attributes) }),
   kind: span.kind,
   spanContext: () => span.spanContext(),
   ...(span.parentSpanContext === undefined ? {} : { parentSpanContext: span.parentSpanContext }),
@@ -42,12 +68,9 @@ const redacted = (span: ReadableSpan): ReadableSpan => ({
   endTime: span.endTime,
   duration: span.duration,
   ended: span.ended,
-  status: { code: span.status.code },
-  attributes: allowed(span.attributes),
+  status: statusOf(span),
   droppedAttributesCount: span.droppedAttributesCount,
-  events: span.events
-    .filter(({ name }) => name === "exception")
-    .map(({ attributes, name, time }) => ({ name, time, attributes: allowed(attributes) })),
+  events: eventsOf(span),
   droppedEventsCount: span.droppedEventsCount,
   links: span.links.map(({ context }) => ({ context })),
   droppedLinksCount: span.droppedLinksCount,
@@ -56,12 +79,12 @@ const redacted = (span: ReadableSpan): ReadableSpan => ({
 })
 
 /**
- * Passes spans on without what is not allowed. That they were not taken is told to `onRefused` alone: the SDK would
+ * Passes spans on without what is not allowed, those of statements with what is known of the database. That they were not taken is told to `onRefused` alone: the SDK would
  * make an error of it, at the end of the process.
  */
-export const redacting = (exporter: SpanExporter, onRefused: () => void): SpanExporter => ({
+export const redacting = (exporter: SpanExporter, database: Attributes, onRefused: () => void): SpanExporter => ({
   export: (spans, done) =>
-    exporter.export(spans.map(redacted), ({ code }) => {
+    exporter.export(spans.map(redacted(database)), ({ code }) => {
       if (code !== 0) onRefused()
       done({ code: 0 })
     }),

@@ -21,7 +21,11 @@ export interface TraceSettings {
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly sampler: SamplerName
   readonly ratio: number
+  /** What traces say of the database. */
+  readonly database: Option.Option<{ readonly name: string; readonly host: string; readonly port: number }>
 }
+
+const POSTGRES_PORT = 5432
 
 const refuse = (message: string) => Effect.fail(new SettingsRefused({ message }))
 
@@ -79,6 +83,14 @@ const ratio = Effect.flatMap(given("OTEL_TRACES_SAMPLER_ARG"), (setting) => {
     : refuse("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
 })
 
+const database = Effect.map(
+  given("DATABASE_URL"),
+  Option.map((text) => {
+    const { hostname, pathname, port } = new URL(text)
+    return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
+  })
+)
+
 /** OpenTelemetry's own reader leaves out all of them where one is wrong, and starts. */
 const areReadable = (text: string) =>
   text.split(",").every((pair) =>
@@ -97,6 +109,6 @@ const checkResource = Effect.flatMap(
 export const traceSettings = Effect.gen(function*() {
   const isEnabled = yield* telemetryEnabled
   yield* checkResource
-  const settings = yield* Effect.all({ url: endpoint, headers, sampler, ratio })
+  const settings = yield* Effect.all({ url: endpoint, headers, sampler, ratio, database })
   return Option.filter(Option.map(settings.url, (url): TraceSettings => ({ ...settings, url })), () => isEnabled)
 })

@@ -1,6 +1,7 @@
 import { layerTracerProvider } from "@effect/opentelemetry/NodeSdk"
 import { layerTracer, make } from "@effect/opentelemetry/OtelTracer"
 import { layerFromEnv, Resource } from "@effect/opentelemetry/Resource"
+import type { Attributes } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { resourceFromAttributes } from "@opentelemetry/resources"
 import {
@@ -11,8 +12,13 @@ import {
   type Sampler,
   TraceIdRatioBasedSampler
 } from "@opentelemetry/sdk-trace-base"
-import { ATTR_SERVICE_NAME } from "@opentelemetry/semantic-conventions"
-import { Clock, Effect, Layer, Redacted, Ref, Tracer } from "effect"
+import {
+  ATTR_DB_NAMESPACE,
+  ATTR_SERVER_ADDRESS,
+  ATTR_SERVER_PORT,
+  ATTR_SERVICE_NAME
+} from "@opentelemetry/semantic-conventions"
+import { Clock, Effect, Layer, Option, Redacted, Ref, Tracer } from "effect"
 import { redacting } from "./SpanExport.ts"
 import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
 
@@ -68,6 +74,16 @@ const exporterOf = ({ headers, url }: TraceSettings) => {
   })
 }
 
+const databaseAttributes = ({ database }: TraceSettings): Attributes =>
+  Option.match(database, {
+    onNone: () => ({}),
+    onSome: ({ host, name, port }) => ({
+      [ATTR_DB_NAMESPACE]: name,
+      [ATTR_SERVER_ADDRESS]: host,
+      [ATTR_SERVER_PORT]: port
+    })
+  })
+
 /**
  * Effect's tracer on the OpenTelemetry SDK. The SDK's own context is left out: it is entered anew at each step of a
  * fiber, for libraries that look there, of which we have none.
@@ -77,7 +93,7 @@ const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => T
 /** Exports spans in batches to the collector, beside the requests and never at their expense. */
 export const tracingLayer = (settings: TraceSettings) =>
   Layer.unwrap(Effect.map(complainer, (complain) => {
-    const processor = new BatchSpanProcessor(redacting(exporterOf(settings), complain), {
+    const processor = new BatchSpanProcessor(redacting(exporterOf(settings), databaseAttributes(settings), complain), {
       maxQueueSize: MAX_WAITING,
       exportTimeoutMillis: EXPORT_TIMEOUT_MS
     })
