@@ -33,7 +33,10 @@ const REQUEST = {
 }
 
 /** A request that nobody made before, so that no answer is kept. */
-const fresh = (n: number) => ({ ...REQUEST, locations: [{ lat: 40 + n / 1000, lon: 9 }, { lat: 41, lon: 9 }] })
+const fresh = (n: number) => ({
+  ...REQUEST,
+  locations: [{ lat: 40 + n / 1000, lon: 9 }, ...REQUEST.locations.slice(1)]
+})
 
 const ask = (body: unknown) => Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/route", body))
 
@@ -173,7 +176,9 @@ layer(serverLayer())("a computed route", (it) => {
         assert.notInclude(answer.text, "canary")
       }
       yield* engine.behave(refusal(125))
-      assert.strictEqual((yield* ask(fresh(125))).status, 502)
+      assert.deepInclude((yield* ask(fresh(125))).body, { statusCode: 500, code: "INTERNAL" })
+      yield* engine.behave(refusal(499))
+      assert.deepInclude((yield* ask(fresh(499))).body, { statusCode: 502, code: "INTERNAL" })
     }))
 
   it.effect("whose locations have no road near names them, where the engine's search can tell", () =>
@@ -265,7 +270,21 @@ layer(serverLayer(), { excludeTestServices: true })("an engine whose status hang
       })
       assert.isBelow(performance.now() - started, 5000)
     }))
+
+  it.effect("or says what cannot be is away as well", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      for (const date of [1e18, -1, 8.65e12, 0.5]) {
+        yield* (yield* StandInEngine).setMapDate(date)
+        yield* Effect.sleep("1100 millis")
+        const { body } = yield* visitor.get("//health/ready")
+        assert.deepStrictEqual(body, { status: "ok", routingEngine: { status: "away" } }, String(date))
+      }
+    }))
 })
+
+const withShape = (shape: string) =>
+  json({ trip: { ...TRIP.trip, legs: TRIP.trip.legs.map((leg) => ({ ...leg, shape })) } })
 
 const garbage: ReadonlyArray<readonly [string, Behaviour]> = [
   ["HTML", (_request, response) => void response.end("<html>canary</html>")],
@@ -273,7 +292,15 @@ const garbage: ReadonlyArray<readonly [string, Behaviour]> = [
   ["another shape", json({ trip: { legs: [] }, canary: true })],
   ["a redirect", (_request, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/canary" }).end()],
   ["an error of its own", json({ error: "canary" }, 500)],
-  ["far too much", (_request, response) => void response.end("x".repeat(17 * 1024 * 1024))]
+  ["too few legs", json({ trip: { ...TRIP.trip, legs: TRIP.trip.legs.slice(1) } })],
+  ["too many legs", json({ trip: { ...TRIP.trip, legs: [...TRIP.trip.legs, ...TRIP.trip.legs] } })],
+  ["a line without a point", withShape("")],
+  ["a line that leaves the earth", withShape(line([47, 9], [4700, 9]))],
+  ["far too much", json({ ...TRIP, filler: "x".repeat(17 * 1024 * 1024) })],
+  [
+    "far too much of unknown length",
+    (_request, response) => void response.write(" ".repeat(17 * 1024 * 1024), () => response.end(JSON.stringify(TRIP)))
+  ]
 ]
 
 layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices: true })(
@@ -288,8 +315,41 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
           assert.deepInclude(answer.body, { statusCode: 502, code: "INTERNAL" }, what)
           assert.notInclude(answer.text, "canary")
           yield* engine.behave(json(TRIP))
-          assert.strictEqual((yield* ask(fresh(100 + n))).status, 200)
+          assert.strictEqual((yield* ask(fresh(n))).status, 200, what)
         }
+      }))
+
+    it.effect("tells where an operator finds the rest", () =>
+      Effect.gen(function*() {
+        yield* (yield* StandInEngine).behave(json({}, 500))
+        const visitor = yield* anonymous
+        const traceId = "0af7651916cd43dd8448eb211c80319c"
+        const headers = { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+        const { body } = yield* visitor.post("/routing/route", fresh(50), { headers })
+        assert.deepInclude(body, { statusCode: 502, details: { traceId } })
+        yield* (yield* StandInEngine).behave(json(TRIP))
+        assert.strictEqual((yield* ask(fresh(50))).status, 200)
+      }))
+
+    it.effect("for a moment is asked once more, and no more", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        const calls = { count: 0 }
+        const failing = (times: number): Behaviour => (request, response) => {
+          calls.count += 1
+          if (calls.count > times) json(TRIP)(request, response)
+          else response.destroy()
+        }
+        yield* engine.behave(failing(1))
+        assert.strictEqual((yield* ask(fresh(60))).status, 200)
+        calls.count = 0
+        yield* engine.behave(failing(2))
+        assert.strictEqual((yield* ask(fresh(61))).status, 503)
+        assert.strictEqual(calls.count, 2)
+        yield* engine.behave(json({ error_code: 102 }, 503))
+        assert.strictEqual((yield* ask(fresh(62))).status, 503)
+        yield* engine.behave(json(TRIP))
+        assert.strictEqual((yield* ask(fresh(62))).status, 200)
       }))
 
     it.effect("by being slow is 504 at our own deadline", () =>
@@ -339,7 +399,12 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
     it.effect("by hanging, under a crowd, refuses those whom it cannot serve, at once", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
-        yield* engine.behave(() => undefined)
+        const peak = { now: 0, count: 0 }
+        yield* engine.behave((_request, response) => {
+          peak.now += 1
+          peak.count = Math.max(peak.count, peak.now)
+          response.on("close", () => (peak.now -= 1))
+        })
         const before = engine.asked.length
         const visitor = yield* anonymous
         const answers = yield* Effect.all(Array.from({ length: 300 }, (_, n) => ask(fresh(400 + n))), {
@@ -349,10 +414,15 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.isTrue(statuses.every((status) => status === 503 || status === 504))
         assert.isAtLeast(statuses.filter((status) => status === 503).length, 100)
         assert.isBelow(engine.asked.length - before, 150)
+        assert.strictEqual(peak.count, 32)
         assert.strictEqual((yield* visitor.get("/routes/public")).status, 200)
       }))
   }
 )
+
+const Place = Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite })
+
+const ORIGIN = { lat: 0, lon: 0 }
 
 layer(serverLayer())("a trace", (it) => {
   const match = (body: unknown) =>
@@ -414,36 +484,78 @@ layer(serverLayer())("a trace", (it) => {
       }
     }))
 
-  it.effect("that is longer than the engine takes is matched in pieces and joined", () =>
+  const Asked = Schema.fromJsonString(Schema.Struct({ shape: Schema.Array(Place) }))
+
+  /** Matches each point where it is, and says that the piece has two edges. */
+  const matched: Behaviour = (request, response) => {
+    const { shape } = Schema.decodeSync(Asked)(request.body)
+    const [first = ORIGIN, last = ORIGIN] = [shape[0], shape.at(-1)]
+    json({
+      shape: line([first.lat, first.lon], [1, (first.lon + last.lon) / 2], [last.lat, last.lon]),
+      edges: [edge("paved", 0.556, 0, 1), edge("gravel", 0.556, 1, 2)],
+      matched_points: shape.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 1 }))
+    })(request, response)
+  }
+
+  const Joined = Schema.Struct({
+    coverage: Schema.Finite,
+    shape: Schema.String,
+    edges: Schema.Array(Schema.Struct({ begin_shape_index: Schema.Int, end_shape_index: Schema.Int })),
+    matched_points: Schema.Array(
+      Schema.Struct({ ...Place.fields, type: Schema.String, edge_index: Schema.optionalKey(Schema.Int) })
+    )
+  })
+
+  const pointsTo = (count: number) => Array.from({ length: count }, (_, n) => ({ lat: 0, lon: 10 + n / 1e6 }))
+
+  it.effect("that is longer than the engine takes is matched in pieces and joined, each point once", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
-      yield* engine.behave(json(MATCH))
-      const shape = Array.from({ length: 40_000 }, (_, n) => ({ lat: 0, lon: 10 + n / 1e6 }))
+      yield* engine.behave(matched)
+      const shape = pointsTo(40_000)
       const before = engine.asked.length
       const answer = yield* match({ activity: "cycle", shape })
       assert.strictEqual(answer.status, 200)
-      const pieces = engine.asked.slice(before).map(({ body }) =>
-        Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({ shape: Schema.Array(Schema.Json) })))(body)
-          .shape
-      )
-      assert.deepStrictEqual(pieces.map(({ length }) => length).toSorted((a, b) => b - a), [16_000, 16_000, 8002])
-      const { edges, matched_points } = Schema.decodeUnknownSync(Schema.Struct({
-        edges: Schema.Array(Schema.Struct({ begin_shape_index: Schema.Int, end_shape_index: Schema.Int })),
-        matched_points: Schema.Array(Schema.Struct({ edge_index: Schema.Int }))
-      }))(answer.body)
-      assert.deepStrictEqual(edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1, 3, 4, 6, 7])
-      assert.deepStrictEqual(matched_points.map(({ edge_index }) => edge_index), [1, 3, 5])
-      const far = [{ lat: 0, lon: 10 }, { lat: 0, lon: 11 }, { lat: 0, lon: 12 }]
-      yield* match({ activity: "cycle", shape: far })
-      assert.deepStrictEqual(engine.asked.slice(-2).length, 2)
+      const pieces = engine.asked.slice(before).map(({ body }) => Schema.decodeSync(Asked)(body).shape.length)
+      assert.deepStrictEqual(pieces.toSorted((a, b) => b - a), [16_000, 16_000, 8002])
+      const joined = Schema.decodeUnknownSync(Joined)(answer.body)
+      assert.deepStrictEqual(joined.edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1, 2, 3, 4, 5])
+      assert.strictEqual(polyline.decode(joined.shape, 6).length, 7)
+      assert.deepStrictEqual(joined.matched_points.map(({ lat, lon }) => ({ lat, lon })), shape)
+      const indexes = [0, 15_999, 16_000, 31_998, 31_999, 39_999].map((n) => joined.matched_points[n]?.edge_index)
+      assert.deepStrictEqual(indexes, [1, 1, 3, 3, 5, 5])
     }))
 
-  it.effect("around the world is refused, however few its points", () =>
+  it.effect("of which a piece follows no road is matched as far as the others do", () =>
     Effect.gen(function*() {
-      const shape = Array.from({ length: 100 }, (_, n) => ({ lat: n % 2 === 0 ? -60 : 60, lon: n }))
-      const answer = yield* match({ activity: "walk", shape })
-      assert.strictEqual(answer.status, 400)
-      assert.include(answer.text, `"reason":"too_far"`)
+      const engine = yield* StandInEngine
+      const shape = pointsTo(20_000)
+      yield* engine.behave((request, response) =>
+        (request.body.includes("\"lon\":10}") ? refusal(443) : matched)(request, response)
+      )
+      const answer = yield* match({ activity: "cycle", shape })
+      const { coverage, edges, matched_points } = Schema.decodeUnknownSync(Joined)(answer.body)
+      assert.deepStrictEqual(matched_points.map(({ lat, lon }) => ({ lat, lon })), shape)
+      assert.deepStrictEqual(matched_points[0], { lat: 0, lon: 10, type: "unmatched" })
+      assert.deepInclude(matched_points.at(-1), { type: "matched", edge_index: 1 })
+      assert.deepStrictEqual(edges.map(({ begin_shape_index }) => begin_shape_index), [0, 1])
+      assert.isAbove(coverage, 0)
+      yield* engine.behave(refusal(443))
+      assert.strictEqual((yield* match({ activity: "cycle", shape })).status, 404)
+    }))
+
+  it.effect("around the world is refused, however few or many its points", () =>
+    Effect.gen(function*() {
+      const zigzag = (count: number) =>
+        Array.from({ length: count }, (_, n) => ({ lat: n % 2 === 0 ? -60 : 60, lon: n % 100 }))
+      for (const shape of [zigzag(100), zigzag(50_000)]) {
+        const answer = yield* match({ activity: "walk", shape })
+        assert.strictEqual(answer.status, 400)
+        assert.include(answer.text, `"reason":"too_far"`)
+        assert.include(answer.text, `"path":"shape"`)
+      }
+      const encodedPolyline = line([0, 0], [60, 0])
+      assert.include((yield* match({ activity: "walk", encodedPolyline })).text, `"path":"encodedPolyline"`)
     }))
 
   it.effect("may have 2 MiB", () =>

@@ -63,6 +63,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["RATE_LIMITS_ENABLED", "canary"],
   ["REDIS_URL", "canary"],
   ["ROUTING_ENGINE_TIMEOUT", "0 millis"],
+  ["ROUTING_ENGINE_TIMEOUT", "40 seconds"],
   ["ROUTING_ENGINE_URL", "canary:8002"],
   ["SHUTDOWN_DRAIN_DELAY", "canary"],
   ["TELEMETRY_ENABLED", "canary"],

@@ -46,8 +46,14 @@ export const RoutingAnswer = Schema.Struct({
 }).annotate({ identifier: "RoutingAnswer" })
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
+/** The decimals of the engine's polylines, and of ours. */
+export const POLYLINE_PRECISION = 6
+
+/** Whether a decoded point, latitude first, may be one. */
+export const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+
 /** The most points that a trace may have. */
-const MAX_TRACE = 50_000
+export const MAX_TRACE = 50_000
 
 const TracePoint = Schema.Struct({
   lat: Latitude,

@@ -11,16 +11,20 @@ const HttpUrl = Schema.URLFromString.check(
 
 export const httpUrl = (name: string) => Config.schema(HttpUrl, name)
 
-const Period = Schema.DurationFromString.check(
-  Schema.makeFilter((duration) =>
-    Duration.isGreaterThanOrEqualTo(duration, Duration.millis(10)) && Duration.isFinite(duration)
-      ? undefined
-      : "Expected at least 10 milliseconds"
-  )
-)
+const SHORTEST = Duration.millis(10)
 
 /** How long something takes, or how often it is done: none is no answer, and without a pause would be for ever. */
-export const period = (name: string) => Config.schema(Period, name)
+export const period = (name: string, longest = Duration.weeks(1)) =>
+  Config.schema(
+    Schema.DurationFromString.check(
+      Schema.makeFilter((duration) =>
+        Duration.between(duration, { minimum: SHORTEST, maximum: longest })
+          ? undefined
+          : `Expected ${Duration.format(SHORTEST)} to ${Duration.format(longest)}`
+      )
+    ),
+    name
+  )
 
 const Listed = Schema.String.pipe(
   Schema.decodeTo(

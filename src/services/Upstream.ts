@@ -22,6 +22,9 @@ const garbage = ({ name }: Upstream) => new BadGateway({ message: `${name} gave 
 
 const away = ({ name }: Upstream) => new Unavailable({ message: `${name} is not reachable` })
 
+/** Of a server that starts, ends or has too much to do. */
+const SERVICE_UNAVAILABLE = 503
+
 const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status < 300 || (status >= 400 && status < 500)
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
@@ -48,7 +51,7 @@ const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
 
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
- * followed. Unreachable is `Unavailable`, too slow `GatewayTimeout`; a redirect, an error of its own and anything that is
+ * followed. Unreachable, by its own word too, is `Unavailable`, too slow `GatewayTimeout`; a redirect, an error of its own and anything that is
  * not JSON is `BadGateway`. No error holds a part of the request or of the answer.
  */
 export const ask = (
@@ -62,7 +65,7 @@ export const ask = (
     )
     if (!isUsable(response)) {
       yield* hangUp(response)
-      return yield* garbage(upstream)
+      return yield* response.status === SERVICE_UNAVAILABLE ? away(upstream) : garbage(upstream)
     }
     const text = yield* readText(response, upstream)
     const body = yield* Effect.mapError(decodeJson(text), () => garbage(upstream))

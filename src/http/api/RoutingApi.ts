@@ -6,7 +6,7 @@ import { AddressLimit, Tier } from "./Access.ts"
 import { OwnHeaders } from "./openapi/Headers.ts"
 import { AnswerWithin, BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
 
-/** Longer than `ROUTING_ENGINE_TIMEOUT`: a call that this interrupts would not count as a failure of the engine. */
+/** Longer than `ROUTING_ENGINE_TIMEOUT` may be: a call that this interrupts would not count as a failure of the engine. */
 const WHILE_THE_ENGINE_WORKS = Duration.seconds(30)
 
 const error = [NotFound, BadGateway, GatewayTimeout]
@@ -29,9 +29,11 @@ export class RoutingApi extends HttpApiGroup.make("routing")
       .annotate(BodyLimit, TRACE_BODY_LIMIT)
       .annotate(OpenApi.Summary, "Match a trace").annotate(
         OpenApi.Description,
-        "Aligns a recorded trace of 2 to 50,000 points to the network. `length` is in kilometres; indexes are into the "
-          + "answer's `shape`, a polyline with six decimals. `coverage` is the part of the trace that was matched. Where a "
-          + "road's surface is not mapped the engine guesses it from the kind of road."
+        "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network. `length` is in kilometres; "
+          + "indexes are into the answer's `shape`, a polyline with six decimals, and `matched_points` has one for each "
+          + "point of the trace. `coverage` is the part of the trace that was matched. Where a road's surface is not mapped "
+          + "the engine guesses it from the kind of road. 404 has `details.reason` `no_path` where no part of the trace "
+          + "follows a road; 400 `too_far` or `too_many_points`."
       )
   )
   .annotateEndpoints(Tier, "moderate")

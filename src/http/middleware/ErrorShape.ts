@@ -1,5 +1,5 @@
-import { Cause, Effect, Schema } from "effect"
-import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
+import { Cause, Effect, Option, Schema } from "effect"
+import { HttpBody, HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import {
@@ -75,8 +75,7 @@ const failureOf = (cause: Cause.Cause<unknown>): unknown => {
 
 const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   yield* Effect.logError("request failed", cause)
-  const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
-  return new Internal({ message: "Something went wrong on our side", details: { traceId } })
+  return new Internal({ message: "Something went wrong on our side" })
 })
 
 /** As nginx has it: nobody reads this answer, but logs and metrics tell it from a fault of ours. */
@@ -87,19 +86,39 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
     (reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key)
   )
 
+const shuttingDown = new Unavailable({ message: "The service is shutting down" })
+
 const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   if (isAbandoned(cause)) return HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST })
-  if (Cause.hasInterruptsOnly(cause)) return toResponse(new Unavailable({ message: "The service is shutting down" }))
-  const known = toServiceError(failureOf(cause))
+  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown : toServiceError(failureOf(cause))
   return toResponse(known ?? (yield* renderUnknown(cause)))
+})
+
+const FailureText = Schema.fromJsonString(Schema.Struct({
+  statusCode: Schema.Int,
+  code: Schema.Literal("INTERNAL"),
+  message: Schema.String,
+  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
+}))
+
+const decodeFailure = Schema.decodeUnknownOption(FailureText)
+
+/** What is not the client's fault names the trace by which an operator finds the rest. */
+const withTraceId = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
+  if (response.body._tag !== "Uint8Array") return response
+  const failure = decodeFailure(new TextDecoder().decode(response.body.body))
+  if (Option.isNone(failure)) return response
+  const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
+  const body = { ...failure.value, details: { ...failure.value.details, traceId } }
+  return HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(body))
 })
 
 /** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
 export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
-    Effect.catchCause(
-      httpEffect,
-      (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)
+    httpEffect.pipe(
+      Effect.catchCause((cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),
+      Effect.flatMap((response) => response.status >= 500 ? withTraceId(response) : Effect.succeed(response))
     ),
   { global: true }
 )

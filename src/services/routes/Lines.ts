@@ -1,6 +1,7 @@
 import polyline from "@mapbox/polyline"
 import simplify from "simplify-js"
 import type { Position } from "../../schema/Geometry.ts"
+import { POLYLINE_PRECISION } from "../../schema/Routing.ts"
 
 const MAX_SIMPLIFIED = 200
 
@@ -73,8 +74,6 @@ export const simplified = (positions: ReadonlyArray<Position>): ReadonlyArray<Po
   // A line that never leaves its first position has no size, but any tolerance is right for it.
   return thin(toPoints(positions), Math.max(size * FIRST_TOLERANCE, Number.EPSILON)).map(({ position }) => position)
 }
-
-const POLYLINE_PRECISION = 6
 
 /** Google's polyline encoding with six decimals, as the routing engine has it. Elevations are not part of it. */
 export const polyline6 = (positions: ReadonlyArray<Position>): string =>

@@ -1,8 +1,6 @@
 import { Cause, Effect, Exit, Metric, Option } from "effect"
 import type { CircuitBreaker } from "effect/persistence"
-import type { BadGateway, GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
-
-type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
+import type { EngineFailure } from "./EngineRefusals.ts"
 
 const callsWith = (outcome: string) =>
   Metric.counter("routing_engine_calls_total", {
@@ -16,7 +14,8 @@ const ABANDONED = callsWith("abandoned")
 const REFUSED = callsWith("refused")
 
 /** `unavailable` is away, busy, or the circuit is open: the other figures tell which. */
-const FAILED: Readonly<Record<Failure["_tag"], Metric.Counter<number>>> = {
+const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
+  Internal: REFUSED,
   NotFound: REFUSED,
   ValidationFailed: REFUSED,
   BadGateway: callsWith("bad_answer"),
@@ -40,7 +39,7 @@ const CIRCUIT = (["Closed", "Open", "HalfOpen"] as const).map((state) => ({
   })
 }))
 
-const counterOf = <A>(exit: Exit.Exit<A, Failure>) => {
+const counterOf = <A>(exit: Exit.Exit<A, EngineFailure>) => {
   if (Exit.isSuccess(exit)) return OK
   return Option.match(Cause.findErrorOption(exit.cause), {
     onNone: () => ABANDONED,
@@ -49,7 +48,7 @@ const counterOf = <A>(exit: Exit.Exit<A, Failure>) => {
 }
 
 /** Counts a call by how it ended. */
-export const counted = <A, E extends Failure, R>(call: Effect.Effect<A, E, R>) =>
+export const counted = <A, E extends EngineFailure, R>(call: Effect.Effect<A, E, R>) =>
   Effect.onExit(call, (exit) => Metric.update(counterOf(exit), 1))
 
 /** Tells which state the circuit is in. */

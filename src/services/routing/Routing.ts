@@ -1,15 +1,16 @@
 import polyline from "@mapbox/polyline"
-import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import { Cache, Context, Data, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import { NotFound } from "../../schema/Errors.ts"
 import {
-  BadGateway,
-  type GatewayTimeout,
-  NotFound,
-  type Unavailable,
-  type ValidationFailed
-} from "../../schema/Errors.ts"
-import type { RoutingAnswer, RoutingRequest, Warning } from "../../schema/Routing.ts"
+  isOnEarth,
+  POLYLINE_PRECISION,
+  type RoutingAnswer,
+  type RoutingRequest,
+  type Warning
+} from "../../schema/Routing.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { NO_ROAD, RoutingEngine } from "./RoutingEngine.ts"
+import { type EngineFailure, NO_ROAD, unusable } from "./EngineRefusals.ts"
+import { RoutingEngine } from "./RoutingEngine.ts"
 
 /** People drag a waypoint back and forth; roads do not change meanwhile. */
 const KEPT_FOR = Duration.minutes(5)
@@ -24,8 +25,6 @@ const MAX_SNAP_METRES = 1000
 /** A refusal without an index is better than none. */
 const LOCATE_PATIENCE = "1 second"
 
-type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
-
 /** A computed route, and whether it was computed for this caller. */
 export interface Computed {
   readonly answer: RoutingAnswer
@@ -35,7 +34,7 @@ export interface Computed {
 /** Routes between locations, by the routing engine. */
 export class Routing extends Context.Service<Routing, {
   /** The same request is computed once, for whoever asks meanwhile and for five minutes, as long as the map stays. */
-  readonly route: (request: RoutingRequest) => Effect.Effect<Computed, Failure>
+  readonly route: (request: RoutingRequest) => Effect.Effect<Computed, EngineFailure>
 }>()("route-planning-service/Routing") {
   static readonly layer = Layer.effect(
     Routing,
@@ -57,10 +56,12 @@ export class Routing extends Context.Service<Routing, {
         })
       })
 
-      const compute = Effect.fnUntraced(function*(json: string) {
+      const compute = Effect.fnUntraced(function*({ json, locations }: Asked) {
         const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNoRoad, () => noRoadNear(json)))
-        const { trip } = yield* Effect.mapError(decodeTrip(body), () => garbage)
-        return { ...trip, locations: snappedOf(trip) }
+        const { trip } = yield* Effect.mapError(decodeTrip(body), () => unusable)
+        const snapped = snappedOf(trip)
+        if (snapped.length !== locations) return yield* unusable
+        return { ...trip, locations: snapped }
       })
 
       const trips = yield* Cache.makeWith(compute, {
@@ -79,9 +80,9 @@ export class Routing extends Context.Service<Routing, {
       return Routing.of({
         route: Effect.fn("Routing.route")(function*(request) {
           yield* forgetOldMap
-          const json = engineRequest(request)
-          const isCached = yield* Cache.has(trips, json)
-          const trip = yield* Cache.get(trips, json)
+          const asked = new Asked({ json: engineRequest(request), locations: request.locations.length })
+          const isCached = yield* Cache.has(trips, asked)
+          const trip = yield* Cache.get(trips, asked)
           return { answer: toAnswer(trip, request), isCached }
         })
       })
@@ -89,7 +90,8 @@ export class Routing extends Context.Service<Routing, {
   )
 }
 
-const garbage = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+/** A request of the engine, and how many locations its answer has. */
+class Asked extends Data.Class<{ readonly json: string; readonly locations: number }> {}
 
 /** What the engine is asked: nothing of the client's but the places. */
 const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
@@ -100,7 +102,7 @@ const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: Ro
     directions_type: "none"
   })
 
-const isNoRoad = (error: Failure) => error._tag === "NotFound" && error.details?.["reason"] === NO_ROAD
+const isNoRoad = (error: EngineFailure) => error._tag === "NotFound" && error.details?.["reason"] === NO_ROAD
 
 /** An older engine says null for none. */
 const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
@@ -123,13 +125,16 @@ type Trip = typeof Trip.Type["trip"]
 
 const decodeTrip = Schema.decodeUnknownEffect(Trip)
 
-const POLYLINE_PRECISION = 6
-
-/** The engine gives back the locations that it was asked for; where it found roads is at the ends of the legs. */
+/**
+ * The engine gives back the locations that it was asked for; where it found roads is at the ends of the legs. What is not
+ * on earth is left out.
+ */
 const snappedOf = ({ legs }: Trip) => {
   const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
-  const points = [lines[0]?.[0], ...lines.map((line) => line.at(-1))].filter((point) => point !== undefined)
-  return points.map(([lat, lon], original_index) => ({ lat, lon, original_index }))
+  return [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
+    .filter((point) => point !== undefined)
+    .filter(isOnEarth)
+    .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
 }
 
 interface Snapped extends Trip {

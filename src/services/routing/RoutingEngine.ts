@@ -9,27 +9,39 @@ import {
   Option,
   Ref,
   References,
+  Schedule,
   Schema,
   Semaphore,
   Stream
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { BadGateway, type GatewayTimeout, NotFound, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { Unavailable } from "../../schema/Errors.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../SettingTypes.ts"
 import { ask, type UpstreamFailure } from "../Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
+import { type EngineFailure, refusalOf } from "./EngineRefusals.ts"
+
+/** The seconds that a date may have (ECMAScript, Time Values). */
+const LAST_INSTANT = 8_640_000_000_000
 
 /** What the engine knows of itself. */
-const EngineStatus = Schema.Struct({ version: Schema.String, tileset_last_modified: Schema.Finite })
+const EngineStatus = Schema.Struct({
+  version: Schema.String,
+  tileset_last_modified: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: LAST_INSTANT }))
+})
 
 const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 
-type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
-
 const DEFAULT_URL = "http://127.0.0.1:8002"
+
+/** A call that its endpoint's own deadline of 30 seconds ends would not count as a failure of the engine. */
+const MAX_TIMEOUT = Duration.seconds(25)
+
+/** About how long before the second try: an engine that restarts is not asked by all at once. */
+const RETRY_AFTER = "100 millis"
 
 const MAX_ANSWER = 16 * 1024 * 1024
 
@@ -53,7 +65,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
    * Asks the engine in JSON, and gives its answer as it came. What it refuses is told by its error code, since it answers
    * almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
-  readonly call: (path: "route" | "locate" | "trace_attributes", json: string) => Effect.Effect<unknown, Failure>
+  readonly call: (path: "route" | "locate" | "trace_attributes", json: string) => Effect.Effect<unknown, EngineFailure>
   /** How the engine is, known for at most 30 seconds. Never waits longer than 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
   /** The date of the engine's map in seconds, as far as it is known: found out on the side, and never waited for. */
@@ -64,7 +76,9 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
       const base = yield* httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
-      const timeout = yield* period("ROUTING_ENGINE_TIMEOUT").pipe(Config.withDefault(Duration.seconds(10)))
+      const timeout = yield* period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
+        Config.withDefault(Duration.seconds(10))
+      )
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR
@@ -77,11 +91,14 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const upstream = { name: "The routing engine", timeout, maxBytes: MAX_ANSWER }
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
-      // An engine that restarts refuses for a moment: one more try, and no storm of them.
-      const attempt = (request: HttpClientRequest.HttpClientRequest) => {
-        const once = ask(client, request, upstream)
-        return Effect.catchTag(once, "Unavailable", () => once)
-      }
+      // An engine that restarts refuses for a moment, and connections that it kept are closed: a route that is asked for
+      // twice is no harm. One more try, and no storm of them.
+      const attempt = (request: HttpClientRequest.HttpClientRequest) =>
+        Effect.retry(ask(client, request, upstream), {
+          while: ({ _tag }) => _tag === "Unavailable",
+          schedule: Schedule.jittered(Schedule.spaced(RETRY_AFTER)),
+          times: 1
+        })
 
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
         breaker.execute(call, { key: CIRCUIT }).pipe(
@@ -145,39 +162,3 @@ const toState = (status: Option.Option<typeof EngineStatus.Type>, isOpen: boolea
   const { tileset_last_modified, version } = status.value
   return { status: "ok", version, tiles: new Date(tileset_last_modified * 1000).toISOString() }
 }
-
-const Refusal = Schema.Struct({ error_code: Schema.Int })
-
-const decodeRefusal = Schema.decodeUnknownOption(Refusal)
-
-const notFound = (reason: string, message: string) => new NotFound({ message, details: { reason } })
-
-/** The reason of a `NotFound` for a location without roads. */
-export const NO_ROAD = "no_road_near_location"
-
-const tooMuch = (reason: string, message: string) =>
-  new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
-
-/** Valhalla's error codes (`src/exceptions.cc`), by what a client of ours can do about them. */
-const REFUSALS: Readonly<Record<number, () => Failure>> = {
-  150: () => tooMuch("too_many_locations", "There are too many locations"),
-  153: () => tooMuch("too_many_points", "The trace has too many points"),
-  154: () => tooMuch("too_far", "The locations are too far apart"),
-  158: () => tooMuch("too_far", "The trace is out of the engine's bounds"),
-  172: () => tooMuch("too_far", "The points of the trace are too far apart"),
-  170: () => notFound("no_path", "There is no path between the locations"),
-  171: () => notFound(NO_ROAD, "There is no road near a location"),
-  442: () => notFound("no_path", "There is no path between the locations"),
-  443: () => notFound("no_path", "The trace does not follow any roads"),
-  444: () => notFound("no_path", "The trace does not follow any roads")
-}
-
-const refusalOf = Effect.fnUntraced(function*(body: unknown) {
-  const code = Option.map(decodeRefusal(body), ({ error_code }) => error_code)
-  const refusal = Option.isSome(code) ? REFUSALS[code.value] : undefined
-  if (refusal !== undefined) return yield* refusal()
-  yield* Effect.logError("the routing engine refused what we asked").pipe(
-    Effect.annotateLogs({ engineCode: Option.getOrNull(code) })
-  )
-  return yield* new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
-})

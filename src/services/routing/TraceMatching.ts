@@ -1,67 +1,92 @@
 import polyline from "@mapbox/polyline"
-import { Context, Effect, Layer, Schema } from "effect"
-import {
-  BadGateway,
-  type GatewayTimeout,
-  type NotFound,
-  type Unavailable,
-  ValidationFailed
-} from "../../schema/Errors.ts"
+import { Array as Arr, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { GatewayTimeout, ValidationFailed } from "../../schema/Errors.ts"
 import type { Position } from "../../schema/Geometry.ts"
-import { MatchedPoint, type TraceAnswer, TraceEdge, type TracePoint, type TraceRequest } from "../../schema/Routing.ts"
+import {
+  isOnEarth,
+  MatchedPoint,
+  MAX_TRACE,
+  POLYLINE_PRECISION,
+  type TraceAnswer,
+  TraceEdge,
+  type TracePoint,
+  type TraceRequest
+} from "../../schema/Routing.ts"
 import { lengthOf } from "../routes/Geodesy.ts"
 import { costingOf } from "./EngineOptions.ts"
+import { type EngineFailure, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
 /** The engine's own limits are 16,000 points and 200 km; a little is left for how it measures. */
 const MAX_PIECE_POINTS = 16_000
 const MAX_PIECE_METRES = 190_000
 
-/** A trace of as many points needs four; what needs more goes around the world. */
-const MAX_PIECES = 12
+/** Farther than anybody goes in one trace, and not more pieces than the engine gets through in time. */
+const MAX_METRES = 2_000_000
 
-const MAX_TRACE = 50_000
-
-const POLYLINE_PRECISION = 6
+/** Less than its endpoint waits for an answer. */
+const PATIENCE = Duration.seconds(28)
 
 const UNKNOWN_SURFACE = "unknown"
 
-type Failure = ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
-
 /** Recorded traces on the road network. */
 export class TraceMatching extends Context.Service<TraceMatching, {
-  /** Aligns a trace, in pieces where it is longer than the engine takes; the pieces are joined. */
-  readonly match: (request: TraceRequest) => Effect.Effect<TraceAnswer, Failure>
+  /**
+   * Aligns a trace, in pieces where it is longer than the engine takes; the pieces are joined. A part that follows no
+   * road is left out of the answer's line, `NotFound` is for a trace of which no part does.
+   */
+  readonly match: (request: TraceRequest) => Effect.Effect<TraceAnswer, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
   static readonly layer = Layer.effect(
     TraceMatching,
     Effect.gen(function*() {
       const engine = yield* RoutingEngine
 
-      const matchPiece = Effect.fnUntraced(function*(piece: ReadonlyArray<TracePoint>, request: TraceRequest) {
-        const body = yield* engine.call("trace_attributes", engineRequest(piece, request))
-        return yield* Effect.mapError(decodeMatch(body), () => garbage)
-      })
+      const matchPiece = Effect.fnUntraced(
+        function*(piece: ReadonlyArray<TracePoint>, request: TraceRequest) {
+          const body = yield* engine.call("trace_attributes", engineRequest(piece, request))
+          return yield* Effect.mapError(decodeMatch(body), () => unusable)
+        },
+        Effect.asSome,
+        Effect.catchIf(isNoPath, () => Effect.succeedNone)
+      )
 
       return TraceMatching.of({
-        match: Effect.fn("TraceMatching.match")(function*(request) {
-          const points = yield* pointsOf(request)
-          const pieces = piecesOf(points)
-          if (pieces.length > MAX_PIECES) return yield* tooFar
-          const matches = yield* Effect.forEach(pieces, (piece) => matchPiece(piece, request), { concurrency: 2 })
-          return toAnswer(matches, metresOf(points))
-        })
+        match: Effect.fn("TraceMatching.match")(
+          function*(request) {
+            const points = yield* pointsOf(request)
+            const along = distancesAlong(points)
+            const metres = along.at(-1) ?? 0
+            if (metres > MAX_METRES) return yield* tooFar(request)
+            const pieces = piecesOf(points, along)
+            const matches = yield* Effect.forEach(pieces, (piece) => matchPiece(piece, request), { concurrency: 2 })
+            if (matches.every(Option.isNone)) return yield* noRoadsFollowed
+            return toAnswer(Arr.zipWith(pieces, matches, matchOf), metres)
+          },
+          Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.fail(tooSlow) })
+        )
       })
     })
   )
 }
 
-const garbage = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+const tooSlow = new GatewayTimeout({ message: "The routing engine did not answer in time" })
 
-const tooFar = new ValidationFailed({
-  message: "The trace is too long",
-  details: { reason: "too_far", issues: [{ path: "shape", message: "Expected a trace of at most 2,000 km" }] }
-})
+const tooFar = ({ shape }: TraceRequest) =>
+  new ValidationFailed({
+    message: "The trace is too long",
+    details: {
+      reason: "too_far",
+      issues: [{
+        path: shape === undefined ? "encodedPolyline" : "shape",
+        message: `Expected a trace of at most ${MAX_METRES / 1000} km`
+      }]
+    }
+  })
+
+const isNoPath = (error: EngineFailure) => error._tag === "NotFound" && error.details?.["reason"] === NO_PATH
+
+type Piece = ReadonlyArray<TracePoint>
 
 const engineRequest = (shape: ReadonlyArray<TracePoint>, { activity, preferences = {} }: TraceRequest) =>
   JSON.stringify({
@@ -99,7 +124,13 @@ type Match = typeof Match.Type
 
 const decodeMatch = Schema.decodeUnknownEffect(Match)
 
-const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+/** Of a piece that follows no road the points are where they were. */
+const matchOf = (piece: Piece, match: Option.Option<Match>): Match =>
+  Option.getOrElse(match, () => ({
+    shape: "",
+    edges: [],
+    matched_points: piece.map(({ lat, lon }) => ({ lat, lon, type: "unmatched" }))
+  }))
 
 const pointsOf = Effect.fnUntraced(function*({ encodedPolyline, shape }: TraceRequest) {
   if (shape !== undefined) return shape
@@ -128,16 +159,14 @@ const distancesAlong = (points: ReadonlyArray<TracePoint>): ReadonlyArray<number
 }
 
 /** Pieces within the engine's limits; each begins where the one before it ended. */
-const piecesOf = (points: ReadonlyArray<TracePoint>): ReadonlyArray<ReadonlyArray<TracePoint>> => {
-  const along = distancesAlong(points)
-  const from = (start: number): ReadonlyArray<ReadonlyArray<TracePoint>> => {
-    const end = along.findIndex((metres, index) =>
-      index > start + 1
-      && (index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES)
-    )
-    return end === -1 ? [points.slice(start)] : [points.slice(start, end), ...from(end - 1)]
-  }
-  return from(0)
+const piecesOf = (points: ReadonlyArray<TracePoint>, along: ReadonlyArray<number>): ReadonlyArray<Piece> => {
+  const starts = [0]
+  along.forEach((metres, index) => {
+    const start = starts.at(-1) ?? 0
+    const isOver = index - start >= MAX_PIECE_POINTS || metres - (along[start] ?? 0) > MAX_PIECE_METRES
+    if (isOver && index > start + 1) starts.push(index - 1)
+  })
+  return starts.map((start, n) => points.slice(start, (starts[n + 1] ?? points.length) + 1))
 }
 
 interface Joined {
@@ -155,11 +184,19 @@ const shiftEdge = (by: number) => (edge: TraceEdge): TraceEdge => ({
 const shiftPoint = (by: number) => (point: MatchedPoint): MatchedPoint =>
   point.edge_index === undefined ? point : { ...point, edge_index: point.edge_index + by }
 
-const join = ({ edges, line, points }: Joined, match: Match): Joined => ({
-  line: [...line, ...polyline.decode(match.shape, POLYLINE_PRECISION)],
-  edges: [...edges, ...match.edges.map(shiftEdge(line.length))],
-  points: [...points, ...(match.matched_points ?? []).map(shiftPoint(edges.length))]
-})
+const isSame = ([lat, lon]: [number, number], other: [number, number]) => lat === other[0] && lon === other[1]
+
+/** Where two pieces meet there is one point: it is the last of the first. */
+const join = ({ edges, line, points }: Joined, { edges: more, matched_points = [], shape }: Match): Joined => {
+  const [first, ...others] = polyline.decode(shape, POLYLINE_PRECISION)
+  const last = line.at(-1)
+  const isJoint = first !== undefined && last !== undefined && isSame(first, last)
+  return {
+    line: [...line, ...(first === undefined || isJoint ? [] : [first]), ...others],
+    edges: [...edges, ...more.map(shiftEdge(isJoint ? line.length - 1 : line.length))],
+    points: [...points, ...matched_points.slice(points.length === 0 ? 0 : 1).map(shiftPoint(edges.length))]
+  }
+}
 
 const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
 

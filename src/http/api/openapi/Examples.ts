@@ -2,6 +2,8 @@ import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 
 const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
 
+const TRACED = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
+
 const summary = { id: 7, name: "Ada Rider", handle: "ada-rider", idHash: "0f6c1b9d4e2a87350f6c1b9d4e2a8735" }
 
 const waypoints = [
@@ -171,10 +173,10 @@ export const ERROR_EXAMPLES: Readonly<
     windowSeconds: 60,
     retryAfterSeconds: 42
   }),
-  Internal: error(500, "INTERNAL", "Something went wrong on our side", { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }),
-  BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable"),
-  Unavailable: error(503, "INTERNAL", "The database is not reachable"),
-  GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time")
+  Internal: error(500, "INTERNAL", "Something went wrong on our side", TRACED),
+  BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable", TRACED),
+  Unavailable: error(503, "INTERNAL", "The database is not reachable", TRACED),
+  GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time", TRACED)
 }
 
 function error(statusCode: number, code: string, message: string, details?: object) {
