@@ -74,6 +74,20 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.strictEqual(yield* by("run", "paved", dirt), 1.893)
       }))
 
+    it.effect("who wants paved ways and has none is told", () =>
+      Effect.gen(function*() {
+        const between = (share: number) => ({
+          lat: TOWN.dirtWest.lat + share * (TOWN.dirtEast.lat - TOWN.dirtWest.lat),
+          lon: TOWN.dirtWest.lon + share * (TOWN.dirtEast.lon - TOWN.dirtWest.lon)
+        })
+        for (const activity of ["cycle", "walk", "run"]) {
+          const { warnings } = yield* route(activity, { surfacePreference: "paved" }, between(0.4), between(0.6))
+          assert.deepStrictEqual(warnings, ["unpaved_used"], activity)
+          const paved = yield* route(activity, { surfacePreference: "paved" }, TOWN.busyWest, TOWN.busyEast)
+          assert.deepStrictEqual(paved.warnings, [], activity)
+        }
+      }))
+
     it.effect("a closed street is used by nobody", () =>
       Effect.gen(function*() {
         for (const activity of ["cycle", "walk", "run"]) {

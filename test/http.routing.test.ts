@@ -32,6 +32,11 @@ const REQUEST = {
   locations: [{ lat: 47.1, lon: 9.5 }, { lat: 47.15, lon: 9.55 }, { lat: 47.2, lon: 9.6 }]
 }
 
+const Warned = Schema.Struct({ warnings: Schema.Array(Schema.Struct({ code: Schema.String, message: Schema.String })) })
+
+/** A trip that there is nothing to warn of. */
+const quiet = json({ trip: { ...TRIP.trip, summary: {} } })
+
 /** A request that nobody made before, so that no answer is kept. */
 const fresh = (n: number) => ({
   ...REQUEST,
@@ -44,7 +49,10 @@ const asked = Effect.map(StandInEngine, (engine) => engine.asked)
 
 const lastAsked = Effect.map(
   asked,
-  (calls) => Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Json))(calls.at(-1)?.body)
+  (calls) =>
+    Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Json))(
+      calls.findLast(({ body }) => !body.includes("edge_walk"))?.body
+    )
 )
 
 const serverLayer = (settings: Record<string, string> = {}) =>
@@ -77,6 +85,7 @@ layer(serverLayer())("a computed route", (it) => {
       yield* (yield* StandInEngine).behave(json(TRIP))
       yield* ask({
         ...REQUEST,
+        preferences: { avoidFerries: true, surfacePreference: "unpaved" },
         costing: "auto",
         costing_options: { bicycle: { use_ferry: 1 } },
         exclude_polygons: [],
@@ -86,7 +95,7 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepStrictEqual<unknown>(yield* lastAsked, {
         locations: REQUEST.locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: 1000 })),
         costing: "bicycle",
-        costing_options: { bicycle: { bicycle_type: "Road", avoid_bad_surfaces: 0.8, use_ferry: 0 } },
+        costing_options: { bicycle: { bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1, use_ferry: 0 } },
         units: "kilometers",
         directions_type: "none"
       })
@@ -131,6 +140,29 @@ layer(serverLayer())("a computed route", (it) => {
         yield* options("walk", { surfacePreference: "unpaved" }),
         pedestrian({ use_tracks: 1 })
       )
+    }))
+
+  it.effect("says that it is not all paved, or goes over highways, where that was to be avoided", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const walk = (edges: ReadonlyArray<object>): Behaviour => (request, response) =>
+        (request.path === "/route" ? quiet : json({ edges }))(request, response)
+      const warned = Effect.fnUntraced(function*(n: number, preferences: object) {
+        const { body } = yield* ask({ ...fresh(n), preferences })
+        return Schema.decodeUnknownSync(Warned)(body).warnings
+      })
+      yield* engine.behave(walk([{ unpaved: true }, { unpaved: false, road_class: "trunk" }]))
+      assert.deepStrictEqual(yield* warned(910, { surfacePreference: "paved" }), [
+        { code: "unpaved_used", message: "There is no way around what is not paved" }
+      ])
+      assert.deepStrictEqual(yield* warned(910, { avoidHighways: true }), [
+        { code: "highway_used", message: "There is no way around a highway" }
+      ])
+      assert.deepStrictEqual(yield* warned(910, { surfacePreference: "any" }), [])
+      yield* engine.behave(walk([{ unpaved: false, road_class: "residential" }]))
+      assert.deepStrictEqual(yield* warned(911, { surfacePreference: "paved", avoidHighways: true }), [])
+      yield* engine.behave((request, response) => (request.path === "/route" ? quiet : refusal(443))(request, response))
+      assert.deepStrictEqual(yield* warned(912, { surfacePreference: "paved" }), [])
     }))
 
   it.effect("is refused for what the contract does not allow, without asking the engine", () =>
@@ -214,7 +246,7 @@ layer(serverLayer())("a computed route", (it) => {
       const before = engine.asked.length
       const answers = yield* Effect.all(Array.from({ length: 20 }, () => ask(fresh(999))), { concurrency: "unbounded" })
       assert.isTrue(answers.every(({ status }) => status === 200))
-      assert.strictEqual(engine.asked.length - before, 1)
+      assert.strictEqual(engine.asked.slice(before).filter(({ path }) => path === "/route").length, 1)
       assert.strictEqual(answers.filter(({ headers }) => headers.get("x-cache") === "miss").length, 1)
       assert.strictEqual((yield* ask(fresh(999))).headers.get("x-cache"), "hit")
     }))

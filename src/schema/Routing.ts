@@ -26,7 +26,7 @@ export type RoutingRequest = typeof RoutingRequest.Type
 
 /** A preference that this route could not meet. */
 const Warning = Schema.Struct({
-  code: Schema.Literals(["ferry_used", "highway_used"]),
+  code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used"]),
   message: Schema.String
 })
 export type Warning = typeof Warning.Type

@@ -1,7 +1,7 @@
 import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 
 /** What the engine calls a costing, with its options. Out-of-range values are reset by the engine without a word. */
-interface Costing {
+export interface Costing {
   readonly costing: "bicycle" | "pedestrian"
   readonly costing_options: Readonly<Record<string, Readonly<Record<string, string | number>>>>
 }

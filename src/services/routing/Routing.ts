@@ -1,5 +1,5 @@
 import polyline from "@mapbox/polyline"
-import { Cache, Context, Data, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
 import { NotFound } from "../../schema/Errors.ts"
 import {
   isOnEarth,
@@ -10,6 +10,7 @@ import {
 } from "../../schema/Routing.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { type EngineFailure, NO_ROAD, unusable } from "./EngineRefusals.ts"
+import { type Ways, waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
 /** People drag a waypoint back and forth; roads do not change meanwhile. */
@@ -56,15 +57,23 @@ export class Routing extends Context.Service<Routing, {
         })
       })
 
-      const compute = Effect.fnUntraced(function*({ json, locations }: Asked) {
+      /** The route itself says nothing of surfaces: where they matter, or big roads, the engine is asked what is under it. */
+      const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
+        preferences.surfacePreference === "paved" || preferences.avoidHighways === true
+          ? waysUnder(engine, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
+          : Effect.succeed(NO_WAYS)
+
+      const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
+        const json = engineRequest(request)
         const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNoRoad, () => noRoadNear(json)))
         const { trip } = yield* Effect.mapError(decodeTrip(body), () => unusable)
         const snapped = snappedOf(trip)
-        if (snapped.length !== locations) return yield* unusable
-        return { ...trip, locations: snapped }
+        if (snapped.length !== request.locations.length) return yield* unusable
+        const warnings = warningsOf(trip, yield* waysOf(trip, request), request)
+        return { legs: trip.legs, locations: snapped, warnings }
       })
 
-      const trips = yield* Cache.makeWith(compute, {
+      const answers = yield* Cache.makeWith(compute, {
         capacity: MAX_KEPT,
         timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
       })
@@ -74,24 +83,21 @@ export class Routing extends Context.Service<Routing, {
       const forgetOldMap = Effect.gen(function*() {
         const date = yield* engine.mapDate
         const before = yield* Ref.getAndSet(map, date)
-        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(trips)
+        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(answers)
       })
 
       return Routing.of({
         route: Effect.fn("Routing.route")(function*(request) {
           yield* forgetOldMap
-          const asked = new Asked({ json: engineRequest(request), locations: request.locations.length })
-          const isCached = yield* Cache.has(trips, asked)
-          const trip = yield* Cache.get(trips, asked)
-          return { answer: toAnswer(trip, request), isCached }
+          const isCached = yield* Cache.has(answers, request)
+          return { answer: yield* Cache.get(answers, request), isCached }
         })
       })
     })
   )
 }
 
-/** A request of the engine, and how many locations its answer has. */
-class Asked extends Data.Class<{ readonly json: string; readonly locations: number }> {}
+const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
 
 /** What the engine is asked: nothing of the client's but the places. */
 const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
@@ -137,22 +143,19 @@ const snappedOf = ({ legs }: Trip) => {
     .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
 }
 
-interface Snapped extends Trip {
-  readonly locations: RoutingAnswer["locations"]
-}
-
 /** Penalties do not forbid: what could not be avoided is said. */
-const warningsOf = ({ summary }: Snapped, { preferences }: RoutingRequest): ReadonlyArray<Warning> => [
+const warningsOf = (
+  { summary }: Trip,
+  { hasHighway, hasUnpaved }: Ways,
+  { preferences }: RoutingRequest
+): ReadonlyArray<Warning> => [
   ...(preferences.avoidFerries === true && summary.has_ferry === true
     ? [{ code: "ferry_used", message: "There is no way around a ferry" } as const]
     : []),
-  ...(preferences.avoidHighways === true && summary.has_highway === true
+  ...(preferences.avoidHighways === true && (hasHighway || summary.has_highway === true)
     ? [{ code: "highway_used", message: "There is no way around a highway" } as const]
+    : []),
+  ...(preferences.surfacePreference === "paved" && hasUnpaved
+    ? [{ code: "unpaved_used", message: "There is no way around what is not paved" } as const]
     : [])
 ]
-
-const toAnswer = (trip: Snapped, request: RoutingRequest): RoutingAnswer => ({
-  legs: trip.legs,
-  locations: trip.locations,
-  warnings: warningsOf(trip, request)
-})
