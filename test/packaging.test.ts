@@ -133,6 +133,14 @@ describe("Compose and Kubernetes", () => {
     assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
   })
 
+  it("open metrics to Prometheus' network, and to no more of what is private", () => {
+    assert.include(compose, "METRICS_ALLOWED_CIDRS")
+    assert.include(kubernetes, "METRICS_ALLOWED_CIDRS")
+    const [, nowhere] = /path: \/metrics\n.*Exact\n.*\n.*\n +name: (\S+)/
+      .exec(textOf("deploy/kubernetes/examples/ingress.yaml")) ?? []
+    assert.strictEqual(nowhere, "route-planning-service-nowhere")
+  })
+
   it("hold no secret", () => {
     const values = [...textOf("deploy/kubernetes/examples/secret.yaml").matchAll(/^ {2}[A-Z_]+: (.*)$/gm)]
     assert.deepStrictEqual([...new Set(values.map(([, value]) => value))], ["\"\""])
