@@ -9,7 +9,8 @@ LABEL org.opencontainers.image.title="Route Planning Service" \
       org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
-# All of it belongs to root: the service writes nothing, so it may run on a read-only file system.
+# All of it belongs to root: the service writes uploads to its temporary directory and nothing else, so all but /tmp may
+# be read-only.
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY migrations ./migrations

@@ -1,11 +1,13 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Logger, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
+import { jsonLogger } from "../src/layers/telemetry/Logging.ts"
 import { type Element, elementsOf } from "../src/services/archive/Lines.ts"
 import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
@@ -65,18 +67,25 @@ const anyRoute = fc.record({
   provenance: fc.constantFrom("routing-engine", "legacy-provider", "gpx-import", "generation")
 }, { requiredKeys: ["name", "waypoints"] })
 
-/** Where this process keeps what is temporary, for as long as the scope is open. */
-const ownTemporaryDirectory = Effect.acquireRelease(
-  Effect.map(temporaryDirectory, (directory) => {
-    const before = tmpdir()
-    process.env["TMPDIR"] = directory
-    return { before, directory }
-  }),
-  ({ before }) =>
+/** Has this process keep what is temporary elsewhere, for as long as the scope is open. */
+const keepTemporaryIn = (directory: string) =>
+  Effect.acquireRelease(
     Effect.sync(() => {
-      process.env["TMPDIR"] = before
-    })
-).pipe(Effect.map(({ directory }) => directory))
+      const before = tmpdir()
+      process.env["TMPDIR"] = directory
+      return before
+    }),
+    (before) =>
+      Effect.sync(() => {
+        process.env["TMPDIR"] = before
+      })
+  )
+
+const ownTemporaryDirectory = Effect.tap(temporaryDirectory, keepTemporaryIn)
+
+const logged: Array<string> = []
+
+const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
 layer(TestServer.layer())("an import", (it) => {
   it.effect("of any route gives the same route in another account, to the last digit", () =>
@@ -285,6 +294,30 @@ layer(TestServer.layer())("an import", (it) => {
       const answer = yield* sendRaw(origin, long)
       assert.strictEqual(answer.status, 413)
       assert.include(answer.body, "\"limitBytes\":536870912")
+    }))
+})
+
+layer(TestServer.layer().pipe(Layer.provideMerge(recording)))("an import that the disk has no room for", (it) => {
+  it.effect("is 503 in the one shape and logged once, and may be repeated when there is room", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const archive = yield* archiveOf(rider)
+      const directory = yield* ownTemporaryDirectory
+      // Root may write everywhere, but not into what is not there.
+      const { body, status } = yield* Effect.scoped(
+        Effect.andThen(keepTemporaryIn(join(directory, "missing")), imported(rider, archive))
+      )
+      assert.strictEqual(status, 503)
+      assert.deepStrictEqual(body, {
+        statusCode: 503,
+        code: "INTERNAL",
+        message: "There is no room for an upload now: try again later"
+      })
+      const errors = logged.filter((line) => line.includes("\"ERROR\""))
+      assert.strictEqual(errors.length, 1)
+      assert.include(errors[0], "an upload cannot be kept")
+      assert.include(errors[0], "ENOENT")
+      assert.strictEqual((yield* imported(rider, archive)).status, 201)
     }))
 })
 

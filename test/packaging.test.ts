@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
+import { ARCHIVE_BODY_LIMIT } from "../src/http/api/Requests.ts"
 
 const ROOT = resolve(import.meta.dirname, "..")
 
@@ -120,6 +121,24 @@ describe("Compose and Kubernetes", () => {
     assert.isAbove(asked.length, 5)
     assert.includeMembers(compose, asked)
     assert.includeMembers(kubernetes, asked)
+  })
+
+  it("have room on a disk for all archives that are taken in at once, and let them through", () => {
+    const [, atOnce] = /const MAX_AT_ONCE = (\d+)/.exec(textOf("src/services/archive/AccountImport.ts")) ?? []
+    const mib = Number(atOnce) * ARCHIVE_BODY_LIMIT / 1024 / 1024
+    const [, sizeLimit] = /emptyDir: \{ sizeLimit: (\d+)Mi \}/.exec(textOf("deploy/kubernetes/deployment.yaml")) ?? []
+    assert.isAbove(Number(sizeLimit), mib)
+    assert.match(textOf("deploy/compose.yaml"), /^ {4}tmpfs: \[\]\n {4}volumes: \["uploads:\/tmp"\]$/m)
+    const bodySizes = [...textOf("deploy/kubernetes/examples/ingress.yaml").matchAll(/proxy-body-size: (\d+)m/g)]
+    assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
+  })
+
+  it("open metrics to Prometheus' network, and to no more of what is private", () => {
+    assert.include(compose, "METRICS_ALLOWED_CIDRS")
+    assert.include(kubernetes, "METRICS_ALLOWED_CIDRS")
+    const [, nowhere] = /path: \/metrics\n.*Exact\n.*\n.*\n +name: (\S+)/
+      .exec(textOf("deploy/kubernetes/examples/ingress.yaml")) ?? []
+    assert.strictEqual(nowhere, "route-planning-service-nowhere")
   })
 
   it("hold no secret", () => {

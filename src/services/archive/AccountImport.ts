@@ -27,8 +27,8 @@ const MAX_AT_ONCE = 4
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `ValidationFailed` names what is wrong with the archive, by file and line. `Unavailable` while too many are taken in.
-   * The upload is on the disk for as long as this takes.
+   * `ValidationFailed` names what is wrong with the archive, by file and line. `Unavailable` while too many are taken in,
+   * or the upload, which is on the disk for as long as this takes, cannot be kept there.
    */
   readonly restore: <E>(
     owner: UserId,
@@ -118,7 +118,7 @@ export class AccountImport extends Context.Service<AccountImport, {
               const path = yield* files.makeTempFileScoped({ prefix: "account-import-" })
               yield* Stream.run(upload, files.sink(path))
               return yield* take(owner, path)
-            }).pipe(Effect.scoped, Effect.catchTag("PlatformError", Effect.die), permits.withPermitsIfAvailable(1))
+            }).pipe(Effect.scoped, Effect.catchTag("PlatformError", withoutRoom), permits.withPermitsIfAvailable(1))
             return Option.isSome(done)
               ? done.value
               : yield* new Unavailable({ message: "Other archives are being taken in: try again in a minute" })
@@ -128,6 +128,13 @@ export class AccountImport extends Context.Service<AccountImport, {
     })
   )
 }
+
+/** Only an operator can mend a disk that is full or cannot be written, and the client did nothing wrong. */
+const withoutRoom = (error: unknown) =>
+  Effect.andThen(
+    Effect.logError("an upload cannot be kept", error),
+    Effect.fail(new Unavailable({ message: "There is no room for an upload now: try again later" }))
+  )
 
 const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
   created: outcomes.reduce((sum, { created }) => sum + created, 0),
