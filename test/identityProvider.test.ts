@@ -423,7 +423,6 @@ describe("a provider in trouble", () => {
         const elsewhere = { location: `${provider.url}/elsewhere` }
         const useless: ReadonlyArray<RequestListener> = [
           answering(500, good(5000)),
-          answering(503, good(5000)),
           answering(302, good(5000), elsewhere),
           answering(307, good(5000), elsewhere),
           answering(200, good(2 ** 20 + 1)),
@@ -444,6 +443,8 @@ describe("a provider in trouble", () => {
           assert.strictEqual(yield* tagOf(withCode("a code")), "BadGateway", String(index))
         }
         assert.strictEqual(provider.hits("/elsewhere"), 0)
+        yield* provider.misbehave(path, answering(503, good(5000)))
+        assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
         yield* provider.misbehave(path, answering(200, good(2 ** 20)))
         assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
       }))

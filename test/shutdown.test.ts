@@ -150,7 +150,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       const answers = yield* Ref.get(statuses)
       assert.isAbove(answers.length, 100)
       assert.deepStrictEqual(answers.filter((status) => status >= 300), [])
-    }), 30_000)
+    }), 60_000)
 
   it.effect("loses nothing that it has answered for when it is killed under load", () =>
     Effect.gen(function*() {
@@ -173,7 +173,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       const readable = yield* (yield* callerAt(other.server)).get(`/routes/${ids.at(-1)}`)
       assert.strictEqual(readable.status, 200)
       yield* (yield* Processes).leave(other)
-    }), 30_000)
+    }), 60_000)
 
   it.effect(
     "says so, answers still, then takes no more, ends what it began and closes what is idle",
@@ -199,7 +199,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
         assert.isAtLeast(milliseconds, DELAY + 300)
         assert.isBelow(milliseconds, 4000)
       }),
-    30_000
+    60_000
   )
 
   it.effect("ends in time whatever holds it up, and at once when it is told again", () =>
@@ -219,7 +219,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       const { code, milliseconds } = yield* slow.ended
       assert.strictEqual(code, 0)
       assert.isBelow(milliseconds, 9000)
-    }), 30_000)
+    }), 60_000)
 
   it.effect("ends in time and order beside an engine and a collector that hang", () =>
     Effect.gen(function*() {
@@ -241,7 +241,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       assert.strictEqual(code, 0)
       assert.isBelow(milliseconds, 7000 + DELAY)
       assert.isAbove(collector.requests.length, 0)
-    }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])), 30_000)
+    }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])), 60_000)
 
   it.effect("by an error that nobody caught ends what it began, logs it and fails", () =>
     Effect.gen(function*() {
@@ -257,5 +257,5 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       assert.strictEqual((yield* process.ended).code, 1)
       assert.strictEqual(logged(process, "FATAL").length, 1)
       assert.include(process.output(), "thrown away")
-    }), 30_000)
+    }), 60_000)
 })
