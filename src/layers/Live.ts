@@ -1,5 +1,5 @@
 import { NodeFileSystem, NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
-import { Config, Effect, Layer, Option } from "effect"
+import { Config, Context, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
@@ -113,11 +113,19 @@ const LIMITS = {
   maxHeaderSize: 16 * 1024
 }
 
+/**
+ * In milliseconds, a connection on which nothing moves is closed after so long: whoever does not read an export, or went
+ * away without a word. More than the two minutes in which an import is answered.
+ */
+export const SocketPatience = Context.Reference<number>("route-planning-service/SocketPatience", {
+  defaultValue: () => 150_000
+})
+
 const starting = JSON.stringify({ statusCode: 503, code: "INTERNAL", message: "The service is starting" })
 
 /** Effect listens a moment before it serves; without an answer of our own a request in between would wait for ever. */
-const server = () => {
-  const server = createServer(LIMITS)
+const serverWith = (patience: number) => {
+  const server = createServer(LIMITS).setTimeout(patience)
   return server.on("request", (_request, response) => {
     if (server.listenerCount("request") > 1) return
     response.writeHead(503, { "content-type": "application/json", "cache-control": "no-store" }).end(starting)
@@ -138,8 +146,8 @@ const closeConnections = (node: Server) =>
   })
 
 /** Listens for as long as the scope lives; then running requests have their time, and no longer. */
-const listenLayer = Layer.unwrap(Effect.sync(() => {
-  const node = server()
+const listenLayer = Layer.unwrap(Effect.map(SocketPatience, (patience) => {
+  const node = serverWith(patience)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,
