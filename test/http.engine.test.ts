@@ -2,8 +2,8 @@ import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { anonymous } from "./support/Actors.ts"
 import { Engine, hasEngine } from "./support/Engine.ts"
-import { recording } from "./support/Recordings.ts"
-import { json, refusal, StandInEngine } from "./support/StandInEngine.ts"
+import { type Recording, recording, SEARCHED, WALKED } from "./support/Recordings.ts"
+import { json, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { type Place, TOWN, townLayer } from "./support/Town.ts"
 
@@ -59,19 +59,58 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.strictEqual((yield* route("cycle", { avoidHighways: true }, ...across)).length, 2.003)
       }))
 
-    it.effect("unpaved ways are sought and shunned, by bicycle and on foot", () =>
+    it.effect("a motorway where one may ride is left by cyclists who ask for it, and told where it cannot be", () =>
+      Effect.gen(function*() {
+        const across = [TOWN.motorwayWest, TOWN.motorwayEast] as const
+        assert.deepStrictEqual(yield* route("cycle", {}, ...across), { length: 1.113, warnings: [] })
+        assert.deepStrictEqual(yield* route("cycle", { avoidHighways: true }, ...across), {
+          length: 3.563,
+          warnings: []
+        })
+        const beyond = [TOWN.motorwayWest, TOWN.outpost] as const
+        assert.deepStrictEqual((yield* route("cycle", {}, ...beyond)).warnings, [])
+        assert.deepStrictEqual((yield* route("cycle", { avoidHighways: true }, ...beyond)).warnings, ["highway_used"])
+      }))
+
+    it.effect("walkers who avoid highways take a footpath that goes the same way, and a motorway is told", () =>
+      Effect.gen(function*() {
+        for (const activity of ["walk", "run"]) {
+          const across = [TOWN.motorwayWest, TOWN.motorwayEast] as const
+          assert.deepStrictEqual(yield* route(activity, {}, ...across), { length: 1.113, warnings: [] })
+          assert.deepStrictEqual(yield* route(activity, { avoidHighways: true }, ...across), {
+            length: 1.245,
+            warnings: []
+          })
+          const beyond = yield* route(activity, { avoidHighways: true }, TOWN.motorwayWest, TOWN.outpost)
+          assert.deepStrictEqual(beyond.warnings, ["highway_used"])
+        }
+      }))
+
+    it.effect("walkers who avoid highways stay on a busy road with no footpath: the engine does not know it on foot", () =>
+      Effect.gen(function*() {
+        for (const activity of ["walk", "run"]) {
+          const avoiding = yield* route(activity, { avoidHighways: true }, TOWN.busyWest, TOWN.busyEast)
+          assert.strictEqual(avoiding.length, 1.113)
+        }
+      }))
+
+    it.effect("unpaved ways are sought and shunned by bicycle, and tracks on foot, where the engine knows no surfaces", () =>
       Effect.gen(function*() {
         const dirt = [TOWN.dirtWest, TOWN.dirtEast] as const
         const firm = [TOWN.firmWest, TOWN.firmEast] as const
+        const field = [TOWN.fieldWest, TOWN.fieldEast] as const
         const by = (activity: string, surfacePreference: string, way: readonly [Place, Place]) =>
           Effect.map(route(activity, { surfacePreference }, ...way), ({ length }) => length)
         assert.strictEqual(yield* by("cycle", "any", dirt), 1.893)
         assert.strictEqual(yield* by("cycle", "unpaved", dirt), 1.113)
         assert.strictEqual(yield* by("cycle", "any", firm), 1.113)
         assert.strictEqual(yield* by("cycle", "paved", firm), 1.559)
-        assert.strictEqual(yield* by("walk", "any", dirt), 1.113)
-        assert.strictEqual(yield* by("walk", "paved", dirt), 1.893)
-        assert.strictEqual(yield* by("run", "paved", dirt), 1.893)
+        for (const activity of ["walk", "run"]) {
+          assert.strictEqual(yield* by(activity, "any", dirt), 1.113)
+          assert.strictEqual(yield* by(activity, "paved", dirt), 1.893)
+          assert.strictEqual(yield* by(activity, "any", field), 1.113)
+          assert.strictEqual(yield* by(activity, "unpaved", field), 1.245)
+        }
       }))
 
     it.effect("who wants paved ways and has none is told", () =>
@@ -174,34 +213,56 @@ const standInLayer = Layer.unwrap(
   Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url }))
 ).pipe(Layer.provideMerge(StandInEngine.layer))
 
-layer(standInLayer)("answers that the real engine gave once", (it) => {
+/** An engine that answers as the real one did once; the recording. */
+const replayed = Effect.fnUntraced(function*(name: string) {
+  const kept = yield* Effect.promise(() => recording(name))
+  yield* (yield* StandInEngine).behave(json(kept.response, kept.status))
+  return kept
+})
+
+const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
+
+/** The service asked what the recording is an answer to. */
+const isAsked = Effect.fnUntraced(function*({ path, request }: Recording) {
+  const last = (yield* StandInEngine).asked.findLast((call) => call.path === path)
+  assert.deepStrictEqual(decodeJson(last?.body), request)
+})
+
+layer(standInLayer)("answers that the real engine gave once to what the service asks", (it) => {
   it.effect("are what the contract names", () =>
     Effect.gen(function*() {
-      const engine = yield* StandInEngine
-      const kept = yield* Effect.promise(() => recording("bicycle-three-locations"))
-      yield* engine.behave(json(kept.response))
+      const kept = yield* replayed("bicycle-three-locations")
       const { body } = yield* ask("cycle", {}, TOWN.busyWest, TOWN.dirtWest, TOWN.closedEast)
+      yield* isAsked(kept)
       const { legs, locations, warnings } = yield* decode(body)
       assert.deepStrictEqual([legs.length, locations.length, warnings], [2, 3, []])
+    }))
 
-      const ferry = yield* Effect.promise(() => recording("pedestrian-ferry"))
-      yield* engine.behave(json(ferry.response))
-      assert.deepStrictEqual(
-        (yield* route("walk", { avoidFerries: true }, TOWN.busyEast, TOWN.eastEnd)).warnings,
-        ["ferry_used"]
-      )
+  it.effect("that do not avoid what they should warn of it", () =>
+    Effect.gen(function*() {
+      const ferry = yield* replayed("pedestrian-ferry")
+      const byFerry = yield* route("walk", { avoidFerries: true }, TOWN.landingWest, TOWN.landingEast)
+      yield* isAsked(ferry)
+      assert.deepStrictEqual(byFerry.warnings, ["ferry_used"])
+
+      const motorway = yield* replayed("bicycle-motorway")
+      const byMotorway = yield* route("cycle", { avoidHighways: true }, TOWN.motorwayWest, TOWN.outpost)
+      yield* isAsked(motorway)
+      assert.deepStrictEqual(byMotorway.warnings, ["highway_used"])
     }))
 
   it.effect("that are refusals are told by their reason", () =>
     Effect.gen(function*() {
-      const engine = yield* StandInEngine
-      for (const [name, reason] of [["no-path", "no_path"], ["no-road", "no_road_near_location"]] as const) {
-        const { response, status } = yield* Effect.promise(() => recording(name))
-        yield* engine.behave(json(response, status))
-        const answer = yield* ask("cycle", {}, TOWN.busyWest, { lat: 0.011, lon: reason.length / 1000 })
+      const refusals = [
+        ["no-path", "no_path", TOWN.island],
+        ["no-road", "no_road_near_location", TOWN.ocean]
+      ] as const
+      for (const [name, reason, place] of refusals) {
+        const kept = yield* replayed(name)
+        const answer = yield* ask("cycle", {}, TOWN.busyWest, place)
+        yield* isAsked(kept)
         assert.deepInclude(answer.body, { statusCode: 404, details: { reason } })
       }
-      yield* engine.behave(refusal(442))
     }))
 
   it.effect("that say which locations have no road near are named", () =>
@@ -214,23 +275,23 @@ layer(standInLayer)("answers that the real engine gave once", (it) => {
         const { response: body, status } = request.path === "/locate" ? located : refused
         json(body, status)(request, response)
       })
-      const answer = yield* ask("cycle", {}, TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean)
+      const answer = yield* ask("cycle", {}, ...SEARCHED)
       assert.deepInclude(answer.body, {
         statusCode: 404,
         details: { reason: "no_road_near_location", locations: [2, 3] }
       })
-      const [route, search] = engine.asked.slice(-2)
-      assert.deepStrictEqual([route?.path, search?.path], ["/route", "/locate"])
-      assert.strictEqual(search?.body, route?.body)
+      yield* isAsked(refused)
+      yield* isAsked(located)
     }))
 
   it.effect("of a trace have its surfaces", () =>
     Effect.gen(function*() {
-      const engine = yield* StandInEngine
-      const { response } = yield* Effect.promise(() => recording("trace-attributes"))
-      yield* engine.behave(json(response))
-      const shape = [{ lat: 0.016, lon: 10 }, { lat: 0.02, lon: 10.0095 }]
-      const { body, status } = yield* (yield* anonymous).post("/routing/trace-attributes", { activity: "walk", shape })
+      const kept = yield* replayed("trace-attributes")
+      const { body, status } = yield* (yield* anonymous).post("/routing/trace-attributes", {
+        activity: "walk",
+        shape: WALKED
+      })
+      yield* isAsked(kept)
       assert.strictEqual(status, 200)
       const { surfaces } = yield* Schema.decodeUnknownEffect(
         Schema.Struct({ surfaces: Schema.Array(Schema.Struct({ share: Schema.Finite })) })

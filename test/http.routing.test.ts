@@ -74,8 +74,8 @@ layer(serverLayer())("a computed route", (it) => {
           { lat: 47.2, lon: 9.6, original_index: 2 }
         ],
         warnings: [
-          { code: "ferry_used", message: "There is no way around a ferry" },
-          { code: "highway_used", message: "There is no way around a highway" }
+          { code: "ferry_used", message: "The route takes a ferry" },
+          { code: "highway_used", message: "The route takes a highway" }
         ]
       })
     }))
@@ -153,10 +153,10 @@ layer(serverLayer())("a computed route", (it) => {
       })
       yield* engine.behave(walk([{ unpaved: true }, { unpaved: false, road_class: "trunk" }]))
       assert.deepStrictEqual(yield* warned(910, { surfacePreference: "paved" }), [
-        { code: "unpaved_used", message: "There is no way around what is not paved" }
+        { code: "unpaved_used", message: "Parts of the route are not paved" }
       ])
       assert.deepStrictEqual(yield* warned(910, { avoidHighways: true }), [
-        { code: "highway_used", message: "There is no way around a highway" }
+        { code: "highway_used", message: "The route takes a highway" }
       ])
       assert.deepStrictEqual(yield* warned(910, { surfacePreference: "any" }), [])
       yield* engine.behave(walk([{ unpaved: false, road_class: "residential" }]))

@@ -1,7 +1,13 @@
-import { Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { TOWN } from "./Town.ts"
+import { NotFound } from "../../src/schema/Errors.ts"
+import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
+import { NO_ROAD } from "../../src/services/routing/EngineRefusals.ts"
+import { Routing } from "../../src/services/routing/Routing.ts"
+import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
+import { TraceMatching } from "../../src/services/routing/TraceMatching.ts"
+import { type Place, TOWN } from "./Town.ts"
 
 const Recording = Schema.Struct({
   engineVersion: Schema.String,
@@ -27,7 +33,7 @@ export const keepRecording = (name: string, kept: Recording): Promise<void> =>
   writeFile(fileOf(name), `${JSON.stringify(kept, undefined, 2)}\n`)
 
 /** Ten positions from West Street into the dirt track, a metre or two beside the middle. */
-const WALKED = [
+export const WALKED = ([
   [0.016, 10.00001],
   [0.0175, 10],
   [0.019, 9.99999],
@@ -38,50 +44,79 @@ const WALKED = [
   [0.02, 10.006],
   [0.02001, 10.008],
   [0.02, 10.0095]
-].map(([lat, lon]) => ({ lat, lon }))
+] as const).map(([lat, lon]): Place => ({ lat, lon }))
 
 /** A street, a meadow with a street in reach, the middle of the river, and the ocean. */
-const SEARCHED = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean].map(({ lat, lon }) => ({
-  lat,
-  lon,
-  search_cutoff: 1000
-}))
+export const SEARCHED = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean]
 
-/** What is recorded: the name of the recording and the request. */
-export const RECORDED = [
+const ride = (preferences: RoutingRequest["preferences"], ...locations: ReadonlyArray<Place>): RoutingRequest => ({
+  activity: "cycle",
+  preferences,
+  locations
+})
+
+interface RecordedRoute {
+  readonly name: string
+  readonly path: "/route" | "/locate"
+  readonly question: RoutingRequest
+}
+
+interface RecordedTrace {
+  readonly name: string
+  readonly path: "/trace_attributes"
+  readonly question: TraceRequest
+}
+
+type Recorded = RecordedRoute | RecordedTrace
+
+/** What is recorded: the name of the recording, what a client of ours asks, and which call of the engine is meant. */
+export const RECORDED: ReadonlyArray<Recorded> = [
   {
     name: "bicycle-three-locations",
     path: "/route",
-    request: { locations: [TOWN.busyWest, TOWN.dirtWest, TOWN.closedEast], costing: "bicycle", units: "kilometers" }
+    question: ride({}, TOWN.busyWest, TOWN.dirtWest, TOWN.closedEast)
+  },
+  {
+    name: "bicycle-motorway",
+    path: "/route",
+    question: ride({ avoidHighways: true }, TOWN.motorwayWest, TOWN.outpost)
   },
   {
     name: "pedestrian-ferry",
     path: "/route",
-    request: { locations: [TOWN.busyEast, TOWN.eastEnd], costing: "pedestrian", units: "kilometers" }
+    question: {
+      activity: "walk",
+      preferences: { avoidFerries: true },
+      locations: [TOWN.landingWest, TOWN.landingEast]
+    }
   },
-  {
-    name: "no-path",
-    path: "/route",
-    request: { locations: [TOWN.busyWest, TOWN.island], costing: "bicycle", units: "kilometers" }
-  },
-  {
-    name: "no-road",
-    path: "/route",
-    request: { locations: [TOWN.busyWest, TOWN.ocean], costing: "bicycle", units: "kilometers" }
-  },
-  {
-    name: "no-road-within",
-    path: "/route",
-    request: { locations: SEARCHED, costing: "bicycle", units: "kilometers" }
-  },
-  {
-    name: "locate",
-    path: "/locate",
-    request: { locations: SEARCHED, costing: "bicycle", units: "kilometers" }
-  },
-  {
-    name: "trace-attributes",
-    path: "/trace_attributes",
-    request: { shape: WALKED, costing: "bicycle", shape_match: "map_snap", units: "kilometers" }
-  }
-] as const
+  { name: "no-path", path: "/route", question: ride({}, TOWN.busyWest, TOWN.island) },
+  { name: "no-road", path: "/route", question: ride({}, TOWN.busyWest, TOWN.ocean) },
+  { name: "no-road-within", path: "/route", question: ride({}, ...SEARCHED) },
+  { name: "locate", path: "/locate", question: ride({}, ...SEARCHED) },
+  { name: "trace-attributes", path: "/trace_attributes", question: { activity: "walk", shape: WALKED } }
+]
+
+const put = Effect.fnUntraced(function*(recorded: Recorded) {
+  if (recorded.path === "/trace_attributes") yield* (yield* TraceMatching).match(recorded.question)
+  else yield* (yield* Routing).route(recorded.question)
+})
+
+const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown))
+
+/** What the service sends to the engine's path when it is asked so: taken from the service, never written by hand. */
+export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
+  const sent = new Map<string, string>()
+  // Without a road near, a location is searched for: thus all that the service has to ask is asked.
+  const engine = Layer.mock(RoutingEngine, {
+    call: (path, json) =>
+      Effect.suspend(() => {
+        sent.set(`/${path}`, json)
+        return Effect.fail(new NotFound({ message: "no road", details: { reason: NO_ROAD } }))
+      }),
+    mapDate: Effect.succeedNone
+  })
+  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide(engine))
+  yield* put(recorded).pipe(Effect.exit, Effect.provide(service))
+  return decodeJson(sent.get(recorded.path))
+})

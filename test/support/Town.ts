@@ -54,6 +54,12 @@ export const TOWN = {
   landingWest: place(0.01, 10.02),
   landingEast: place(0.01, 10.04),
   eastEnd: place(0.01, 10.045),
+  motorwayWest: place(-0.01, 10),
+  motorwayEast: place(-0.01, 10.01),
+  /** Where the motorway leads, and nothing else. */
+  outpost: place(-0.01, 10.025),
+  fieldWest: place(-0.021, 10),
+  fieldEast: place(-0.021, 10.01),
   island: place(0.045, 10.046),
   /** Between the river's banks, the bridge and the ferry, 1,113 m from each. */
   river: place(0.02, 10.03),

@@ -21,9 +21,11 @@ export class RoutingApi extends HttpApiGroup.make("routing")
       "Computes a route through locations in their order. `summary.length` is in kilometres, `summary.time` in seconds, "
         + "`shape` a polyline with six decimals. `locations` are snapped to the network, to a road at most 1,000 m away. "
         + "Known surface preferences: `paved`, `any`, `unpaved`; the engine has no surfaces for walking and running, where "
-        + "`paved` shuns tracks and `unpaved` seeks them. Preferences are met as far as there is another way: `warnings` "
-        + "says `ferry_used`, `highway_used` or `unpaved_used` where there was none. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter "
-        + "with the indexes of those locations in `details.locations` where the engine tells; 400 `too_far`."
+        + "`paved` shuns tracks and `unpaved` seeks them. To avoid highways, who rides goes around busy roads, though not "
+        + "many times as far; who walks or runs takes a footpath beside them, since the engine knows no busy roads on foot. "
+        + "`warnings` says what the route takes all the same: `ferry_used`, `highway_used` (a motorway or trunk road), "
+        + "`unpaved_used`. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter with the indexes of "
+        + "those locations in `details.locations` where the engine tells; 400 `too_far`."
     ),
     HttpApiEndpoint.post("traceAttributes", "/trace-attributes", { payload: TraceRequest, success: TraceAnswer, error })
       .annotate(BodyLimit, TRACE_BODY_LIMIT)

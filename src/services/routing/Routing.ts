@@ -150,12 +150,12 @@ const warningsOf = (
   { preferences }: RoutingRequest
 ): ReadonlyArray<Warning> => [
   ...(preferences.avoidFerries === true && summary.has_ferry === true
-    ? [{ code: "ferry_used", message: "There is no way around a ferry" } as const]
+    ? [{ code: "ferry_used", message: "The route takes a ferry" } as const]
     : []),
   ...(preferences.avoidHighways === true && (hasHighway || summary.has_highway === true)
-    ? [{ code: "highway_used", message: "There is no way around a highway" } as const]
+    ? [{ code: "highway_used", message: "The route takes a highway" } as const]
     : []),
   ...(preferences.surfacePreference === "paved" && hasUnpaved
-    ? [{ code: "unpaved_used", message: "There is no way around what is not paved" } as const]
+    ? [{ code: "unpaved_used", message: "Parts of the route are not paved" } as const]
     : [])
 ]
