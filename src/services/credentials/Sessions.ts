@@ -2,7 +2,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { NotFound } from "../../schema/Errors.ts"
+import { NotFound, Unauthorized } from "../../schema/Errors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import type { Session } from "../../schema/Session.ts"
 import type { SessionPrincipal } from "../../schema/User.ts"
@@ -35,8 +35,11 @@ export interface LiveSession {
 
 /** Sign-ins that last. A row stands behind each token, so a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Begins a session and gives its token. The oldest session over 100 ends. */
-  readonly start: (userId: UserId, device: Device) => Effect.Effect<string>
+  /**
+   * Begins a session and gives its token. The oldest session over 100 ends. `Unauthorized` for an account whose 30 days
+   * are over, even before a sweep has been there: whatever way in, it is nobody's.
+   */
+  readonly start: (userId: UserId, device: Device) => Effect.Effect<string, Unauthorized>
   /** The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   /** Ends the session that a token stands for, if it is live. */
@@ -79,14 +82,15 @@ export class Sessions extends Context.Service<Sessions, {
             WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
       })
 
-      const findUser = SqlSchema.findOne({
-        Request: UserId,
+      const lockUser = SqlSchema.findOneOption({
+        Request: Schema.Struct({ userId: UserId, began: Schema.Date }),
         Result: UserRow,
-        execute: (userId) =>
+        execute: ({ began, userId }) =>
           sql`
             SELECT id AS user_id, email, email_verified_at IS NOT NULL AS is_email_verified,
               preferences ->> 'units' AS units
-            FROM users WHERE id = ${userId} FOR UPDATE`
+            FROM users WHERE id = ${userId} AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})
+            FOR UPDATE`
       })
 
       const revokeOldest = (userId: UserId, now: Date) =>
@@ -105,7 +109,8 @@ export class Sessions extends Context.Service<Sessions, {
         })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
-        const row = yield* findUser(userId)
+        const user = yield* lockUser({ userId, began: yield* graceBegan })
+        if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
         const now = new Date(yield* Clock.currentTimeMillis)
         const id = SessionId.make(yield* random.uuidV4())
         yield* sql`INSERT INTO sessions ${
@@ -121,12 +126,15 @@ export class Sessions extends Context.Service<Sessions, {
         }`
         yield* revokeOldest(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
-        return yield* sign(row, id)
+        return yield* sign(user.value, id)
       })
 
       return Sessions.of({
         start: Effect.fn("Sessions.start")((userId, device) =>
-          insert(userId, device).pipe(sql.withTransaction, Effect.orDie)
+          insert(userId, device).pipe(
+            sql.withTransaction,
+            Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+          )
         ),
 
         authenticate: Effect.fn("Sessions.authenticate")(function*(token) {
