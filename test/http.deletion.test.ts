@@ -101,8 +101,12 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       assert.strictEqual((yield* back.get("/users/me")).status, 200)
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* logIn(rider)).status, 401)
-      assert.strictEqual((yield* back.get("/users/me")).status, 401)
-      assert.strictEqual((yield* back.post("/users/me/cancel-deletion")).status, 401)
+      for (const path of ["/users/me", "/users/me/export", "/me/sessions", "/routes", "/routes/1"]) {
+        assert.strictEqual((yield* back.get(path)).status, 401, path)
+      }
+      assert.strictEqual((yield* back.delete("/users/me")).status, 401)
+      const late = yield* back.post("/users/me/cancel-deletion")
+      assert.deepInclude(late.body, { statusCode: 409, code: "CONFLICT" })
     }))
 
   it.effect("is erased by the sweep, with every trace, and the address can sign up anew", () =>

@@ -43,7 +43,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             const rows = yield* sql`
               UPDATE users SET deletion_requested_at = NULL
               WHERE id = ${userId} AND deletion_requested_at > ${yield* graceBegan} RETURNING id`
-            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion to cancel" })
+            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion that can be cancelled" })
             yield* audit.record("account.deletion_cancelled", { userId })
           },
           sql.withTransaction,

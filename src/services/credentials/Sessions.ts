@@ -5,7 +5,7 @@ import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { NotFound, Unauthorized } from "../../schema/Errors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import type { Session } from "../../schema/Session.ts"
-import type { SessionPrincipal } from "../../schema/User.ts"
+import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
 import { Audit } from "../operations/Audit.ts"
@@ -40,7 +40,10 @@ export class Sessions extends Context.Service<Sessions, {
    * are over, even before a sweep has been there: whatever way in, it is nobody's.
    */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, Unauthorized>
-  /** The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. */
+  /**
+   * The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. One of an account
+   * whose deletion is over is still told, for the caller to refuse.
+   */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   /** Ends the session that a token stands for, if it is live. */
   readonly end: (token: string) => Effect.Effect<void>
@@ -66,11 +69,11 @@ export class Sessions extends Context.Service<Sessions, {
         execute: ({ began, id, now, userId }) =>
           sql`
             SELECT u.id AS user_id, u.email, u.email_verified_at IS NOT NULL AS is_email_verified,
-              u.preferences ->> 'units' AS units, u.deletion_requested_at IS NOT NULL AS is_pending_deletion,
-              s.last_seen_at
+              u.preferences ->> 'units' AS units, s.last_seen_at,
+              CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
+                WHEN u.deletion_requested_at > ${began} THEN 'pending' ELSE 'over' END AS deletion
             FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}
-              AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
+            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
       })
 
       const findAll = SqlSchema.findAll({
@@ -154,7 +157,7 @@ export class Sessions extends Context.Service<Sessions, {
             userId,
             role,
             sessionId,
-            isPendingDeletion: row.is_pending_deletion
+            deletion: row.deletion
           }
           return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
@@ -211,7 +214,7 @@ const UserRow = Schema.Struct({
 
 const LiveRow = Schema.Struct({
   ...UserRow.fields,
-  is_pending_deletion: Schema.Boolean,
+  deletion: DeletionState,
   last_seen_at: Schema.Date
 })
 
