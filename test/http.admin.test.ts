@@ -9,9 +9,10 @@ import { mint, withToken } from "./support/Tokens.ts"
 
 const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
 
-const admins = ["counting", "looking", "leaving", "deleting", "operating", "audited", "forgotten", "demoted"].map((
-  name
-) => `${name}@admins.example`)
+const admins = ["counting", "looking", "leaving", "deleting", "operating", "audited", "listing", "forgotten", "demoted"]
+  .map((
+    name
+  ) => `${name}@admins.example`)
 
 const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
 
@@ -191,6 +192,7 @@ layer(TestServer.layer(SETTINGS))("the audit", (it) => {
       yield* returned.post("/users/me/cancel-deletion")
       yield* admin.get(`/admin/users/${rider.id}`)
       yield* admin.delete(`/admin/users/${rider.id}`)
+      yield* admin.delete(`/admin/users/${rider.id}`)
 
       const { body, text } = yield* admin.get(`/admin/audit?userId=${rider.id}`)
       const entries = Schema.decodeUnknownSync(Entries)(body)
@@ -202,7 +204,6 @@ layer(TestServer.layer(SETTINGS))("the audit", (it) => {
         "password.change_failed",
         "password.changed",
         "sessions.revoked",
-        "sessions.revoked",
         "sign_in.succeeded",
         "sessions.revoked",
         "account.deletion_requested",
@@ -211,17 +212,48 @@ layer(TestServer.layer(SETTINGS))("the audit", (it) => {
         "admin.user_viewed",
         "sessions.revoked",
         "account.deletion_requested",
+        "admin.user_deleted",
         "admin.user_deleted"
       ])
+      const byOthers = entries.filter(({ userId }) => userId !== rider.id)
       assert.deepStrictEqual(
-        entries.filter(({ event }) => event.startsWith("admin.")).map(({ subjectId, userId }) => [userId, subjectId]),
-        [[admin.id, rider.id], [admin.id, rider.id]]
+        byOthers.map(({ event, subjectId, userId }) => [event, userId, subjectId]).toReversed(),
+        [
+          "admin.user_viewed",
+          "sessions.revoked",
+          "account.deletion_requested",
+          "admin.user_deleted",
+          "admin.user_deleted"
+        ]
+          .map((event) => [event, admin.id, rider.id])
       )
+      assert.isTrue(entries.every(({ subjectId, userId }) => subjectId === null || userId === admin.id))
       assert.isTrue(entries.every(({ traceId }) => /^[0-9a-f]{32}$/.test(traceId ?? "")))
       assert.notInclude(text, rider.email)
       const failed = yield* admin.get(`/admin/audit?userId=${rider.id}&event=sign_in.failed`)
       assert.strictEqual(failed.headers.get("x-total-count"), "1")
       assert.strictEqual((yield* admin.get("/admin/audit?event=nothing")).status, 400)
+    }))
+
+  it.effect("has each list that an administrator looked at", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("listing")
+      for (const path of ["/users", "/users?query=x", "/deletions", "/routes", "/routes?query=x", "/audit"]) {
+        assert.strictEqual((yield* admin.get(`/admin${path}`)).status, 200, path)
+      }
+      const { body } = yield* admin.get(`/admin/audit?userId=${admin.id}`)
+      assert.deepStrictEqual(
+        Schema.decodeUnknownSync(Entries)(body).map(({ event, userId }) => [event, userId]).toReversed(),
+        [
+          "sign_in.succeeded",
+          "admin.users_listed",
+          "admin.users_listed",
+          "admin.deletions_listed",
+          "admin.routes_listed",
+          "admin.routes_listed",
+          "admin.audit_read"
+        ].map((event) => [event, admin.id])
+      )
     }))
 
   it.effect("names nobody where nobody is known, and forgets whom it was about with the person", () =>

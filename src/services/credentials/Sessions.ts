@@ -8,7 +8,7 @@ import type { Session } from "../../schema/Session.ts"
 import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
-import { Audit } from "../operations/Audit.ts"
+import { actedOn, Audit } from "../operations/Audit.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const DAY = 24 * 60 * 60 * 1000
@@ -51,8 +51,11 @@ export class Sessions extends Context.Service<Sessions, {
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: no request that begins later passes, on any replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
-  /** Ends all sessions of a user, but the one to be kept. */
-  readonly revokeAll: (userId: UserId, keep?: SessionId) => Effect.Effect<void>
+  /** Ends all sessions of a user but the one to be kept; leaves an entry by whoever does it, where there were any. */
+  readonly revokeAll: (
+    userId: UserId,
+    options?: { readonly keep?: SessionId; readonly by?: UserId }
+  ) => Effect.Effect<void>
 }>()("route-planning-service/Sessions") {
   static readonly layer = Layer.effect(
     Sessions,
@@ -190,12 +193,13 @@ export class Sessions extends Context.Service<Sessions, {
         ),
 
         revokeAll: Effect.fn("Sessions.revokeAll")(
-          function*(userId, keep) {
+          function*(userId, { by = userId, keep } = {}) {
             const now = new Date(yield* Clock.currentTimeMillis)
-            yield* sql`
+            const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
-              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid`
-            yield* audit.record("sessions.revoked", { userId })
+              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid
+              RETURNING id`
+            if (rows.length > 0) yield* audit.record("sessions.revoked", actedOn(userId, by))
           },
           sql.withTransaction,
           Effect.orDie

@@ -81,7 +81,9 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
         yield* sql`
           UPDATE users SET password_hash = NULL, email_verified_at = ${now}, updated_at = ${now} WHERE id = ${userId}`
-        yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId}`
+        yield* audit.record("password.removed", { userId })
+        const tokens = yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId} RETURNING id`
+        yield* Effect.forEach(tokens, () => audit.record("token.revoked", { userId }), { discard: true })
         yield* mailedTokens.revokeAll(userId)
         yield* sessions.revokeAll(userId)
       })
