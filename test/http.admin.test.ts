@@ -6,6 +6,7 @@ import { anonymous, signedIn, signedInAs, withHeaders } from "./support/Actors.t
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
+import { untilNone } from "./support/Waiting.ts"
 
 const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
 
@@ -291,7 +292,7 @@ layer(TestServer.layer(SETTINGS))("the audit", (it) => {
         ])
       }`
       yield* TestClock.adjust("1 hour")
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 300)))
+      yield* untilNone(sql`SELECT 1 FROM audit_events WHERE created_at = ${ago(90)}`)
       const left = yield* sql<{ created_at: Date }>`SELECT created_at FROM audit_events`
       assert.deepStrictEqual(left.map(({ created_at }) => created_at), [ago(89)])
     }))

@@ -7,6 +7,7 @@ import { Mailbox } from "./support/Mailbox.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
+import { untilNone } from "./support/Waiting.ts"
 
 const SignedIn = Schema.Struct({ accessToken: Schema.String })
 
@@ -31,9 +32,6 @@ const requestedAgo = (rider: Rider, seconds: number) =>
   )
 
 const MONTH = 30 * 86_400
-
-const realTime = (milliseconds: number) =>
-  Effect.promise(() => new Promise((resolve) => setTimeout(resolve, milliseconds)))
 
 layer(TestServer.layer())("an account that is to be deleted", (it) => {
   it.effect("is hidden at once, with its routes and collections, and its sessions and tokens end", () =>
@@ -125,8 +123,8 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* rider.delete("/users/me")
       yield* requestedAgo(rider, MONTH + 1)
       yield* TestClock.adjust("1 hour")
-      yield* realTime(300)
       const sql = yield* SqlClient.SqlClient
+      yield* untilNone(sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
       const columns = yield* sql<{ table_name: string; column_name: string }>`
         SELECT table_name, column_name FROM information_schema.columns
         WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'json', 'jsonb', 'ARRAY')`
@@ -135,8 +133,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
           SELECT 1 FROM ${sql(table_name)} WHERE ${sql(column_name)}::text ILIKE '%canary%'`
         assert.strictEqual(rows.length, 0, `${table_name}.${column_name}`)
       }
-      const left = yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`
-      assert.strictEqual(left.length, 0)
       const visitor = yield* anonymous
       assert.deepInclude((yield* visitor.get(`/collections/${collection.id}`)).body, { routeIds: [], routeCount: 0 })
       const mailbox = yield* Mailbox
@@ -161,8 +157,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* sql`UPDATE sessions SET expires_at = ${long}`
       yield* sql`UPDATE personal_access_tokens SET expires_at = ${long}`
       yield* sql`UPDATE idempotency_keys SET created_at = ${long}`
-      yield* TestClock.adjust("1 hour")
-      yield* realTime(400)
       const tables = [
         "used_id_tokens",
         "email_tokens",
@@ -171,8 +165,9 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
         "personal_access_tokens",
         "idempotency_keys"
       ]
+      // The sweep of the test before may still be at work, and would sleep through the first of these hours.
       for (const table of tables) {
-        assert.strictEqual((yield* sql`SELECT 1 FROM ${sql(table)}`).length, 0, table)
+        yield* untilNone(Effect.andThen(TestClock.adjust("1 hour"), sql`SELECT 1 FROM ${sql(table)}`))
       }
     }))
 })
