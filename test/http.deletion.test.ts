@@ -59,6 +59,10 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
 
       const answer = yield* rider.delete("/users/me")
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.strictEqual(answer.headers.get("x-access-token"), null)
+      const cookies = answer.headers.getSetCookie()
+      assert.strictEqual(cookies.length, 1)
+      assert.match(cookies[0] ?? "", /^__Host-service_session=;.*Max-Age=0/)
       assert.deepStrictEqual(new Set(yield* statuses), new Set([404]))
       assert.deepStrictEqual((yield* visitor.get(`/routes/by-user/${rider.id}`)).body, [])
       assert.deepStrictEqual((yield* visitor.get(`/collections/by-user/${rider.id}`)).body, [])
