@@ -96,23 +96,29 @@ layer(onOwnDatabase)("an erasure", (it) => {
 })
 
 layer(onOwnDatabase)("an erasure beside others", (it) => {
-  it.effect("spares an account that was taken back since it was found to be due", () =>
+  it.effect("spares an account that was taken back, or asked for anew, since it was found to be due", () =>
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
       yield* usersWhoLeft("earlier", 1, new Date(0))
-      yield* usersWhoLeft("later", 1, new Date(1000))
+      yield* usersWhoLeft("later", 2, new Date(1000))
       yield* sql`
         CREATE FUNCTION take_back() RETURNS trigger LANGUAGE plpgsql
-        AS $$ BEGIN UPDATE users SET deletion_requested_at = NULL WHERE handle = 'later-1'; RETURN old; END $$`
+        AS $$ BEGIN
+          UPDATE users SET deletion_requested_at = NULL WHERE handle = 'later-1';
+          UPDATE users SET deletion_requested_at = '1970-02-01T00:00:00Z' WHERE handle = 'later-2';
+          RETURN old;
+        END $$`
       yield* sql`
         CREATE TRIGGER take_back BEFORE DELETE ON users FOR EACH ROW WHEN (old.handle = 'earlier-1')
         EXECUTE FUNCTION take_back()`
       yield* TestClock.setTime(31 * DAY)
+      const failures = yield* valueOf("sweep_failures_total", "accounts")
       assert.deepInclude(yield* eraseDue, { rows: 1 })
+      assert.deepStrictEqual(yield* valueOf("sweep_failures_total", "accounts"), failures)
       yield* sql`DROP TRIGGER take_back ON users`
-      assert.deepStrictEqual(yield* handlesLeft, ["later-1"])
-      assert.strictEqual(yield* countOf("routes", "true"), 1)
+      assert.deepStrictEqual(yield* handlesLeft, ["later-1", "later-2"])
+      assert.strictEqual(yield* countOf("routes", "true"), 2)
       yield* sql`DELETE FROM users`
     }))
 
