@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Metric, Ref } from "effect"
+import { ConfigProvider, Context, Deferred, Effect, Fiber, Layer, Logger, Metric, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLayer } from "../src/layers/Database.ts"
@@ -42,6 +42,11 @@ const countOf = (table: string, condition: string) =>
   SqlClient.SqlClient.use((sql) =>
     sql<{ count: number }>`SELECT count(*)::int AS count FROM ${sql(table)} WHERE ${sql.literal(condition)}`
   ).pipe(Effect.map((rows) => rows[0]?.count))
+
+const handlesLeft = SqlClient.SqlClient.use((sql) => sql<{ handle: string }>`SELECT handle FROM users ORDER BY handle`)
+  .pipe(
+    Effect.map((rows) => rows.map(({ handle }) => handle))
+  )
 
 const valueOf = (name: string, sweep: string) =>
   Effect.map(
@@ -87,6 +92,84 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.deepInclude(yield* valueOf("sweep_failures_total", "accounts"), { count: 2 })
       assert.deepInclude(yield* valueOf("sweep_lag_seconds", "accounts"), { value: 90 })
       assert.deepInclude(yield* valueOf("sweep_last_run_timestamp_seconds", "accounts"), { value: 30 * 86_400 + 90 })
+    }))
+})
+
+layer(onOwnDatabase)("an erasure beside others", (it) => {
+  it.effect("spares an account that was taken back, or asked for anew, since it was found to be due", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      yield* usersWhoLeft("earlier", 1, new Date(0))
+      yield* usersWhoLeft("later", 2, new Date(1000))
+      yield* sql`
+        CREATE FUNCTION take_back() RETURNS trigger LANGUAGE plpgsql
+        AS $$ BEGIN
+          UPDATE users SET deletion_requested_at = NULL WHERE handle = 'later-1';
+          UPDATE users SET deletion_requested_at = '1970-02-01T00:00:00Z' WHERE handle = 'later-2';
+          RETURN old;
+        END $$`
+      yield* sql`
+        CREATE TRIGGER take_back BEFORE DELETE ON users FOR EACH ROW WHEN (old.handle = 'earlier-1')
+        EXECUTE FUNCTION take_back()`
+      yield* TestClock.setTime(31 * DAY)
+      const failures = yield* valueOf("sweep_failures_total", "accounts")
+      assert.deepInclude(yield* eraseDue, { rows: 1 })
+      assert.deepStrictEqual(yield* valueOf("sweep_failures_total", "accounts"), failures)
+      yield* sql`DROP TRIGGER take_back ON users`
+      assert.deepStrictEqual(yield* handlesLeft, ["later-1", "later-2"])
+      assert.strictEqual(yield* countOf("routes", "true"), 2)
+      yield* sql`DELETE FROM users`
+    }))
+
+  it.effect("waits for no account that somebody takes back, and erases the others meanwhile", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      const held = yield* Deferred.make<void>()
+      const done = yield* Deferred.make<void>()
+      yield* usersWhoLeft("due", 5, new Date(0))
+      const cancelling = yield* sql`UPDATE users SET deletion_requested_at = NULL WHERE handle = 'due-3'`.pipe(
+        Effect.andThen(Deferred.succeed(held, undefined)),
+        Effect.andThen(Deferred.await(done)),
+        sql.withTransaction,
+        Effect.forkChild
+      )
+      yield* Deferred.await(held)
+      yield* TestClock.setTime(31 * DAY)
+      const failures = yield* valueOf("sweep_failures_total", "accounts")
+      assert.deepStrictEqual(yield* eraseDue, { rows: 4, lagMillis: DAY })
+      assert.deepStrictEqual(yield* valueOf("sweep_failures_total", "accounts"), failures)
+      yield* Deferred.succeed(done, undefined)
+      yield* Fiber.join(cancelling)
+      assert.deepStrictEqual(yield* eraseDue, { rows: 0, lagMillis: 0 })
+      assert.deepStrictEqual(yield* handlesLeft, ["due-3"])
+      yield* sql`DELETE FROM users`
+    }))
+
+  it.effect("leaves no row that was somebody's, nor their name in what others did", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM audit_events`
+      yield* usersWhoLeft("gone", 1, new Date(0))
+      yield* usersWhoLeft("admin", 1, new Date(31 * DAY))
+      yield* sql`
+        INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at, user_id)
+        SELECT 'an unsent mail', now(), now(), now() + interval '1 day', id FROM users WHERE name = 'gone'`
+      yield* sql`
+        INSERT INTO audit_events (created_at, event, user_id, subject_id)
+        SELECT now(), 'admin.user_viewed', a.id, g.id FROM users a, users g WHERE a.name = 'admin' AND g.name = 'gone'`
+      yield* TestClock.setTime(31 * DAY)
+      assert.deepInclude(yield* eraseDue, { rows: 1 })
+      assert.strictEqual(yield* countOf("outbox", "true"), 0)
+      const entries = yield* sql`
+        SELECT e.event, u.name, e.subject_id FROM audit_events e LEFT JOIN users u ON u.id = e.user_id ORDER BY e.id`
+      assert.deepStrictEqual<unknown>(entries, [
+        { event: "account.deletion_requested", name: "admin", subject_id: null },
+        { event: "admin.user_viewed", name: "admin", subject_id: null },
+        { event: "account.erased", name: null, subject_id: null }
+      ])
     }))
 })
 

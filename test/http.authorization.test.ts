@@ -38,13 +38,17 @@ const forged = Effect.promise(() =>
     .sign(new TextEncoder().encode("another secret of 32 characters or more"))
 )
 
-const pending = Effect.gen(function*() {
+const leavingSince = Effect.fnUntraced(function*(requestedAt: string) {
   const rider = yield* signedIn
   yield* SqlClient.SqlClient.use((sql) =>
-    sql`UPDATE users SET deletion_requested_at = '1970-01-01T00:00:00Z' WHERE id = ${rider.id}`
+    sql`UPDATE users SET deletion_requested_at = ${requestedAt} WHERE id = ${rider.id}`
   )
   return rider
 })
+
+const pending = leavingSince("1970-01-01T00:00:00Z")
+
+const over = leavingSince("1969-12-02T00:00:00Z")
 
 const expired = Effect.gen(function*() {
   const { id, token } = yield* mint(yield* signedIn, "write")
@@ -73,6 +77,7 @@ const lasting = Effect.gen(function*() {
   return {
     session: yield* signedIn,
     pending: yield* pending,
+    over: yield* over,
     admin: yield* signedInAs({ email: READING_ADMIN }),
     read: yield* scriptOf(rider, "read"),
     write: yield* scriptOf(rider, "write"),
@@ -90,15 +95,17 @@ const sessionsFor = (n: number, made: Effect.Success<typeof lasting>) =>
     ? {
       session: Effect.succeed(made.session),
       pending: Effect.succeed(made.pending),
+      over: Effect.succeed(made.over),
       admin: Effect.succeed(made.admin)
     }
-    : { session: signedIn, pending, admin: signedInAs({ email: `admin-${n}@example.com` }) }
+    : { session: signedIn, pending, over, admin: signedInAs({ email: `admin-${n}@example.com` }) }
 
 /** Every kind of caller. */
 const callersFor = (n: number, made: Effect.Success<typeof lasting>) => ({
   "anonymous": anonymous,
   "session": sessionsFor(n, made).session,
   "session, account pending deletion": sessionsFor(n, made).pending,
+  "session, 30 days of the deletion over": sessionsFor(n, made).over,
   "session of an administrator": sessionsFor(n, made).admin,
   "token `read`": Effect.succeed(made.read),
   "token `write`": Effect.succeed(made.write),

@@ -7,6 +7,7 @@ import { Mailbox } from "./support/Mailbox.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
+import { untilNone } from "./support/Waiting.ts"
 
 const SignedIn = Schema.Struct({ accessToken: Schema.String })
 
@@ -31,9 +32,6 @@ const requestedAgo = (rider: Rider, seconds: number) =>
   )
 
 const MONTH = 30 * 86_400
-
-const realTime = (milliseconds: number) =>
-  Effect.promise(() => new Promise((resolve) => setTimeout(resolve, milliseconds)))
 
 layer(TestServer.layer())("an account that is to be deleted", (it) => {
   it.effect("is hidden at once, with its routes and collections, and its sessions and tokens end", () =>
@@ -61,6 +59,10 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
 
       const answer = yield* rider.delete("/users/me")
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
+      assert.strictEqual(answer.headers.get("x-access-token"), null)
+      const cookies = answer.headers.getSetCookie()
+      assert.strictEqual(cookies.length, 1)
+      assert.match(cookies[0] ?? "", /^__Host-service_session=;.*Max-Age=0/)
       assert.deepStrictEqual(new Set(yield* statuses), new Set([404]))
       assert.deepStrictEqual((yield* visitor.get(`/routes/by-user/${rider.id}`)).body, [])
       assert.deepStrictEqual((yield* visitor.get(`/collections/by-user/${rider.id}`)).body, [])
@@ -101,8 +103,12 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       assert.strictEqual((yield* back.get("/users/me")).status, 200)
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* logIn(rider)).status, 401)
-      assert.strictEqual((yield* back.get("/users/me")).status, 401)
-      assert.strictEqual((yield* back.post("/users/me/cancel-deletion")).status, 401)
+      for (const path of ["/users/me", "/users/me/export", "/me/sessions", "/routes", "/routes/1"]) {
+        assert.strictEqual((yield* back.get(path)).status, 401, path)
+      }
+      assert.strictEqual((yield* back.delete("/users/me")).status, 401)
+      const late = yield* back.post("/users/me/cancel-deletion")
+      assert.deepInclude(late.body, { statusCode: 409, code: "CONFLICT" })
     }))
 
   it.effect("is erased by the sweep, with every trace, and the address can sign up anew", () =>
@@ -121,8 +127,8 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* rider.delete("/users/me")
       yield* requestedAgo(rider, MONTH + 1)
       yield* TestClock.adjust("1 hour")
-      yield* realTime(300)
       const sql = yield* SqlClient.SqlClient
+      yield* untilNone(sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
       const columns = yield* sql<{ table_name: string; column_name: string }>`
         SELECT table_name, column_name FROM information_schema.columns
         WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'json', 'jsonb', 'ARRAY')`
@@ -131,8 +137,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
           SELECT 1 FROM ${sql(table_name)} WHERE ${sql(column_name)}::text ILIKE '%canary%'`
         assert.strictEqual(rows.length, 0, `${table_name}.${column_name}`)
       }
-      const left = yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`
-      assert.strictEqual(left.length, 0)
       const visitor = yield* anonymous
       assert.deepInclude((yield* visitor.get(`/collections/${collection.id}`)).body, { routeIds: [], routeCount: 0 })
       const mailbox = yield* Mailbox
@@ -157,8 +161,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* sql`UPDATE sessions SET expires_at = ${long}`
       yield* sql`UPDATE personal_access_tokens SET expires_at = ${long}`
       yield* sql`UPDATE idempotency_keys SET created_at = ${long}`
-      yield* TestClock.adjust("1 hour")
-      yield* realTime(400)
       const tables = [
         "used_id_tokens",
         "email_tokens",
@@ -167,8 +169,9 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
         "personal_access_tokens",
         "idempotency_keys"
       ]
+      // The sweep of the test before may still be at work, and would sleep through the first of these hours.
       for (const table of tables) {
-        assert.strictEqual((yield* sql`SELECT 1 FROM ${sql(table)}`).length, 0, table)
+        yield* untilNone(Effect.andThen(TestClock.adjust("1 hour"), sql`SELECT 1 FROM ${sql(table)}`))
       }
     }))
 })

@@ -132,6 +132,26 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.strictEqual((yield* visitor.post("/auth/verify-email", { token: link })).status, 400)
     }))
 
+  it.effect("tells the audit what it takes from an account that is no longer proven", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedInAs({})
+      const tokens = [yield* mint(rider, "read"), yield* mint(rider, "write")]
+      yield* sql`UPDATE users SET email_verified_at = NULL WHERE id = ${rider.id}`
+      yield* sql`DELETE FROM audit_events`
+      yield* signInAs(newPerson({ email: rider.email }))
+      const entries = yield* sql<
+        { event: string }
+      >`SELECT event FROM audit_events WHERE user_id = ${rider.id} ORDER BY id`
+      assert.deepStrictEqual(
+        entries.map(({ event }) => event),
+        ["password.removed", "token.revoked", "token.revoked", "sessions.revoked", "sign_in.succeeded"]
+      )
+      for (const { token } of tokens) {
+        assert.strictEqual((yield* (yield* withToken(token)).get("/users/me")).status, 401)
+      }
+    }))
+
   it.effect("lets a user without a password add one, so that both ways work", () =>
     Effect.gen(function*() {
       const person = newPerson()

@@ -1,8 +1,8 @@
-import { assert, it } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { databaseLayer } from "../src/layers/Database.ts"
-import { emptyDatabase } from "./support/Databases.ts"
+import { clonedDatabase, emptyDatabase } from "./support/Databases.ts"
 
 const tables = SqlClient.SqlClient.use((sql) =>
   sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`
@@ -25,3 +25,26 @@ it.live(
     }).pipe(Effect.scoped),
   30_000
 )
+
+const migrated = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
+  databaseLayer.pipe(
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+  )))
+
+layer(migrated)("the schema", (it) => {
+  it.effect("deletes with a user whatever is theirs, and finds it by an index, so that an erasure scans no table", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const references = yield* sql<{ reference: string; goes_too: boolean; is_indexed: boolean }>`
+        SELECT c.confdeltype = 'c' AS goes_too, c.conrelid::regclass || '.' || a.attname AS reference, EXISTS (
+          SELECT 1 FROM pg_index i
+          WHERE i.indrelid = c.conrelid AND i.indpred IS NULL AND i.indisvalid AND i.indkey[0] = c.conkey[1]
+        ) AS is_indexed
+        FROM pg_constraint c JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]
+        WHERE c.contype = 'f' AND c.confrelid = 'users'::regclass ORDER BY reference`
+      assert.isAbove(references.length, 9)
+      const kept = references.filter(({ goes_too }) => !goes_too).map(({ reference }) => reference)
+      assert.deepStrictEqual(kept, ["audit_events.subject_id"])
+      assert.deepStrictEqual(references.filter(({ is_indexed }) => !is_indexed).map(({ reference }) => reference), [])
+    }))
+})

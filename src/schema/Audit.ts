@@ -12,14 +12,19 @@ export const AuditEvent = Schema.Literals([
   "password.reset",
   "password.changed",
   "password.change_failed",
+  "password.removed",
   "token.minted",
   "token.revoked",
   "account.deletion_requested",
   "account.deletion_cancelled",
   "account.erased",
+  "admin.users_listed",
   "admin.user_viewed",
   "admin.user_deleted",
-  "admin.route_deleted"
+  "admin.deletions_listed",
+  "admin.routes_listed",
+  "admin.route_deleted",
+  "admin.audit_read"
 ])
 export type AuditEvent = typeof AuditEvent.Type
 

@@ -95,13 +95,17 @@ export const ProfilePatch = Schema.Struct({
 }).annotate({ identifier: "ProfilePatch" })
 export type ProfilePatch = typeof ProfilePatch.Type
 
+/** How far the deletion of an account is: none was asked for, it can be taken back, or its 30 days are over. */
+export const DeletionState = Schema.Literals(["none", "pending", "over"])
+export type DeletionState = typeof DeletionState.Type
+
 /** A person who makes an authenticated request in a session. */
 export interface SessionPrincipal {
   readonly kind: "session"
   readonly userId: UserId
   readonly role: Role
   readonly sessionId: SessionId
-  readonly isPendingDeletion: boolean
+  readonly deletion: DeletionState
 }
 
 /** A script that makes an authenticated request with a personal access token of its user. */

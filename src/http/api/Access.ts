@@ -14,6 +14,11 @@ export const OpenWhilePending = Context.Reference<boolean>("route-planning-servi
   defaultValue: () => false
 })
 
+/** Whether an endpoint has an answer of its own for a user whose 30 days are over, to whom all others say 401. */
+export const OpenWhenOver = Context.Reference<boolean>("route-planning-service/OpenWhenOver", {
+  defaultValue: () => false
+})
+
 /** How often an endpoint may be called. Declared where it is another tier than `default`. */
 export const Tier = Context.Reference<RateTier>("route-planning-service/Tier", { defaultValue: () => "default" })
 

@@ -31,7 +31,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       error: NotFound
     }).annotate(OpenApi.Summary, "Look at an account").annotate(
       OpenApi.Description,
-      "One account. That it was looked at is audited."
+      "One account. The entry that is left in the audit names it."
     ),
     HttpApiEndpoint.delete("deleteUser", "/users/:id", {
       params: { id: UserIdFromPath },
@@ -87,6 +87,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
   .annotate(OpenApi.Title, "Administration")
   .annotate(
     OpenApi.Description,
-    "For administrators: whose proven email address is listed by the operator, in a session."
+    "For administrators: whose proven email address is listed by the operator, in a session. What they see or do of "
+      + "accounts, routes and the audit leaves an audit entry."
   )
 {}

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
 import { Handle, NewPassword, PasswordAttempt, Profile, ProfilePatch, PublicProfile } from "../../schema/User.ts"
-import { AddressLimit, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
+import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, SessionAuthentication } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
@@ -75,10 +75,12 @@ export class UsersApi extends HttpApiGroup.make("users")
     HttpApiEndpoint.post("cancelDeletion", "/me/cancel-deletion", { success: Success, error: Conflict })
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
+      .annotate(OpenWhenOver, true)
       .annotate(Tier, "moderate")
       .annotate(OpenApi.Summary, "Cancel the deletion").annotate(
         OpenApi.Description,
-        "Takes a deletion back within its 30 days, and with it all that it hid."
+        "Takes a deletion back within its 30 days, and with it all that it hid. Refused (409) from their end on, when "
+          + "every other request of a session that is left gets 401."
       )
   )
   .prefix("/users")

@@ -25,7 +25,10 @@ export const AdminHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       overview: () => administration.overview,
       users: ({ query, request }) =>
-        Effect.map(administration.users(query.query, pageOf(query)), (users) => answer(request, pageOf(query), users)),
+        Effect.map(
+          Effect.flatMap(CurrentSession, ({ userId }) => administration.users(userId, query.query, pageOf(query))),
+          (users) => answer(request, pageOf(query), users)
+        ),
       user: ({ params }) => Effect.flatMap(CurrentSession, ({ userId }) => administration.user(userId, params.id)),
       deleteUser: ({ params }) =>
         Effect.flatMap(
@@ -33,10 +36,13 @@ export const AdminHandlers = HttpApiBuilder.group(
           ({ userId }) => Effect.as(administration.deleteUser(userId, params.id), success)
         ),
       deletions: ({ query, request }) =>
-        Effect.map(administration.deletions(pageOf(query)), (all) => answer(request, pageOf(query), all)),
+        Effect.map(
+          Effect.flatMap(CurrentSession, ({ userId }) => administration.deletions(userId, pageOf(query))),
+          (all) => answer(request, pageOf(query), all)
+        ),
       routes: ({ query, request }) =>
         Effect.map(
-          administration.routes(query.query, pageOf(query)),
+          Effect.flatMap(CurrentSession, ({ userId }) => administration.routes(userId, query.query, pageOf(query))),
           (routes) => answer(request, pageOf(query), routes)
         ),
       deleteRoute: ({ params }) =>
@@ -45,7 +51,10 @@ export const AdminHandlers = HttpApiBuilder.group(
           ({ userId }) => Effect.as(administration.deleteRoute(userId, params.id), success)
         ),
       audit: ({ query, request }) =>
-        Effect.map(audit.list(query, pageOf(query)), (entries) => answer(request, pageOf(query), entries)),
+        Effect.map(
+          Effect.flatMap(CurrentSession, ({ userId }) => audit.list(userId, query, pageOf(query))),
+          (entries) => answer(request, pageOf(query), entries)
+        ),
       system: () => system.get
     })
   })

@@ -5,7 +5,7 @@ import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal, SessionPrincipal } from "../../schema/User.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../../services/credentials/Sessions.ts"
-import { OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
+import { OpenWhenOver, OpenWhilePending, RequiredScope, TokensRefused } from "../api/Access.ts"
 import {
   AdminAuthentication,
   Authentication,
@@ -48,7 +48,7 @@ const unlessServerError = (
 /** What a request proves itself by: a session that its answer refreshes, or a personal access token. */
 class Credentials extends Context.Service<Credentials, {
   /** None without a credential; `Unauthorized` with one that is not good. */
-  readonly read: Effect.Effect<
+  readonly read: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized | Forbidden,
     HttpServerRequest.HttpServerRequest
@@ -61,8 +61,16 @@ class Credentials extends Context.Service<Credentials, {
       const tokens = yield* PersonalAccessTokens
       const crossSite = yield* CrossSite
 
-      const bySessionToken = Effect.fnUntraced(function*(token: string) {
-        const live = yield* sessions.authenticate(token)
+      const authenticate = (token: string, endpoint: HttpApiEndpoint.Top) =>
+        Effect.map(
+          sessions.authenticate(token),
+          Option.filter(({ principal }) =>
+            principal.deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
+          )
+        )
+
+      const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: HttpApiEndpoint.Top) {
+        const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) return yield* refused
         yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", live.value.freshToken))
         return live.value.principal
@@ -73,18 +81,22 @@ class Credentials extends Context.Service<Credentials, {
         return Option.isNone(principal) ? yield* refused : principal.value
       })
 
-      const byBearer = (authorization: string): Effect.Effect<
+      const byBearer = (authorization: string, endpoint: HttpApiEndpoint.Top): Effect.Effect<
         Principal,
         Unauthorized,
         HttpServerRequest.HttpServerRequest
       > => {
         const token = bearerToken(authorization)
         if (token === undefined) return Effect.fail(refused)
-        return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token)
+        return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token, endpoint)
       }
 
-      const byCookie = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, token: string) {
-        const live = yield* sessions.authenticate(token)
+      const byCookie = Effect.fnUntraced(function*(
+        request: HttpServerRequest.HttpServerRequest,
+        token: string,
+        endpoint: HttpApiEndpoint.Top
+      ) {
+        const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) {
           yield* unlessServerError(clearSessionCookie)
           return yield* refused
@@ -95,13 +107,13 @@ class Credentials extends Context.Service<Credentials, {
       })
 
       return Credentials.of({
-        read: Effect.gen(function*() {
+        read: Effect.fnUntraced(function*(endpoint) {
           yield* varyByCredential
           const request = yield* HttpServerRequest.HttpServerRequest
           const authorization = request.headers["authorization"]
-          if (authorization !== undefined) return Option.some(yield* byBearer(authorization))
+          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
           const cookie = request.cookies[SESSION_COOKIE]
-          return cookie === undefined ? Option.none() : Option.some(yield* byCookie(request, cookie))
+          return cookie === undefined ? Option.none() : Option.some(yield* byCookie(request, cookie, endpoint))
         })
       })
     })
@@ -112,7 +124,7 @@ const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
 const checkPending = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
-  principal.kind === "session" && principal.isPendingDeletion && !Context.get(endpoint.annotations, OpenWhilePending)
+  principal.kind === "session" && principal.deletion !== "none" && !Context.get(endpoint.annotations, OpenWhilePending)
     ? Effect.fail(new Forbidden({ message: "The account is about to be deleted: cancel the deletion first" }))
     : Effect.void
 
@@ -139,7 +151,7 @@ const admit = Effect.gen(function*() {
 
   const identify = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
     const request = yield* HttpServerRequest.HttpServerRequest
-    return yield* credentials.read.pipe(
+    return yield* credentials.read(endpoint).pipe(
       Effect.tapError(() => limiter.count(addressSubject(request), endpoint))
     )
   })

@@ -3,16 +3,17 @@ import { SqlClient } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { Sessions } from "../credentials/Sessions.ts"
-import { Audit } from "../operations/Audit.ts"
+import { actedOn, Audit } from "../operations/Audit.ts"
 import { graceBegan } from "./GraceWindow.ts"
 
 /** Leaving, with 30 days to come back. */
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
    * Asks for an account to be deleted. It is hidden at once, by the predicates of every read; its sessions end, its tokens
-   * stop. Asked again it stays with the first time. `NotFound` when there is no such account.
+   * stop. Asked again it stays with the first time, and only sessions since then end. It is audited as done by its owner
+   * or by whom else asks. `NotFound` when there is no such account.
    */
-  readonly request: (userId: UserId) => Effect.Effect<void, NotFound>
+  readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, NotFound>
   /** Takes it back, and with it everything that it hid. `Conflict` when there is nothing to take back, or no longer. */
   readonly cancel: (userId: UserId) => Effect.Effect<void, Conflict>
 }>()("route-planning-service/AccountDeletion") {
@@ -25,14 +26,15 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
       return AccountDeletion.of({
         request: Effect.fn("AccountDeletion.request")(
-          function*(userId) {
+          function*(userId, by = userId) {
+            const found = yield* sql<{ is_pending: boolean }>`
+              SELECT deletion_requested_at IS NOT NULL AS is_pending FROM users WHERE id = ${userId} FOR UPDATE`
+            if (found[0] === undefined) return yield* new NotFound({ message: "No such user" })
+            yield* sessions.revokeAll(userId, { by })
+            if (found[0].is_pending) return
             const now = new Date(yield* Clock.currentTimeMillis)
-            const rows = yield* sql`
-              UPDATE users SET deletion_requested_at = coalesce(deletion_requested_at, ${now}::timestamptz)
-              WHERE id = ${userId} RETURNING id`
-            if (rows.length === 0) return yield* new NotFound({ message: "No such user" })
-            yield* sessions.revokeAll(userId)
-            yield* audit.record("account.deletion_requested", { userId })
+            yield* sql`UPDATE users SET deletion_requested_at = ${now} WHERE id = ${userId}`
+            yield* audit.record("account.deletion_requested", actedOn(userId, by))
           },
           sql.withTransaction,
           Effect.catchTag("SqlError", Effect.die)
@@ -43,7 +45,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             const rows = yield* sql`
               UPDATE users SET deletion_requested_at = NULL
               WHERE id = ${userId} AND deletion_requested_at > ${yield* graceBegan} RETURNING id`
-            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion to cancel" })
+            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion that can be cancelled" })
             yield* audit.record("account.deletion_cancelled", { userId })
           },
           sql.withTransaction,

@@ -141,7 +141,8 @@ export class Accounts extends Context.Service<Accounts, {
       // A password that was changed while it was being verified signs nobody in.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
         const rows = yield* sql`SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR UPDATE`
-        return rows.length === 0 ? yield* wrongCredentials : yield* signIn(userId, device)
+        if (rows.length === 0) return yield* wrongCredentials
+        return yield* signIn(userId, device).pipe(Effect.catchTag("Unauthorized", () => Effect.fail(wrongCredentials)))
       }, sql.withTransaction)
 
       const activate = (userId: UserId, passwordHash: string | undefined, now: Date) =>
@@ -161,9 +162,7 @@ export class Accounts extends Context.Service<Accounts, {
         verifyEmail: Effect.fn("Accounts.verifyEmail")(
           function*(token, device) {
             const consumed = yield* mailedTokens.consume("verify-email", token)
-            if (Option.isNone(consumed)) {
-              return yield* ValidationFailed.at("token", "Expected a link that is still good")
-            }
+            if (Option.isNone(consumed)) return yield* staleLink
             const { passwordHash, userId } = consumed.value
             const now = new Date(yield* Clock.currentTimeMillis)
             yield* activate(userId, passwordHash, now)
@@ -171,7 +170,7 @@ export class Accounts extends Context.Service<Accounts, {
             return yield* signIn(userId, device)
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          Effect.catchTags({ SqlError: Effect.die, Unauthorized: () => Effect.fail(staleLink) })
         ),
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
@@ -206,6 +205,8 @@ export class Accounts extends Context.Service<Accounts, {
     })
   )
 }
+
+const staleLink = ValidationFailed.at("token", "Expected a link that is still good")
 
 const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
 

@@ -4,6 +4,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { graceBegan } from "../accounts/GraceWindow.ts"
 
 const HOUR = 60 * 60 * 1000
 
@@ -33,8 +34,8 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     }
   ) => Effect.Effect<Redacted.Redacted>
   /**
-   * Uses a token up. Of any number of callers at once exactly one gets its owner; a token that is wrong, used, expired
-   * or meant for something else gives none to all.
+   * Uses a token up. Of any number of callers at once exactly one gets its owner; a token that is wrong, used, expired,
+   * meant for something else or of an account whose 30 days are over gives none to all.
    */
   readonly consume: (
     purpose: MailedTokenPurpose,
@@ -50,13 +51,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
       const random = yield* SecureRandom.SecureRandom
 
       const markUsed = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
         Result: Consumed,
-        execute: ({ hash, now, purpose }) =>
+        execute: ({ began, hash, now, purpose }) =>
           sql`
-            UPDATE email_tokens SET used_at = ${now}
-            WHERE token_hash = ${hash} AND purpose = ${purpose} AND used_at IS NULL AND expires_at > ${now}
-            RETURNING user_id, password_hash`
+            UPDATE email_tokens t SET used_at = ${now} FROM users u
+            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
+              AND u.id = t.user_id AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})
+            RETURNING t.user_id, t.password_hash`
       })
 
       // A sign-up's links are all kept: whoever signs up for another person's address must not be able to push theirs out.
@@ -87,7 +89,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const used = yield* markUsed({ hash: digest(token), purpose, now })
+          const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* graceBegan })
           return Option.map(used, ({ password_hash, user_id }) => ({
             userId: user_id,
             passwordHash: password_hash ?? undefined

@@ -140,7 +140,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* wrongPassword
             yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
-            yield* sessions.revokeAll(userId, sessionId)
+            yield* sessions.revokeAll(userId, { keep: sessionId })
             yield* notice(owner, "Your password was changed, and your other sessions were signed out.")
           }).pipe(sql.withTransaction)
           yield* outbox.wake

@@ -2,13 +2,13 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { NotFound } from "../../schema/Errors.ts"
+import { NotFound, Unauthorized } from "../../schema/Errors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import type { Session } from "../../schema/Session.ts"
-import type { SessionPrincipal } from "../../schema/User.ts"
+import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
-import { Audit } from "../operations/Audit.ts"
+import { actedOn, Audit } from "../operations/Audit.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const DAY = 24 * 60 * 60 * 1000
@@ -35,9 +35,15 @@ export interface LiveSession {
 
 /** Sign-ins that last. A row stands behind each token, so a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Begins a session and gives its token. The oldest session over 100 ends. */
-  readonly start: (userId: UserId, device: Device) => Effect.Effect<string>
-  /** The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. */
+  /**
+   * Begins a session and gives its token. The oldest session over 100 ends. `Unauthorized` for an account whose 30 days
+   * are over, even before a sweep has been there: whatever way in, it is nobody's.
+   */
+  readonly start: (userId: UserId, device: Device) => Effect.Effect<string, Unauthorized>
+  /**
+   * The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. One of an account
+   * whose deletion is over is still told, for the caller to refuse.
+   */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   /** Ends the session that a token stands for, if it is live. */
   readonly end: (token: string) => Effect.Effect<void>
@@ -45,8 +51,11 @@ export class Sessions extends Context.Service<Sessions, {
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: no request that begins later passes, on any replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
-  /** Ends all sessions of a user, but the one to be kept. */
-  readonly revokeAll: (userId: UserId, keep?: SessionId) => Effect.Effect<void>
+  /** Ends all sessions of a user but the one to be kept; leaves an entry by whoever does it, where there were any. */
+  readonly revokeAll: (
+    userId: UserId,
+    options?: { readonly keep?: SessionId; readonly by?: UserId }
+  ) => Effect.Effect<void>
 }>()("route-planning-service/Sessions") {
   static readonly layer = Layer.effect(
     Sessions,
@@ -63,11 +72,11 @@ export class Sessions extends Context.Service<Sessions, {
         execute: ({ began, id, now, userId }) =>
           sql`
             SELECT u.id AS user_id, u.email, u.email_verified_at IS NOT NULL AS is_email_verified,
-              u.preferences ->> 'units' AS units, u.deletion_requested_at IS NOT NULL AS is_pending_deletion,
-              s.last_seen_at
+              u.preferences ->> 'units' AS units, s.last_seen_at,
+              CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
+                WHEN u.deletion_requested_at > ${began} THEN 'pending' ELSE 'over' END AS deletion
             FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}
-              AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
+            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
       })
 
       const findAll = SqlSchema.findAll({
@@ -79,14 +88,15 @@ export class Sessions extends Context.Service<Sessions, {
             WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
       })
 
-      const findUser = SqlSchema.findOne({
-        Request: UserId,
+      const lockUser = SqlSchema.findOneOption({
+        Request: Schema.Struct({ userId: UserId, began: Schema.Date }),
         Result: UserRow,
-        execute: (userId) =>
+        execute: ({ began, userId }) =>
           sql`
             SELECT id AS user_id, email, email_verified_at IS NOT NULL AS is_email_verified,
               preferences ->> 'units' AS units
-            FROM users WHERE id = ${userId} FOR UPDATE`
+            FROM users WHERE id = ${userId} AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})
+            FOR UPDATE`
       })
 
       const revokeOldest = (userId: UserId, now: Date) =>
@@ -105,7 +115,8 @@ export class Sessions extends Context.Service<Sessions, {
         })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
-        const row = yield* findUser(userId)
+        const user = yield* lockUser({ userId, began: yield* graceBegan })
+        if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
         const now = new Date(yield* Clock.currentTimeMillis)
         const id = SessionId.make(yield* random.uuidV4())
         yield* sql`INSERT INTO sessions ${
@@ -121,12 +132,15 @@ export class Sessions extends Context.Service<Sessions, {
         }`
         yield* revokeOldest(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
-        return yield* sign(row, id)
+        return yield* sign(user.value, id)
       })
 
       return Sessions.of({
         start: Effect.fn("Sessions.start")((userId, device) =>
-          insert(userId, device).pipe(sql.withTransaction, Effect.orDie)
+          insert(userId, device).pipe(
+            sql.withTransaction,
+            Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+          )
         ),
 
         authenticate: Effect.fn("Sessions.authenticate")(function*(token) {
@@ -146,7 +160,7 @@ export class Sessions extends Context.Service<Sessions, {
             userId,
             role,
             sessionId,
-            isPendingDeletion: row.is_pending_deletion
+            deletion: row.deletion
           }
           return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
@@ -179,12 +193,13 @@ export class Sessions extends Context.Service<Sessions, {
         ),
 
         revokeAll: Effect.fn("Sessions.revokeAll")(
-          function*(userId, keep) {
+          function*(userId, { by = userId, keep } = {}) {
             const now = new Date(yield* Clock.currentTimeMillis)
-            yield* sql`
+            const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
-              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid`
-            yield* audit.record("sessions.revoked", { userId })
+              WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid
+              RETURNING id`
+            if (rows.length > 0) yield* audit.record("sessions.revoked", actedOn(userId, by))
           },
           sql.withTransaction,
           Effect.orDie
@@ -203,7 +218,7 @@ const UserRow = Schema.Struct({
 
 const LiveRow = Schema.Struct({
   ...UserRow.fields,
-  is_pending_deletion: Schema.Boolean,
+  deletion: DeletionState,
   last_seen_at: Schema.Date
 })
 

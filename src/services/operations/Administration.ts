@@ -25,21 +25,21 @@ import { Audit } from "./Audit.ts"
 /** What is looked for: none gives all. */
 type Query = string | undefined
 
-/** What administrators see and do. Whatever they do to an account or its routes leaves an audit entry. */
+/** What administrators see and do. Whatever they do to accounts and routes, or see of them, leaves an audit entry. */
 export class Administration extends Context.Service<Administration, {
   readonly overview: Effect.Effect<Overview>
   /** Accounts, the newest first. The query is a part of an email address, a name or a handle. */
-  readonly users: (query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
-  /** One account; that it was looked at is audited. */
+  readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
+  /** One account, the subject of its entry. */
   readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, NotFound>
   /** Begins the 30 days of an account, as its owner could. `Conflict` for the administrator's own. */
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, NotFound | Conflict>
   /** Live routes of every visibility, the newest first. The query is a part of its name, or of its owner's. */
-  readonly routes: (query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
+  readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
   /** Deletes a route softly and makes it private, so that its owner restores it for themselves and nobody else. */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, NotFound>
   /** Accounts whose deletion was asked for, the one to be erased next first. */
-  readonly deletions: (page: Page) => Effect.Effect<PageOf<PendingDeletion>>
+  readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
 }>()("route-planning-service/Administration") {
   static readonly layer = Layer.effect(
     Administration,
@@ -106,13 +106,14 @@ export class Administration extends Context.Service<Administration, {
           return toOverview(row)
         }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
 
-        users: Effect.fn("Administration.users")(function*(query, { limit, offset }) {
+        users: Effect.fn("Administration.users")(function*(admin, query, { limit, offset }) {
           const where = has(query, "u.email", "u.name", "u.handle")
           const total = countOf(
             yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM users u WHERE ${where}`
           )
           const rows = yield* sql`
             SELECT ${userColumns} FROM ${users} WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.record("admin.users_listed", { userId: admin })
           return { total, items: (yield* decodeUsers(rows)).map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
@@ -129,14 +130,14 @@ export class Administration extends Context.Service<Administration, {
         deleteUser: Effect.fn("Administration.deleteUser")(
           function*(admin, id) {
             if (admin === id) return yield* new Conflict({ message: "Your own account: use DELETE /users/me" })
-            yield* deletion.request(id)
+            yield* deletion.request(id, admin)
             yield* audit.record("admin.user_deleted", { userId: admin, subjectId: id })
           },
           sql.withTransaction,
           Effect.catchTag("SqlError", Effect.die)
         ),
 
-        routes: Effect.fn("Administration.routes")(function*(query, { limit, offset }) {
+        routes: Effect.fn("Administration.routes")(function*(admin, query, { limit, offset }) {
           const from = sql`
             FROM routes r JOIN users u ON u.id = r.user_id
             WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`
@@ -145,6 +146,7 @@ export class Administration extends Context.Service<Administration, {
             SELECT r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
               r.created_at, r.updated_at, ${sql.literal(ownerColumns)}
             ${from} ORDER BY r.id DESC LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.record("admin.routes_listed", { userId: admin })
           return { total, items: (yield* decodeRoutes(rows)).map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
@@ -163,7 +165,7 @@ export class Administration extends Context.Service<Administration, {
           Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
         ),
 
-        deletions: Effect.fn("Administration.deletions")(function*({ limit, offset }) {
+        deletions: Effect.fn("Administration.deletions")(function*(admin, { limit, offset }) {
           const total = countOf(
             yield* sql<{ total: number }>`
               SELECT count(*)::int AS total FROM users WHERE deletion_requested_at IS NOT NULL`
@@ -171,6 +173,7 @@ export class Administration extends Context.Service<Administration, {
           const rows = yield* sql`
             SELECT id, email, name, handle, deletion_requested_at FROM users WHERE deletion_requested_at IS NOT NULL
             ORDER BY deletion_requested_at, id LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.record("admin.deletions_listed", { userId: admin })
           return { total, items: (yield* decodeDeletions(rows)).map(toDeletion) }
         }, Effect.orDie)
       })

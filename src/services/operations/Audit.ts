@@ -13,6 +13,10 @@ interface Named {
   readonly subjectId?: UserId | undefined
 }
 
+/** Names who acted on an account: its owner, or somebody else with the owner as the subject. */
+export const actedOn = (owner: UserId, actor: UserId): Named =>
+  actor === owner ? { userId: owner } : { userId: actor, subjectId: owner }
+
 /** Whose entries, and which. */
 export interface AuditFilter {
   readonly userId?: UserId | undefined
@@ -26,8 +30,8 @@ export interface AuditFilter {
 export class Audit extends Context.Service<Audit, {
   /** Writes an entry, in the transaction of the caller where there is one: what it tells of then happens with it or not. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
-  /** Entries by or about a user, newest first. */
-  readonly list: (filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
+  /** Entries by or about a user, newest first. That an administrator read them leaves another, which is not among them. */
+  readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
 }>()("route-planning-service/Audit") {
   static readonly layer = Layer.effect(
     Audit,
@@ -56,25 +60,28 @@ export class Audit extends Context.Service<Audit, {
             WHERE ${matches(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`
       })
 
+      const record = Effect.fn("Audit.record")(function*(event: AuditEvent, { subjectId, userId }: Named = {}) {
+        const trace = traceIdsOf(yield* Effect.context<never>())
+        yield* sql`INSERT INTO audit_events ${
+          sql.insert({
+            created_at: new Date(yield* Clock.currentTimeMillis),
+            event,
+            user_id: userId ?? null,
+            subject_id: subjectId ?? null,
+            trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
+          })
+        }`
+      }, Effect.orDie)
+
       return Audit.of({
-        record: Effect.fn("Audit.record")(function*(event, { subjectId, userId } = {}) {
-          const trace = traceIdsOf(yield* Effect.context<never>())
-          yield* sql`INSERT INTO audit_events ${
-            sql.insert({
-              created_at: new Date(yield* Clock.currentTimeMillis),
-              event,
-              user_id: userId ?? null,
-              subject_id: subjectId ?? null,
-              trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
-            })
-          }`
-        }, Effect.orDie),
+        record,
 
         list: Effect.fn("Audit.list")(
-          function*({ event, userId }, page) {
+          function*(admin, { event, userId }, page) {
             const counted = yield* sql<{ total: number }>`
               SELECT count(*)::int AS total FROM audit_events WHERE ${matches({ event, userId })}`
             const rows = yield* find({ event, userId, ...page })
+            yield* record("admin.audit_read", { userId: admin })
             return { total: counted[0]?.total ?? 0, items: rows.map(toEntry) }
           },
           sql.withTransaction,

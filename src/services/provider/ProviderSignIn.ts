@@ -12,7 +12,6 @@ import {
 import type { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { emailKey } from "../accounts/EmailAddresses.ts"
-import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Handles } from "../accounts/Handles.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
@@ -82,7 +81,9 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
         yield* sql`
           UPDATE users SET password_hash = NULL, email_verified_at = ${now}, updated_at = ${now} WHERE id = ${userId}`
-        yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId}`
+        yield* audit.record("password.removed", { userId })
+        const tokens = yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId} RETURNING id`
+        yield* Effect.forEach(tokens, () => audit.record("token.revoked", { userId }), { discard: true })
         yield* mailedTokens.revokeAll(userId)
         yield* sessions.revokeAll(userId)
       })
@@ -123,13 +124,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return yield* link(identity, id, now)
       }, sql.withTransaction)
 
-      // An account whose 30 days are over is nobody's, even before a sweep has been there.
-      const requireNotOver = Effect.fnUntraced(function*(userId: UserId) {
-        const rows =
-          yield* sql`SELECT 1 FROM users WHERE id = ${userId} AND deletion_requested_at <= ${yield* graceBegan}`
-        if (rows.length > 0) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
-      })
-
       const resolveRacing = (identity: Identity, attempt = 0): ReturnType<typeof resolve> =>
         resolve(identity, attempt).pipe(
           Effect.catchReason(
@@ -146,7 +140,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
             const identity = yield* identityProvider.identify(credential)
             yield* useOnce(identity)
             const userId = yield* resolveRacing(identity)
-            yield* requireNotOver(userId)
             const accessToken = yield* sessions.start(userId, device)
             return { accessToken, user: yield* profiles.user(userId) }
           },
