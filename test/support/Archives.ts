@@ -60,3 +60,11 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 /** Sends an archive for a rider's account. */
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
+
+const Refusal = Schema.Struct({
+  code: Schema.Literal("VALIDATION_FAILED"),
+  details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
+})
+
+/** What was wrong with an archive that was refused. */
+export const issuesOf = (body: unknown) => Schema.decodeUnknownSync(Refusal)(body).details.issues

@@ -3,7 +3,7 @@ import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import { issuesOf, MAX_ISSUES } from "../../schema/Issues.ts"
 import type { Element } from "./Lines.ts"
-import { below, type CheckedArchive } from "./ZipReader.ts"
+import { below, type CheckedArchive, type ListName } from "./ZipReader.ts"
 
 type Decode<A> = (element: Element) => Effect.Effect<A, ReadonlyArray<ValidationIssue>>
 
@@ -25,7 +25,7 @@ export const decodeCollection = decoderOf("collections.json", ArchivedCollection
 
 const issuesIn = Effect.fnUntraced(function*(
   archive: CheckedArchive,
-  file: string,
+  file: ListName,
   decode: Decode<{ readonly origin: string }>,
   count: number
 ) {

@@ -19,6 +19,10 @@ const MAX_WHOLE = 16 * MIB
 const MANIFEST = "manifest.json"
 const EXPECTED_FILES = ["profile.json", "routes.json", "collections.json"]
 
+/** The files that have one element a line, and where the manifest counts them. */
+const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
+export type ListName = keyof typeof LISTS
+
 /** An archive whose files are those of its manifest, to the byte. */
 export interface CheckedArchive {
   readonly manifest: Manifest
@@ -27,8 +31,8 @@ export interface CheckedArchive {
     name: string,
     schema: S
   ) => Effect.Effect<S["Type"], ValidationFailed>
-  /** The elements of a file that has one a line, in batches of about 1 MiB. */
-  readonly elements: (name: string) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
+  /** The elements of a file that has one a line, no more of them than the manifest says, in batches of about 1 MiB. */
+  readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
 }
 
 const broken = (error: unknown) =>
@@ -59,9 +63,18 @@ const digestOf = async (zip: ZipFile, entry: Entry, signal: AbortSignal) => {
   return hash.digest("hex")
 }
 
-async function* chunksOf(zip: ZipFile, entry: Entry): AsyncGenerator<Uint8Array> {
-  yield* await zip.openReadStreamPromise(entry)
-}
+/**
+ * A file as it is unpacked. Whoever stops reading destroys it, since the end of a generator waits for what is under way:
+ * what is made of an unpacker that is destroyed ends with the piece that it has.
+ */
+const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => zip.openReadStreamPromise(entry),
+      catch: (error) => refusedAt(name, error)
+    }),
+    (chunks) => Effect.sync(() => chunks.destroy())
+  )
 
 /** What a file is not that its manifest says it is. */
 const complaintAbout = (zip: ZipFile, files: ReadonlyMap<string, Entry>, { name, sha256, size }: ArchivedFile) => {
@@ -118,7 +131,12 @@ export const checkedArchive = Effect.fnUntraced(function*(
     const entry = files.get(name)
     return entry === undefined
       ? Stream.fail(ValidationFailed.at(name, "Expected the file"))
-      : Stream.fromAsyncIterable(from(chunksOf(zip, entry)), (error) => refusedAt(name, error))
+      : Stream.unwrap(
+        Effect.map(
+          unpacked(zip, entry, name),
+          (chunks) => Stream.fromAsyncIterable(from(chunks), (error) => refusedAt(name, error))
+        )
+      )
   }
 
   const read: CheckedArchive["read"] = Effect.fnUntraced(function*(name, schema) {
@@ -135,7 +153,10 @@ export const checkedArchive = Effect.fnUntraced(function*(
   const issues = yield* issuesWith(zip, files, manifest)
   if (issues.length > 0) return yield* ValidationFailed.of(issues)
 
-  return { manifest, read, elements: (name) => fileOf(name, elementsOf) }
+  const elements: CheckedArchive["elements"] = (name) =>
+    fileOf(name, (chunks) => elementsOf(chunks, manifest.counts[LISTS[name]]))
+
+  return { manifest, read, elements }
 })
 
 /** Issues of a part of an archive, by where that part is. */
