@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { signedIn } from "./support/Actors.ts"
-import { exported, imported, issuesOf, sealed, unzipped } from "./support/Archives.ts"
+import { exported, imported, issuesOf, manifestOf, sealed, unzipped } from "./support/Archives.ts"
 import { newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 
@@ -37,5 +37,60 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const bytes = yield* sealed({ ...files, "routes.json": `[\n${first},\n${"{},\n".repeat(MIB)}` })
       const message = "Expected 1 elements, as the manifest says"
       assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "routes.json:3", message }])
+    }))
+
+  it.effect("with a line or a file that would keep a parser busy is refused unparsed", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const routes = files["routes.json"] ?? ""
+      const deep = `${"[".repeat(2 * MIB)}${"]".repeat(2 * MIB)}`
+      const wide = `[${"[],".repeat(2 * MIB)}0]`
+      const complaints: ReadonlyArray<readonly [extra: string, message: string]> = [
+        [deep, "Expected at most 16 levels"],
+        [wide, "Expected at most 500000 values"]
+      ]
+      for (const [extra, message] of complaints) {
+        const bytes = yield* sealed({ ...files, "routes.json": routes.replace("\n{", `\n{"extra":${extra},`) })
+        assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "routes.json:2", message }])
+        const profile = yield* sealed({ ...files, "profile.json": extra })
+        assert.deepStrictEqual(issuesOf((yield* imported(rider, profile)).body), [{ path: "profile.json", message }])
+      }
+    }))
+
+  it.effect("is taken where its brackets are a text's, and its route as long as any may be", () =>
+    Effect.gen(function*() {
+      const { files } = yield* attacker
+      const heir = yield* signedIn
+      const geometry = JSON.stringify(
+        Array.from({ length: 100_000 }, () => [-179.12345678901235, 47.123456789012346, 1234.5678])
+      )
+      const name = JSON.stringify("\\\"[[[[[[[[[[[[[[[[[[\\")
+      const routes = (files["routes.json"] ?? "").replace("\"first\"", () => `${name},"geometry":${geometry}`)
+      assert.strictEqual((yield* imported(heir, yield* sealed({ ...files, "routes.json": routes }))).status, 201)
+    }))
+
+  it.effect("that names one file many times is refused unread", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const { files: named } = manifestOf(files)
+      const bytes = yield* sealed(files, { files: Array.from({ length: 3 }, () => named).flat() })
+      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [
+        { path: "manifest.json.files", message: "Expected each file once" }
+      ])
+    }))
+
+  it.effect("with a collection of too many routes of others is refused, and imports nothing", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const heir = yield* signedIn
+      yield* rider.post("/collections", { name: "All" })
+      const { "collections.json": collections = "" } = yield* unzipped((yield* exported(rider)).bytes)
+      const others = Array.from({ length: 70_000 }, (_, id) => ({ id: id + 1, shareToken: "0".repeat(32) }))
+      const line = collections.replace("\"others\":[]", `"others":${JSON.stringify(others)}`)
+      const counts = { ...manifestOf(files).counts, collections: 1 }
+      const answer = yield* imported(heir, yield* sealed({ ...files, "collections.json": line }, { counts }))
+      assert.strictEqual(answer.status, 400)
+      assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), ["collections.json:2.others"])
+      assert.deepStrictEqual((yield* heir.get("/routes")).body, [])
     }))
 })

@@ -1,10 +1,11 @@
-import { Effect, Schema, type Scope, Stream } from "effect"
+import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { pipeline } from "node:stream/promises"
 import { type Entry, openPromise, type ZipFile } from "yauzl"
 import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
-import { issuesOf, MAX_ISSUES } from "../../schema/Issues.ts"
+import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { decodeJson } from "./JsonShape.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
 
 const MIB = 1024 * 1024
@@ -93,6 +94,10 @@ const issuesWith = Effect.fnUntraced(function*(
   manifest: Manifest
 ) {
   const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
+  // Each mention of a file is a reading of it.
+  if (named.size !== manifest.files.length + 1) {
+    return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
+  }
   const issues: Array<ValidationIssue> = [
     ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
       path: name,
@@ -144,9 +149,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
     const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, (chunks) => chunks)))
-    return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema), { errors: "all" })(text).pipe(
-      Effect.mapError((error) => ValidationFailed.of(below(name, issuesOf(error))))
-    )
+    return yield* Effect.mapError(decodeJson(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
   })
 
   const manifest = yield* read(MANIFEST, Manifest)
