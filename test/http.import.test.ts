@@ -11,7 +11,17 @@ import { jsonLogger } from "../src/layers/telemetry/Logging.ts"
 import { BadLine, type Element, elementsOf } from "../src/services/archive/Lines.ts"
 import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
-import { exported, type Files, imported, issuesOf, manifestOf, sealed, unzipped, zipped } from "./support/Archives.ts"
+import {
+  exported,
+  type Files,
+  imported,
+  importedAfter,
+  issuesOf,
+  manifestOf,
+  sealed,
+  unzipped,
+  zipped
+} from "./support/Archives.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
@@ -188,6 +198,37 @@ layer(TestServer.layer())("an import", (it) => {
       const [collection] = yield* listOf(heir, "/collections")
       assert.deepStrictEqual(collection?.["routeIds"], [open.id, route?.["id"] ?? 0])
       assert.strictEqual((yield* listOf(heir, "/routes")).length, 1)
+    }))
+
+  it.effect("gives a deleted route back for as long as its bin does, and after that a new one", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      const route = created((yield* rider.post("/routes", newRoute({}))).body)
+      const archive = yield* archiveOf(rider)
+      const deleteAgo = (days: number) =>
+        sql`UPDATE routes SET deleted_at = ${new Date(-days * 86_400_000)} WHERE user_id = ${rider.id}`
+      yield* deleteAgo(29)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, restored: 1 } })
+      yield* deleteAgo(31)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, created: 1 } })
+      const [again] = yield* listOf(rider, "/routes")
+      assert.notStrictEqual(again?.["id"], route.id)
+      assert.notStrictEqual(again?.["shareToken"], shareTokenOf(route))
+    }))
+
+  it.effect("into an account that is to be deleted meanwhile is refused, and imports nothing more", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const leave = Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${new Date(0)} WHERE id = ${heir.id}`)
+      const { status, text } = yield* importedAfter(heir, archive, leave)
+      assert.strictEqual(status, 403)
+      assert.include(text, "The account is about to be deleted")
+      assert.deepStrictEqual(yield* sql`SELECT id FROM routes WHERE user_id = ${heir.id}`, [])
     }))
 
   it.effect("takes an archive that was unpacked and packed again, and no instant of the future", () =>

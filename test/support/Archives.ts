@@ -61,6 +61,29 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
 
+/** Sends the first bytes of an archive, and the others after something else. */
+export const importedAfter = Effect.fnUntraced(function*(
+  rider: Pick<Rider, "cookie">,
+  bytes: Uint8Array,
+  between: Effect.Effect<unknown>
+) {
+  const { origin } = yield* TestServer
+  const parts = async function*() {
+    yield bytes.slice(0, 10)
+    await Effect.runPromise(between)
+    yield bytes.slice(10)
+  }
+  return yield* Effect.promise(async () => {
+    const response = await fetch(`${origin}/api/v1/users/me/import`, {
+      method: "POST",
+      headers: { cookie: rider.cookie, "content-type": "application/zip" },
+      body: ReadableStream.from(parts()),
+      duplex: "half"
+    })
+    return { status: response.status, text: await response.text() }
+  })
+})
+
 const Refusal = Schema.Struct({
   code: Schema.Literal("VALIDATION_FAILED"),
   details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })

@@ -1,12 +1,12 @@
 import { Clock, Context, Effect, FileSystem, Layer, Option, Schema, Semaphore, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
-import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { type Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
-import { importedRows } from "./ImportedRows.ts"
+import { accountLeaves, importedRows } from "./ImportedRows.ts"
 import type { Element } from "./Lines.ts"
 import { checkedArchive } from "./ZipReader.ts"
 
@@ -28,12 +28,13 @@ const MAX_AT_ONCE = 4
 export class AccountImport extends Context.Service<AccountImport, {
   /**
    * `ValidationFailed` names what is wrong with the archive, by file and line. `Unavailable` while too many are taken in,
-   * or the upload, which is on the disk for as long as this takes, cannot be kept there.
+   * or the upload, which is on the disk for as long as this takes, cannot be kept there. `Forbidden` once the account is to
+   * be deleted: what was brought by then goes with it.
    */
   readonly restore: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | ValidationFailed | Unavailable>
+  ) => Effect.Effect<ImportReport, E | Forbidden | ValidationFailed | Unavailable>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,
@@ -43,24 +44,26 @@ export class AccountImport extends Context.Service<AccountImport, {
       const rows = yield* importedRows
       const permits = yield* Semaphore.make(MAX_AT_ONCE)
 
-      const lockPreferences = SqlSchema.findOne({
+      const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
         Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
-        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
+        execute: (id) =>
+          sql`SELECT preferences FROM users WHERE id = ${id} AND deletion_requested_at IS NULL FOR UPDATE`
       })
 
       const restorePreferences = Effect.fnUntraced(
         function*(owner: UserId, archived: Preferences) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const { preferences: own } = yield* lockPreferences(owner)
-          const merged = JSON.stringify(mergePreferences(archived, own ?? {}))
+          const user = yield* lockPreferences(owner)
+          if (Option.isNone(user)) return yield* accountLeaves
+          const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
           const rows = yield* sql`
             UPDATE users SET preferences = ${merged}, updated_at = ${now}
             WHERE id = ${owner} AND coalesce(preferences, '{}') <> ${merged}::jsonb RETURNING id`
           return rows.length === 0 ? "unchanged" as const : "restored" as const
         },
         sql.withTransaction,
-        Effect.orDie
+        Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
       )
 
       const writeBatch = Effect.fnUntraced(function*(
