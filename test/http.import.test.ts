@@ -162,24 +162,41 @@ layer(TestServer.layer())("an import", (it) => {
       assert.deepInclude((yield* imported(rider, yield* archiveOf(heir))).body, { routes: third })
     }))
 
-  it.effect("that is made twice at once is made once", () =>
+  it.effect("is refused while another one into the same account is under way, from its first byte on", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const heir = yield* signedIn
-      const routes = fc.sample(anyRoute, { numRuns: 30, seed: 3 })
-      const ids = yield* Effect.forEach(routes, (route) =>
-        Effect.map(rider.post("/routes", route), ({ body }) => created(body).id))
-      yield* rider.post("/collections", { name: "All", routeIds: ids })
+      yield* rider.post("/routes", newRoute({}))
       const archive = yield* archiveOf(rider)
-      const answers = yield* Effect.all(
-        Array.from({ length: 4 }, () =>
-          imported(heir, archive)),
-        { concurrency: 4 }
+      const seconds: Array<number> = []
+      const second = Effect.map(imported(heir, archive), ({ status }) => seconds.push(status))
+      assert.strictEqual((yield* importedAfter(heir, archive, second)).status, 201)
+      assert.deepStrictEqual(seconds, [409])
+      assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...none, unchanged: 1 } })
+    }))
+
+  it.effect("waits for nobody's slow upload, and none of them has a name on the disk", () =>
+    Effect.gen(function*() {
+      const uploads = yield* ownTemporaryDirectory
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const others = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
+      const seen: Array<number | ReadonlyArray<string>> = []
+      const last: Effect.Effect<unknown> = Effect.gen(function*() {
+        seen.push((yield* imported(rider, archive)).status, yield* Effect.promise(() => readdir(uploads)))
+      })
+      const server = yield* TestServer
+      yield* others.reduce(
+        (between, other) =>
+          Effect.provideService(
+            Effect.map(importedAfter(other, archive, between), ({ status }) => seen.push(status)),
+            TestServer,
+            server
+          ),
+        last
       )
-      assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
-      assert.strictEqual((yield* namesOf(heir)).length, 30)
-      const collections = yield* listOf(heir, "/collections")
-      assert.deepStrictEqual(collections.map(({ routeCount }) => routeCount), [30])
+      assert.deepStrictEqual(seen, [201, [], 201, 201, 201, 201, 201])
     }))
 
   it.effect("keeps of others' routes in a collection those that are public here", () =>

@@ -68,9 +68,10 @@ export const importedAfter = Effect.fnUntraced(function*(
   between: Effect.Effect<unknown>
 ) {
   const { origin } = yield* TestServer
+  const run = Effect.runPromiseWith(yield* Effect.context())
   const parts = async function*() {
     yield bytes.slice(0, 10)
-    await Effect.runPromise(between)
+    await run(between)
     yield bytes.slice(10)
   }
   return yield* Effect.promise(async () => {

@@ -1,12 +1,13 @@
 import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { pipeline } from "node:stream/promises"
-import { type Entry, openPromise, type ZipFile } from "yauzl"
+import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
 import { decodeJson } from "./JsonShape.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
+import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
 
@@ -43,6 +44,13 @@ const refusedAt = (name: string, error: unknown) =>
   error instanceof BadLine
     ? ValidationFailed.at(`${name}:${error.line}`, error.message)
     : ValidationFailed.at(name, `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+
+const zipIn = async (file: NamelessFile) => {
+  const zip = await fromFdPromise(file.descriptor, { autoClose: false, strictFileNames: true })
+  // It closes the file itself, once nothing of it is read any more.
+  file.giveAway()
+  return zip
+}
 
 /** The files of an archive by name; directories are none. Refuses what unpacks to too much, and a name that comes twice. */
 const indexOf = async (zip: ZipFile) => {
@@ -117,15 +125,15 @@ const issuesWith = Effect.fnUntraced(function*(
 })
 
 /**
- * Opens the archive at a path and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
+ * Opens the archive in a file and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
  * other than it should be.
  */
 export const checkedArchive = Effect.fnUntraced(function*(
-  path: string
+  file: NamelessFile
 ): Effect.fn.Return<CheckedArchive, ValidationFailed, Scope.Scope> {
   const zip = yield* Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => openPromise(path, { autoClose: false, strictFileNames: true }),
+      try: () => zipIn(file),
       catch: broken
     }),
     (zip) => Effect.sync(() => zip.close())
