@@ -62,7 +62,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const { files } = yield* attacker
       const heir = yield* signedIn
       const geometry = JSON.stringify(
-        Array.from({ length: 100_000 }, () => [-179.12345678901235, 47.123456789012346, 1234.5678])
+        Array.from({ length: 100_000 }, () => [-179.12345678901235, 47.12345678901235, 1234.5678])
       )
       const name = JSON.stringify("\\\"[[[[[[[[[[[[[[[[[[\\")
       const routes = (files["routes.json"] ?? "").replace("\"first\"", () => `${name},"geometry":${geometry}`)

@@ -14,7 +14,8 @@ const withoutRoom = (error: unknown) =>
     Effect.fail(new Unavailable({ message: "There is no room for an upload now: try again later" }))
   )
 
-const attempt = <A>(work: () => Promise<A>) => Effect.catch(Effect.tryPromise(work), ({ cause }) => withoutRoom(cause))
+const attempt = <A>(work: () => Promise<A>) =>
+  Effect.tryPromise(work).pipe(Effect.catch(({ cause }) => withoutRoom(cause)))
 
 /** A file in the temporary directory that no directory names: it ends with the process, in whatever way that ends. */
 export class NamelessFile {
