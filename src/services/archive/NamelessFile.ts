@@ -1,7 +1,6 @@
 import { Effect, type Scope, Stream } from "effect"
-import { randomUUID } from "node:crypto"
 import { close, open, writeFile } from "node:fs"
-import { unlink } from "node:fs/promises"
+import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
@@ -42,10 +41,12 @@ export class NamelessFile {
 }
 
 const opened = attempt(async () => {
-  const path = join(tmpdir(), `account-import-${randomUUID()}`)
-  const descriptor = await promisify(open)(path, "wx+", 0o600)
-  await unlink(path)
-  return new NamelessFile(descriptor)
+  const directory = await mkdtemp(join(tmpdir(), "account-import-"))
+  try {
+    return new NamelessFile(await promisify(open)(join(directory, "archive"), "wx+", 0o600))
+  } finally {
+    await rm(directory, { recursive: true })
+  }
 })
 
 /** Keeps what comes, for as long as the scope is open. `Unavailable` where the disk does not. */
