@@ -1,7 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { readdir, readlink } from "node:fs/promises"
 import { signedIn } from "./support/Actors.ts"
-import { exported, imported, issuesOf, manifestOf, sealed, unzipped } from "./support/Archives.ts"
+import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "./support/Archives.ts"
 import { newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 
@@ -93,4 +95,22 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), ["collections.json:2.others"])
       assert.deepStrictEqual((yield* heir.get("/routes")).body, [])
     }))
+
+  it.effect("leaves no file open, nor does one that is broken off", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const whole = yield* sealed(files)
+      for (const bytes of [whole, whole.slice(0, -100), yield* sealed({ ...files, "routes.json": "[\n\n" })]) {
+        yield* imported(rider, bytes)
+      }
+      yield* Effect.timeoutOption(importedAfter(rider, whole, Effect.never), "100 millis").pipe(TestClock.withLive)
+      yield* Effect.eventually(Effect.filterOrFail(openArchives, (open) => open.length === 0)).pipe(TestClock.withLive)
+    }))
+})
+
+/** The archives that this process has open, where the system tells. */
+const openArchives = Effect.promise(async () => {
+  const descriptors = await readdir("/proc/self/fd").catch(() => [])
+  const paths = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")))
+  return paths.filter((path) => path.includes("account-import-"))
 })

@@ -74,9 +74,10 @@ export const importedAfter = Effect.fnUntraced(function*(
     await run(between)
     yield bytes.slice(10)
   }
-  return yield* Effect.promise(async () => {
+  return yield* Effect.promise(async (signal) => {
     const response = await fetch(`${origin}/api/v1/users/me/import`, {
       method: "POST",
+      signal,
       headers: { cookie: rider.cookie, "content-type": "application/zip" },
       body: ReadableStream.from(parts()),
       duplex: "half"
