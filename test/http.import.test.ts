@@ -8,10 +8,20 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { jsonLogger } from "../src/layers/telemetry/Logging.ts"
-import { type Element, elementsOf } from "../src/services/archive/Lines.ts"
+import { BadLine, type Element, elementsOf } from "../src/services/archive/Lines.ts"
 import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
-import { exported, type Files, imported, manifestOf, sealed, unzipped, zipped } from "./support/Archives.ts"
+import {
+  exported,
+  type Files,
+  imported,
+  importedAfter,
+  issuesOf,
+  manifestOf,
+  sealed,
+  unzipped,
+  zipped
+} from "./support/Archives.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
@@ -152,24 +162,41 @@ layer(TestServer.layer())("an import", (it) => {
       assert.deepInclude((yield* imported(rider, yield* archiveOf(heir))).body, { routes: third })
     }))
 
-  it.effect("that is made twice at once is made once", () =>
+  it.effect("is refused while another one into the same account is under way, from its first byte on", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const heir = yield* signedIn
-      const routes = fc.sample(anyRoute, { numRuns: 30, seed: 3 })
-      const ids = yield* Effect.forEach(routes, (route) =>
-        Effect.map(rider.post("/routes", route), ({ body }) => created(body).id))
-      yield* rider.post("/collections", { name: "All", routeIds: ids })
+      yield* rider.post("/routes", newRoute({}))
       const archive = yield* archiveOf(rider)
-      const answers = yield* Effect.all(
-        Array.from({ length: 4 }, () =>
-          imported(heir, archive)),
-        { concurrency: 4 }
+      const seconds: Array<number> = []
+      const second = Effect.map(imported(heir, archive), ({ status }) => seconds.push(status))
+      assert.strictEqual((yield* importedAfter(heir, archive, second)).status, 201)
+      assert.deepStrictEqual(seconds, [409])
+      assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...none, unchanged: 1 } })
+    }))
+
+  it.effect("waits for nobody's slow upload, and none of them has a name on the disk", () =>
+    Effect.gen(function*() {
+      const uploads = yield* ownTemporaryDirectory
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const others = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
+      const seen: Array<number | ReadonlyArray<string>> = []
+      const last: Effect.Effect<unknown> = Effect.gen(function*() {
+        seen.push((yield* imported(rider, archive)).status, yield* Effect.promise(() => readdir(uploads)))
+      })
+      const server = yield* TestServer
+      yield* others.reduce(
+        (between, other) =>
+          Effect.provideService(
+            Effect.map(importedAfter(other, archive, between), ({ status }) => seen.push(status)),
+            TestServer,
+            server
+          ),
+        last
       )
-      assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201]))
-      assert.strictEqual((yield* namesOf(heir)).length, 30)
-      const collections = yield* listOf(heir, "/collections")
-      assert.deepStrictEqual(collections.map(({ routeCount }) => routeCount), [30])
+      assert.deepStrictEqual(seen, [201, [], 201, 201, 201, 201, 201])
     }))
 
   it.effect("keeps of others' routes in a collection those that are public here", () =>
@@ -188,6 +215,37 @@ layer(TestServer.layer())("an import", (it) => {
       const [collection] = yield* listOf(heir, "/collections")
       assert.deepStrictEqual(collection?.["routeIds"], [open.id, route?.["id"] ?? 0])
       assert.strictEqual((yield* listOf(heir, "/routes")).length, 1)
+    }))
+
+  it.effect("gives a deleted route back for as long as its bin does, and after that a new one", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      const route = created((yield* rider.post("/routes", newRoute({}))).body)
+      const archive = yield* archiveOf(rider)
+      const deleteAgo = (days: number) =>
+        sql`UPDATE routes SET deleted_at = ${new Date(-days * 86_400_000)} WHERE user_id = ${rider.id}`
+      yield* deleteAgo(29)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, restored: 1 } })
+      yield* deleteAgo(31)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, created: 1 } })
+      const [again] = yield* listOf(rider, "/routes")
+      assert.notStrictEqual(again?.["id"], route.id)
+      assert.notStrictEqual(again?.["shareToken"], shareTokenOf(route))
+    }))
+
+  it.effect("into an account that is to be deleted meanwhile is refused, and imports nothing more", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const leave = Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${new Date(0)} WHERE id = ${heir.id}`)
+      const { status, text } = yield* importedAfter(heir, archive, leave)
+      assert.strictEqual(status, 403)
+      assert.include(text, "The account is about to be deleted")
+      assert.deepStrictEqual(yield* sql`SELECT id FROM routes WHERE user_id = ${heir.id}`, [])
     }))
 
   it.effect("takes an archive that was unpacked and packed again, and no instant of the future", () =>
@@ -250,13 +308,19 @@ layer(TestServer.layer())("an import", (it) => {
           again({ "profile.json": "{\"preferences\":{\"units\":1}}" }),
           "profile.json.preferences.units"
         ],
-        ["a collection of nothing", again({ "collections.json": "[\n{}\n]\n" }), "collections.json:2.origin"]
+        [
+          "a collection of nothing",
+          sealed({ ...files, "collections.json": "[\n{}\n]\n" }, {
+            counts: { ...manifestOf(files).counts, collections: 1 }
+          }),
+          "collections.json:2.origin"
+        ],
+        ["a collection more", again({ "collections.json": "[\n{}\n]\n" }), "collections.json:2"]
       ]
       for (const [what, archive, path] of cases) {
         const { body, status } = yield* imported(heir, yield* archive)
         assert.strictEqual(status, 400, what)
-        const { details } = Schema.decodeUnknownSync(Refusal)(body)
-        assert.include(details.issues.map((issue) => issue.path), path, what)
+        assert.include(issuesOf(body).map((issue) => issue.path), path, what)
       }
       assert.deepStrictEqual(yield* namesOf(heir), [])
       assert.strictEqual((yield* imported(heir, yield* packed({}))).status, 201)
@@ -352,30 +416,59 @@ const chunked = async function*(bytes: Uint8Array, size: number) {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
 }
 
-const collected = async (bytes: Uint8Array, size: number) => {
+const collected = async (bytes: Uint8Array, size: number, most = 3) => {
   const elements: Array<Element> = []
-  for await (const batch of elementsOf(chunked(bytes, size))) elements.push(...batch)
+  for await (const batch of elementsOf(chunked(bytes, size), most)) elements.push(...batch)
   return elements
+}
+
+const complaintOf = (text: string | Uint8Array) => {
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text
+  return Effect.promise(() =>
+    collected(bytes, 65_536).then(
+      () => "none",
+      (error: unknown) => error instanceof BadLine ? `${error.line}: ${error.message}` : "another"
+    )
+  )
 }
 
 describe("an array with one element a line", () => {
   it.effect("is read the same however it comes in pieces", () =>
     Effect.gen(function*() {
-      const bytes = new TextEncoder().encode("[\n{\"ä\":1},\r\n\n\"🚲\",\n3\n]\n")
+      const bytes = new TextEncoder().encode("[\r\n{\"ä\":1},\r\n\"🚲\",\n3\n]\n")
       for (const size of [1, 2, 3, 5, 100]) {
         assert.deepStrictEqual(yield* Effect.promise(() => collected(bytes, size)), [
           { line: 2, json: "{\"ä\":1}" },
-          { line: 4, json: "\"🚲\"" },
-          { line: 5, json: "3" }
+          { line: 3, json: "\"🚲\"" },
+          { line: 4, json: "3" }
         ])
       }
     }))
 
   it.effect("is refused at the line that is no UTF-8, or too long", () =>
     Effect.gen(function*() {
-      const failureOf = (bytes: Uint8Array) => Effect.promise(() => collected(bytes, 65_536).then(() => "none", String))
-      assert.include(yield* failureOf(new Uint8Array([0x5b, 10, 0xff, 10])), "UTF-8")
-      assert.include(yield* failureOf(new Uint8Array(17 * 1024 * 1024).fill(0x31)), "at most 16777216 bytes")
+      assert.strictEqual(yield* complaintOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
+      const long = new Uint8Array(9 * 1024 * 1024).fill(0x31)
+      assert.strictEqual(yield* complaintOf(long), "1: Expected a line of at most 8388608 bytes")
+    }))
+
+  it.effect("is refused at the line that is no element, and at the first element too many", () =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [text: string, complaint: string]> = [
+        ["[\n]", "none"],
+        ["[\n]\n", "none"],
+        ["[\n1\n]\r\n", "none"],
+        ["", "1: Expected [ on a line of its own"],
+        ["\n[\n]", "1: Expected [ on a line of its own"],
+        ["[\n1,\n\n2\n]", "3: Expected an element"],
+        ["[\n1,\n[\n2\n]", "3: Expected an element"],
+        ["[\n1\n]\n]", "4: Expected nothing behind the array"],
+        ["[\n1\n]\n\n", "5: Expected nothing behind the array"],
+        ["[\n1\n2", "3: Expected ] on a line of its own"],
+        ["[\n1\n", "3: Expected an element"],
+        ["[\n1,\n2,\n3,\n4,\n", "5: Expected 3 elements, as the manifest says"]
+      ]
+      for (const [text, complaint] of cases) assert.strictEqual(yield* complaintOf(text), complaint, text)
     }))
 })
 
@@ -390,8 +483,3 @@ const resized = (archive: Uint8Array, ...sizes: ReadonlyArray<number>) => {
   }, 0)
   return bytes
 }
-
-const Refusal = Schema.Struct({
-  code: Schema.Literal("VALIDATION_FAILED"),
-  details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
-})

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { NewCollection, RouteIds } from "./Collection.ts"
+import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Preferences, Visibility } from "./Preferences.ts"
 import { NewRoute, Provenance } from "./Route.ts"
@@ -54,7 +54,7 @@ export const ArchivedCollection = Schema.Struct({
   id: CollectionId,
   visibility: Visibility,
   routeIds: RouteIds,
-  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareToken }))
+  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareToken })).check(Schema.isMaxLength(MAX_ROUTES))
 })
 export type ArchivedCollection = typeof ArchivedCollection.Type
 

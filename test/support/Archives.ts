@@ -60,3 +60,36 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 /** Sends an archive for a rider's account. */
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
+
+/** Sends the first bytes of an archive, and the others after something else. */
+export const importedAfter = Effect.fnUntraced(function*(
+  rider: Pick<Rider, "cookie">,
+  bytes: Uint8Array,
+  between: Effect.Effect<unknown>
+) {
+  const { origin } = yield* TestServer
+  const run = Effect.runPromiseWith(yield* Effect.context())
+  const parts = async function*() {
+    yield bytes.slice(0, 10)
+    await run(between)
+    yield bytes.slice(10)
+  }
+  return yield* Effect.promise(async (signal) => {
+    const response = await fetch(`${origin}/api/v1/users/me/import`, {
+      method: "POST",
+      signal,
+      headers: { cookie: rider.cookie, "content-type": "application/zip" },
+      body: ReadableStream.from(parts()),
+      duplex: "half"
+    })
+    return { status: response.status, text: await response.text() }
+  })
+})
+
+const Refusal = Schema.Struct({
+  code: Schema.Literal("VALIDATION_FAILED"),
+  details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
+})
+
+/** What was wrong with an archive that was refused. */
+export const issuesOf = (body: unknown) => Schema.decodeUnknownSync(Refusal)(body).details.issues

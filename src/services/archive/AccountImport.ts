@@ -1,16 +1,17 @@
-import { Clock, Context, Effect, FileSystem, Layer, Option, Schema, Semaphore, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema, Semaphore, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
-import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { Conflict, type Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
-import { importedRows } from "./ImportedRows.ts"
+import { accountLeaves, importedRows } from "./ImportedRows.ts"
 import type { Element } from "./Lines.ts"
+import { kept, type NamelessFile } from "./NamelessFile.ts"
 import { checkedArchive } from "./ZipReader.ts"
 
-/** Each may have its archive on the disk. */
+/** Of archives that have arrived: each is some work for the database and for the processor. */
 const MAX_AT_ONCE = 4
 
 /**
@@ -27,40 +28,52 @@ const MAX_AT_ONCE = 4
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `ValidationFailed` names what is wrong with the archive, by file and line. `Unavailable` while too many are taken in,
-   * or the upload, which is on the disk for as long as this takes, cannot be kept there.
+   * `ValidationFailed` names what is wrong with the archive, by file and line. `Conflict` while this process takes another
+   * one into the account, from its first byte on, so that nobody has two on the disk. `Unavailable` while too many are taken
+   * in, counted once they have arrived, so that slow uploads keep nobody out,
+   * or the upload, which is on the disk for as long as this takes, cannot be kept there. `Forbidden` once the account is to
+   * be deleted: what was brought by then goes with it.
    */
   readonly restore: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | ValidationFailed | Unavailable>
+  ) => Effect.Effect<ImportReport, E | Conflict | Forbidden | ValidationFailed | Unavailable>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const files = yield* FileSystem.FileSystem
       const rows = yield* importedRows
       const permits = yield* Semaphore.make(MAX_AT_ONCE)
+      const busy = new Set<UserId>()
 
-      const lockPreferences = SqlSchema.findOne({
+      const aloneFor = (owner: UserId) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
+        Effect.acquireUseRelease(
+          Effect.suspend(() => busy.has(owner) ? Effect.fail(alreadyBusy) : Effect.sync(() => busy.add(owner))),
+          () => work,
+          () => Effect.sync(() => busy.delete(owner))
+        )
+
+      const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
         Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
-        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
+        execute: (id) =>
+          sql`SELECT preferences FROM users WHERE id = ${id} AND deletion_requested_at IS NULL FOR UPDATE`
       })
 
       const restorePreferences = Effect.fnUntraced(
         function*(owner: UserId, archived: Preferences) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const { preferences: own } = yield* lockPreferences(owner)
-          const merged = JSON.stringify(mergePreferences(archived, own ?? {}))
+          const user = yield* lockPreferences(owner)
+          if (Option.isNone(user)) return yield* accountLeaves
+          const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
           const rows = yield* sql`
             UPDATE users SET preferences = ${merged}, updated_at = ${now}
             WHERE id = ${owner} AND coalesce(preferences, '{}') <> ${merged}::jsonb RETURNING id`
           return rows.length === 0 ? "unchanged" as const : "restored" as const
         },
         sql.withTransaction,
-        Effect.orDie
+        Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
       )
 
       const writeBatch = Effect.fnUntraced(function*(
@@ -89,8 +102,8 @@ export class AccountImport extends Context.Service<AccountImport, {
         return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
-      const take = Effect.fnUntraced(function*(owner: UserId, path: string) {
-        const archive = yield* checkedArchive(path)
+      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
+        const archive = yield* checkedArchive(file)
         const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
         yield* checkElements(archive)
         const ids = new Map<RouteId, RouteId>()
@@ -114,11 +127,11 @@ export class AccountImport extends Context.Service<AccountImport, {
       return AccountImport.of({
         restore: Effect.fn("AccountImport.restore")(
           function*<E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) {
-            const done = yield* Effect.gen(function*() {
-              const path = yield* files.makeTempFileScoped({ prefix: "account-import-" })
-              yield* Stream.run(upload, files.sink(path))
-              return yield* take(owner, path)
-            }).pipe(Effect.scoped, Effect.catchTag("PlatformError", withoutRoom), permits.withPermitsIfAvailable(1))
+            const done = yield* kept(upload).pipe(
+              Effect.flatMap((file) => permits.withPermitsIfAvailable(1)(take(owner, file))),
+              Effect.scoped,
+              aloneFor(owner)
+            )
             return Option.isSome(done)
               ? done.value
               : yield* new Unavailable({ message: "Other archives are being taken in: try again in a minute" })
@@ -129,12 +142,9 @@ export class AccountImport extends Context.Service<AccountImport, {
   )
 }
 
-/** Only an operator can mend a disk that is full or cannot be written, and the client did nothing wrong. */
-const withoutRoom = (error: unknown) =>
-  Effect.andThen(
-    Effect.logError("an upload cannot be kept", error),
-    Effect.fail(new Unavailable({ message: "There is no room for an upload now: try again later" }))
-  )
+const alreadyBusy = new Conflict({
+  message: "Another archive is being taken into this account: try again when that is done"
+})
 
 const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
   created: outcomes.reduce((sum, { created }) => sum + created, 0),

@@ -1,19 +1,20 @@
-import { Effect, Schema, Stream } from "effect"
+import { Effect, type Schema, Stream } from "effect"
 import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
-import { issuesOf, MAX_ISSUES } from "../../schema/Issues.ts"
+import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { decodeJson } from "./JsonShape.ts"
 import type { Element } from "./Lines.ts"
-import { below, type CheckedArchive } from "./ZipReader.ts"
+import { below, type CheckedArchive, type ListName } from "./ZipReader.ts"
 
 type Decode<A> = (element: Element) => Effect.Effect<A, ReadonlyArray<ValidationIssue>>
 
 // Each lets others have their turn first: a batch of long routes is some hundred milliseconds of work.
 const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(file: string, schema: S): Decode<S["Type"]> => {
-  const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(schema), { errors: "all" })
+  const decodeBounded = decodeJson(schema)
   return ({ json, line }) =>
     Effect.andThen(
       Effect.yieldNow,
-      Effect.mapError(decode(json), (error) => below(`${file}:${line}`, issuesOf(error)))
+      Effect.mapError(decodeBounded(json), (issues) => below(`${file}:${line}`, issues))
     )
 }
 
@@ -25,7 +26,7 @@ export const decodeCollection = decoderOf("collections.json", ArchivedCollection
 
 const issuesIn = Effect.fnUntraced(function*(
   archive: CheckedArchive,
-  file: string,
+  file: ListName,
   decode: Decode<{ readonly origin: string }>,
   count: number
 ) {

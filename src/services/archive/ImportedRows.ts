@@ -3,7 +3,9 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ArchivedRoute, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
+import { Forbidden } from "../../schema/Errors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Places } from "../places/Places.ts"
 import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
 
@@ -16,10 +18,15 @@ interface Archived {
   readonly updatedAt: string
 }
 
+/** What ends an import whose account was asked to be deleted meanwhile. */
+export const accountLeaves = new Forbidden({
+  message: "The account is about to be deleted: cancel the deletion, then send the archive again"
+})
+
 /**
  * What writes the routes and collections of an archive. Whatever the account has of them, by `origin`, stays as it is, or
  * comes out of the bin as it went in; the rest is added. A unique index decides, so the same may be written again, or twice
- * at once, and is there once.
+ * at once, and is there once. `Forbidden` where the account is about to be deleted.
  */
 export const importedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -56,10 +63,20 @@ export const importedRows = Effect.gen(function*() {
           AND o.deletion_requested_at IS NULL`
   })
 
-  const putBack = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, now: Date) =>
+  // Whoever deletes the account waits for the end of the batch, and the next one finds it so.
+  const holdAccount = Effect.fnUntraced(function*(owner: UserId) {
+    const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
+    if (rows.length === 0) return yield* accountLeaves
+  })
+
+  // What can no longer be taken back is absent, whether or not it was purged by now.
+  const dropOverdue = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date) =>
+    sql`DELETE FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)} AND deleted_at <= ${since}`
+
+  const putBack = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date, now: Date) =>
     sql`
       UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
-      WHERE ${hasOrigin(owner, origins)} AND deleted_at IS NOT NULL RETURNING id`
+      WHERE ${hasOrigin(owner, origins)} AND deleted_at > ${since} RETURNING id`
 
   // An instant of an archive is a user's word: it orders lists, and may not lie ahead of the clock.
   const ownColumns = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
@@ -112,10 +129,13 @@ export const importedRows = Effect.gen(function*() {
     items: ReadonlyArray<Item>,
     insert: (item: Item, now: Date) => Effect.Effect<number, E, R>
   ) {
+    yield* holdAccount(owner)
     const now = new Date(yield* Clock.currentTimeMillis)
+    const since = yield* graceBegan
     const origins = items.map(({ origin }) => origin)
+    yield* dropOverdue(table, owner, origins, since)
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
-    const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, now)).length
+    const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, since, now)).length
     const inserted = yield* Effect.forEach(
       items.filter(({ origin }) => !known.has(origin)),
       (item) => Effect.andThen(Effect.yieldNow, insert(item, now))
@@ -133,7 +153,7 @@ export const importedRows = Effect.gen(function*() {
     routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<ArchivedRoute>) {
       const outcome = yield* bring("routes", owner, routes, (route, now) => insertRoute(owner, route, now))
       return { outcome, ids: yield* idsOf(owner, routes.map(({ origin }) => origin)) }
-    }, Effect.orDie),
+    }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
 
     /** Of the routes of others those that are public here, by their share tokens. */
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
@@ -145,7 +165,7 @@ export const importedRows = Effect.gen(function*() {
     /** Writes a collection with these routes in their order. */
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
       bring("collections", owner, [collection], (item, now) => insertCollection(owner, item, members, now)).pipe(
-        Effect.orDie
+        Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
       )
   }
 })

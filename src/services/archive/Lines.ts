@@ -1,5 +1,5 @@
-/** Longer than the text of any route: 100,000 positions and all that may stand beside them. */
-const MAX_LINE = 16 * 1024 * 1024
+/** The text of a route of 100,000 positions fits, and all that may stand beside them. */
+const MAX_LINE = 8 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100
 const MAX_BATCH_BYTES = 1024 * 1024
@@ -22,54 +22,108 @@ export class BadLine extends Error {
   }
 }
 
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Element> {
-  const utf8 = new TextDecoder("utf-8", { fatal: true })
-  let line = 1
-  let parts: Array<Uint8Array> = []
-  let length = 0
-  const add = (part: Uint8Array) => {
-    parts.push(part)
-    length += part.length
-    if (length > MAX_LINE) throw new BadLine(line, `Expected a line of at most ${MAX_LINE} bytes`)
-  }
-  const take = (): Element => {
+/** Makes lines of the pieces of a file. */
+class LineCutter {
+  private readonly utf8 = new TextDecoder("utf-8", { fatal: true })
+  private line = 1
+  private length = 0
+  private parts: Array<Uint8Array> = []
+
+  /** What is left behind the last line feed. */
+  take(): Element {
     try {
-      return { line, json: utf8.decode(Buffer.concat(parts)) }
+      return { line: this.line, json: this.utf8.decode(Buffer.concat(this.parts)).trim() }
     } catch {
-      throw new BadLine(line, "Expected valid UTF-8")
+      throw new BadLine(this.line, "Expected valid UTF-8")
     } finally {
-      line++
-      parts = []
+      this.line++
+      this.parts = []
+      this.length = 0
+    }
+  }
+
+  /** The lines that end in this piece. */
+  *push(chunk: Uint8Array): Generator<Element> {
+    let start = 0
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      this.add(chunk.subarray(start, end))
+      start = end + 1
+      yield this.take()
+    }
+    this.add(chunk.subarray(start))
+  }
+
+  private add(part: Uint8Array) {
+    this.parts.push(part)
+    this.length += part.length
+    if (this.length > MAX_LINE) throw new BadLine(this.line, `Expected a line of at most ${MAX_LINE} bytes`)
+  }
+}
+
+/** Knows an array's elements from its brackets, and that they are no more than they should be. */
+class ElementCounter {
+  private readonly most: number
+  private count = 0
+  private state: "before" | "inside" | "behind" | "over" = "before"
+
+  constructor(most: number) {
+    this.most = most
+  }
+
+  get isClosed() {
+    return this.state === "behind" || this.state === "over"
+  }
+
+  /** Whether this line is an element; throws a `BadLine` where it may not stand. */
+  isElement({ json, line }: Element): boolean {
+    switch (this.state) {
+      case "before":
+        if (json !== "[") throw new BadLine(line, "Expected [ on a line of its own")
+        this.state = "inside"
+        return false
+      case "inside":
+        if (json === "" || json === "[") throw new BadLine(line, "Expected an element")
+        if (json === "]") {
+          this.state = "behind"
+          return false
+        }
+        if (++this.count > this.most) throw new BadLine(line, `Expected ${this.most} elements, as the manifest says`)
+        return true
+      case "behind":
+        if (json !== "") throw new BadLine(line, "Expected nothing behind the array")
+        this.state = "over"
+        return false
+      case "over":
+        throw new BadLine(line, "Expected nothing behind the array")
+    }
+  }
+}
+
+/**
+ * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Throws a `BadLine` at the first
+ * line that is none, so that no file is read to its end that could not be taken: nothing stands between the elements, and
+ * there are no more of them than `most`.
+ */
+export async function* elementsOf(
+  chunks: AsyncIterable<Uint8Array>,
+  most: number
+): AsyncGenerator<ReadonlyArray<Element>> {
+  const cutter = new LineCutter()
+  const counter = new ElementCounter(most)
+  let batch: Array<Element> = []
+  let length = 0
+  for await (const chunk of chunks) {
+    for (const { json, line } of cutter.push(chunk)) {
+      if (!counter.isElement({ json, line })) continue
+      batch.push({ line, json: json.endsWith(",") ? json.slice(0, -1) : json })
+      length += json.length
+      if (batch.length < MAX_BATCH_LINES && length < MAX_BATCH_BYTES) continue
+      yield batch
+      batch = []
       length = 0
     }
   }
-  for await (const chunk of chunks) {
-    let start = 0
-    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      add(chunk.subarray(start, end))
-      start = end + 1
-      yield take()
-    }
-    add(chunk.subarray(start))
-  }
-  yield take()
-}
-
-const isBracket = (text: string) => text === "" || text === "[" || text === "]"
-
-/** The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Throws a `BadLine`. */
-export async function* elementsOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadonlyArray<Element>> {
-  let batch: Array<Element> = []
-  let length = 0
-  for await (const { json, line } of linesOf(chunks)) {
-    const text = json.trim()
-    if (isBracket(text)) continue
-    batch.push({ line, json: text.endsWith(",") ? text.slice(0, -1) : text })
-    length += text.length
-    if (batch.length < MAX_BATCH_LINES && length < MAX_BATCH_BYTES) continue
-    yield batch
-    batch = []
-    length = 0
-  }
+  const rest = cutter.take()
+  if (counter.isElement(rest) || !counter.isClosed) throw new BadLine(rest.line, "Expected ] on a line of its own")
   if (batch.length > 0) yield batch
 }

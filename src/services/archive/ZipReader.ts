@@ -1,11 +1,13 @@
-import { Effect, Schema, type Scope, Stream } from "effect"
+import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { pipeline } from "node:stream/promises"
-import { type Entry, openPromise, type ZipFile } from "yauzl"
+import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
-import { issuesOf, MAX_ISSUES } from "../../schema/Issues.ts"
+import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { decodeJson } from "./JsonShape.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
+import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
 
@@ -19,6 +21,10 @@ const MAX_WHOLE = 16 * MIB
 const MANIFEST = "manifest.json"
 const EXPECTED_FILES = ["profile.json", "routes.json", "collections.json"]
 
+/** The files that have one element a line, and where the manifest counts them. */
+const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
+export type ListName = keyof typeof LISTS
+
 /** An archive whose files are those of its manifest, to the byte. */
 export interface CheckedArchive {
   readonly manifest: Manifest
@@ -27,8 +33,8 @@ export interface CheckedArchive {
     name: string,
     schema: S
   ) => Effect.Effect<S["Type"], ValidationFailed>
-  /** The elements of a file that has one a line, in batches of about 1 MiB. */
-  readonly elements: (name: string) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
+  /** The elements of a file that has one a line, no more of them than the manifest says, in batches of about 1 MiB. */
+  readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
 }
 
 const broken = (error: unknown) =>
@@ -38,6 +44,13 @@ const refusedAt = (name: string, error: unknown) =>
   error instanceof BadLine
     ? ValidationFailed.at(`${name}:${error.line}`, error.message)
     : ValidationFailed.at(name, `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+
+const zipIn = async (file: NamelessFile) => {
+  const zip = await fromFdPromise(file.descriptor, { autoClose: false, strictFileNames: true })
+  // It closes the file itself, once nothing of it is read any more.
+  file.giveAway()
+  return zip
+}
 
 /** The files of an archive by name; directories are none. Refuses what unpacks to too much, and a name that comes twice. */
 const indexOf = async (zip: ZipFile) => {
@@ -59,9 +72,18 @@ const digestOf = async (zip: ZipFile, entry: Entry, signal: AbortSignal) => {
   return hash.digest("hex")
 }
 
-async function* chunksOf(zip: ZipFile, entry: Entry): AsyncGenerator<Uint8Array> {
-  yield* await zip.openReadStreamPromise(entry)
-}
+/**
+ * A file as it is unpacked. Whoever stops reading destroys it, since the end of a generator waits for what is under way:
+ * what is made of an unpacker that is destroyed ends with the piece that it has.
+ */
+const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
+  Effect.acquireRelease(
+    Effect.tryPromise({
+      try: () => zip.openReadStreamPromise(entry),
+      catch: (error) => refusedAt(name, error)
+    }),
+    (chunks) => Effect.sync(() => chunks.destroy())
+  )
 
 /** What a file is not that its manifest says it is. */
 const complaintAbout = (zip: ZipFile, files: ReadonlyMap<string, Entry>, { name, sha256, size }: ArchivedFile) => {
@@ -80,6 +102,10 @@ const issuesWith = Effect.fnUntraced(function*(
   manifest: Manifest
 ) {
   const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
+  // Each mention of a file is a reading of it.
+  if (named.size !== manifest.files.length + 1) {
+    return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
+  }
   const issues: Array<ValidationIssue> = [
     ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
       path: name,
@@ -99,15 +125,15 @@ const issuesWith = Effect.fnUntraced(function*(
 })
 
 /**
- * Opens the archive at a path and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
+ * Opens the archive in a file and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
  * other than it should be.
  */
 export const checkedArchive = Effect.fnUntraced(function*(
-  path: string
+  file: NamelessFile
 ): Effect.fn.Return<CheckedArchive, ValidationFailed, Scope.Scope> {
   const zip = yield* Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => openPromise(path, { autoClose: false, strictFileNames: true }),
+      try: () => zipIn(file),
       catch: broken
     }),
     (zip) => Effect.sync(() => zip.close())
@@ -118,7 +144,12 @@ export const checkedArchive = Effect.fnUntraced(function*(
     const entry = files.get(name)
     return entry === undefined
       ? Stream.fail(ValidationFailed.at(name, "Expected the file"))
-      : Stream.fromAsyncIterable(from(chunksOf(zip, entry)), (error) => refusedAt(name, error))
+      : Stream.unwrap(
+        Effect.map(
+          unpacked(zip, entry, name),
+          (chunks) => Stream.fromAsyncIterable(from(chunks), (error) => refusedAt(name, error))
+        )
+      )
   }
 
   const read: CheckedArchive["read"] = Effect.fnUntraced(function*(name, schema) {
@@ -126,16 +157,17 @@ export const checkedArchive = Effect.fnUntraced(function*(
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
     const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, (chunks) => chunks)))
-    return yield* Schema.decodeUnknownEffect(Schema.fromJsonString(schema), { errors: "all" })(text).pipe(
-      Effect.mapError((error) => ValidationFailed.of(below(name, issuesOf(error))))
-    )
+    return yield* Effect.mapError(decodeJson(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
   })
 
   const manifest = yield* read(MANIFEST, Manifest)
   const issues = yield* issuesWith(zip, files, manifest)
   if (issues.length > 0) return yield* ValidationFailed.of(issues)
 
-  return { manifest, read, elements: (name) => fileOf(name, elementsOf) }
+  const elements: CheckedArchive["elements"] = (name) =>
+    fileOf(name, (chunks) => elementsOf(chunks, manifest.counts[LISTS[name]]))
+
+  return { manifest, read, elements }
 })
 
 /** Issues of a part of an archive, by where that part is. */
