@@ -4,8 +4,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { once } from "node:events"
 import { get, type IncomingMessage } from "node:http"
 import { buffer } from "node:stream/consumers"
-import { SocketPatience } from "../src/layers/Live.ts"
-import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
+import { type Rider, signedIn } from "./support/Actors.ts"
 import { manifestOf, unzipped } from "./support/Archives.ts"
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
 import { created, newRoute } from "./support/Routes.ts"
@@ -74,9 +73,7 @@ const settled: Effect.Effect<number, SqlError.SqlError, DatabaseProxy | SqlClien
   return (yield* statements) === before ? before : yield* settled
 })
 
-const serverLayer = TestServer.behindProxy.pipe(Layer.provide(Layer.succeed(SocketPatience, 6000)))
-
-layer(LongAccount.layer.pipe(Layer.provideMerge(serverLayer)), {
+layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
   excludeTestServices: true
 })("an export of a long account", (it) => {
   it.effect("works no further ahead than it is read, and holds nothing meanwhile", () =>
@@ -105,17 +102,6 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(serverLayer)), {
       response.destroy()
       // Each of these routes is more than a page, so all of them would be more statements than these.
       assert.isBelow((yield* settled) - before, ROUTES)
-    }), 30_000)
-
-  it.effect("that nobody reads is given up", () =>
-    Effect.gen(function*() {
-      const { rider } = yield* LongAccount
-      const response = yield* begun(rider)
-      yield* settled
-      const visitor = yield* anonymous
-      const isOver = Effect.map(visitor.get("//metrics"), ({ text }) => /^http_server_active_requests 1$/m.test(text))
-      yield* Effect.repeat(Effect.andThen(sleep(100), isOver), { until: (isTrue) => isTrue })
-      response.destroy()
     }), 30_000)
 
   it.effect("that fails on the way ends broken off, never as an archive", () =>

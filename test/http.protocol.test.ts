@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { request } from "node:http"
+import { SocketPatience } from "../src/layers/Live.ts"
 import { anonymous, newEmail, signedIn, withHeaders } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
@@ -548,3 +549,14 @@ layer(TestServer.layer())("without listed origins", (it) => {
       assert.isNull(headers.get("access-control-allow-origin"))
     }))
 })
+
+layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketPatience, 300))), { excludeTestServices: true })(
+  "a connection on which nothing moves",
+  (it) => {
+    it.effect("is closed, before any other limit would", () =>
+      Effect.gen(function*() {
+        const { origin } = yield* TestServer
+        assert.isBelow((yield* sendRaw(origin, "GET / HTTP/1.1\r\nHost")).milliseconds, 4000)
+      }))
+  }
+)

@@ -306,7 +306,7 @@ layer(serverLayer(), { excludeTestServices: true })("an engine whose status hang
   it.effect("or says what cannot be is away as well", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      for (const date of [1e18, -1, 8.65e12, 0.5]) {
+      for (const date of [8.65e12, -1]) {
         yield* (yield* StandInEngine).setMapDate(date)
         yield* Effect.sleep("1100 millis")
         const { body } = yield* visitor.get("//health/ready")

@@ -3,6 +3,7 @@ import { Cause, ConfigProvider, Effect, Exit, Layer, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { settingsLayer } from "../src/layers/Settings.ts"
+import { clonedDatabase } from "./support/Databases.ts"
 import { TestServer } from "./support/TestServer.ts"
 
 const COMPLETE = {
@@ -103,12 +104,13 @@ describe("a production start", () => {
           yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
           "DATABASE_URL is not a postgres URL"
         )
-        yield* Effect.forEach(WRONG, ([name, value]) =>
-          Effect.map(Effect.exit(Effect.void.pipe(Effect.provide(TestServer.layer({ [name]: value })))), (exit) => {
-            const told = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "started"
-            assert.include(told, name, value)
-            assert.notInclude(told, "canary", name)
-          }), { concurrency: 4, discard: true })
+        const url = yield* clonedDatabase
+        for (const [name, value] of WRONG) {
+          const exit = yield* Effect.exit(Effect.void.pipe(Effect.provide(TestServer.on(url, { [name]: value }))))
+          const told = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "started"
+          assert.include(told, name, value)
+          assert.notInclude(told, "canary", name)
+        }
       }),
     60_000
   )

@@ -116,6 +116,46 @@ const sendHalf = (origin: string) =>
 
 const DRAINING = [["//health/ready", 503], ["//health", 503], ["//health/live", 200], ["/routes", 200]] as const
 
+const heldByRequests = Effect.gen(function*() {
+  const [slow, told] = yield* two
+  const { token } = yield* riderAt(slow.server)
+  yield* heldRequest(slow.server.origin, token)
+  yield* heldRequest(told.server.origin, token)
+  yield* sendHalf(slow.server.origin)
+  yield* Effect.all([slow.tell("SIGTERM"), told.tell("SIGINT")])
+  yield* Effect.sleep("700 millis")
+  yield* told.tell("SIGTERM")
+  const forced = yield* told.ended
+  assert.strictEqual(forced.code, 1)
+  assert.isBelow(forced.milliseconds, 3000)
+  assert.include(JSON.stringify(logged(told, "ERROR")), "it was told to end twice")
+  const { code, milliseconds } = yield* slow.ended
+  assert.strictEqual(code, 0)
+  assert.isBelow(milliseconds, 9000)
+})
+
+/** An engine and a collector that hang. */
+const heldByNeighbours = Effect.gen(function*() {
+  const collector = yield* Collector
+  yield* collector.become("hang")
+  const engine = yield* StandInEngine
+  yield* engine.behave(() => undefined)
+  const process = yield* (yield* Processes).start({
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_TRACES_SAMPLER: "always_on",
+    ROUTING_ENGINE_URL: engine.url
+  })
+  const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+  const call = yield* Effect.forkChild(visitor.post("/routing/route", ROUTE))
+  yield* until(Effect.sync(() => engine.asked.length === 1))
+  yield* process.tell("SIGTERM")
+  assert.strictEqual((yield* Fiber.join(call)).status, 503)
+  const { code, milliseconds } = yield* process.ended
+  assert.strictEqual(code, 0)
+  assert.isBelow(milliseconds, 7000 + DELAY)
+  assert.isAbove(collector.requests.length, 0)
+}).pipe(Effect.provide([Collector.layer, StandInEngine.layer]))
+
 layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process that is told to end", (it) => {
   it.effect("fails no request of a front while two are restarted one after the other", () =>
     Effect.gen(function*() {
@@ -202,46 +242,11 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
     60_000
   )
 
-  it.effect("ends in time whatever holds it up, and at once when it is told again", () =>
-    Effect.gen(function*() {
-      const [slow, told] = yield* two
-      const { token } = yield* riderAt(slow.server)
-      yield* heldRequest(slow.server.origin, token)
-      yield* heldRequest(told.server.origin, token)
-      yield* sendHalf(slow.server.origin)
-      yield* Effect.all([slow.tell("SIGTERM"), told.tell("SIGINT")])
-      yield* Effect.sleep("700 millis")
-      yield* told.tell("SIGTERM")
-      const forced = yield* told.ended
-      assert.strictEqual(forced.code, 1)
-      assert.isBelow(forced.milliseconds, 3000)
-      assert.include(JSON.stringify(logged(told, "ERROR")), "it was told to end twice")
-      const { code, milliseconds } = yield* slow.ended
-      assert.strictEqual(code, 0)
-      assert.isBelow(milliseconds, 9000)
-    }), 60_000)
-
-  it.effect("ends in time and order beside an engine and a collector that hang", () =>
-    Effect.gen(function*() {
-      const collector = yield* Collector
-      yield* collector.become("hang")
-      const engine = yield* StandInEngine
-      yield* engine.behave(() => undefined)
-      const process = yield* (yield* Processes).start({
-        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-        OTEL_TRACES_SAMPLER: "always_on",
-        ROUTING_ENGINE_URL: engine.url
-      })
-      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-      const call = yield* Effect.forkChild(visitor.post("/routing/route", ROUTE))
-      yield* until(Effect.sync(() => engine.asked.length === 1))
-      yield* process.tell("SIGTERM")
-      assert.strictEqual((yield* Fiber.join(call)).status, 503)
-      const { code, milliseconds } = yield* process.ended
-      assert.strictEqual(code, 0)
-      assert.isBelow(milliseconds, 7000 + DELAY)
-      assert.isAbove(collector.requests.length, 0)
-    }).pipe(Effect.provide([Collector.layer, StandInEngine.layer])), 60_000)
+  it.effect(
+    "ends in time whatever holds it up, and at once when it is told again",
+    () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
+    60_000
+  )
 
   it.effect("by an error that nobody caught ends what it began, logs it and fails", () =>
     Effect.gen(function*() {

@@ -58,6 +58,9 @@ export class TestServer extends Context.Service<TestServer, {
     places: Layer.Layer<Places> = nowhere
   ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places)))
 
+  /** The same on a database that is there. */
+  static readonly on = (url: string, settings: Readonly<Record<string, string>>) => onDatabase(url, settings, nowhere)
+
   /** The same with a proxy before its database. */
   static readonly behindProxy = Layer.unwrap(
     Effect.map(
