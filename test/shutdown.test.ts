@@ -123,7 +123,7 @@ const heldByRequests = Effect.gen(function*() {
   yield* heldRequest(told.server.origin, token)
   yield* sendHalf(slow.server.origin)
   yield* Effect.all([slow.tell("SIGTERM"), told.tell("SIGINT")])
-  yield* Effect.sleep("700 millis")
+  yield* Effect.sleep("2 seconds")
   yield* told.tell("SIGTERM")
   const forced = yield* told.ended
   assert.strictEqual(forced.code, 1)

@@ -3,7 +3,7 @@ import { drainDelay, Draining } from "../../services/operations/Draining.ts"
 import { OutputDrained } from "../telemetry/StandardOutput.ts"
 
 /** For running requests once nothing new is taken; what is left of 10 seconds is for the last traces and the pool. */
-export const RUNNING_REQUESTS = Duration.seconds(4)
+export const RUNNING_REQUESTS = Duration.millis(3500)
 
 /** A terminal and npm both pass on Ctrl-C: what comes so soon is the same signal again. */
 const BURST = Duration.millis(500)
