@@ -9,6 +9,7 @@ import { manifestOf, unzipped } from "./support/Archives.ts"
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
+import { untilNone } from "./support/Waiting.ts"
 
 const statements = DatabaseProxy.use(({ calls }) => calls)
 
@@ -56,14 +57,12 @@ const begun = Effect.fnUntraced(function*(rider: Rider) {
  * Ends when no client of the database has a statement or a transaction open, which may take a moment on a
  * busy machine and never happens for what holds one. The server's own autovacuum is none of ours.
  */
-const released: Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> = SqlClient.SqlClient.use((sql) =>
+const released = untilNone(SqlClient.SqlClient.use((sql) =>
   sql`
     SELECT state, query FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
       AND state <> 'idle'`
-).pipe(
-  Effect.flatMap((rows) => rows.length === 0 ? Effect.void : Effect.andThen(sleep(50), Effect.suspend(() => released)))
-)
+))
 
 /** How many statements were sent when none is under way and no more are for a while. */
 const settled: Effect.Effect<number, SqlError.SqlError, DatabaseProxy | SqlClient.SqlClient> = Effect.gen(function*() {

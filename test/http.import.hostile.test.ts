@@ -59,7 +59,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       }
     }))
 
-  it.effect("is taken where its brackets are a text's, and its route as long as any may be", () =>
+  it.effect("is taken where its brackets belong to a text and its route has all the positions that one may have", () =>
     Effect.gen(function*() {
       const { files } = yield* attacker
       const heir = yield* signedIn

@@ -5,6 +5,7 @@ import { anonymous, signedIn, withHeaders } from "./support/Actors.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const scrape = Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics"))
 
@@ -18,9 +19,6 @@ const samplesOf = (text: string, name: string) =>
   )
 
 const sampled = (name: string) => Effect.map(scrape, ({ text }) => samplesOf(text, name))
-
-/** Asks again and again, for as long as the test may take. */
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>) => Effect.repeat(condition, { until: (isTrue) => isTrue })
 
 const COUNT = "http_server_request_duration_seconds_count"
 

@@ -8,6 +8,7 @@ import { type Mail, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
 import { Outbox } from "../src/services/mail/Outbox.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { SECRETS } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const logged: Array<string> = []
 
@@ -52,15 +53,6 @@ const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
       OUTBOX_POLL_INTERVAL: "1 hour"
     })))
   )))
-
-/** Real time, for what happens beside the test. */
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
-  condition.pipe(
-    Effect.filterOrFail((isTrue) => isTrue),
-    Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
-    Effect.retry({ times: 600 }),
-    Effect.orDie
-  )
 
 /** The user whom the mails are for. */
 const somebody = SqlClient.SqlClient.use((sql) =>

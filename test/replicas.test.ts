@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { signedIn, withHeaders } from "./support/Actors.ts"
 import { emptyDatabase } from "./support/Databases.ts"
@@ -11,6 +11,7 @@ import { logged, type Replica, replica } from "./support/Replica.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { type Answer, TestServer } from "./support/TestServer.ts"
 import { mint } from "./support/Tokens.ts"
+import { until } from "./support/Waiting.ts"
 
 /** Two processes that were started at the same instant on a database without a single table. */
 class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly b: Replica }>()("test/Replicas") {
@@ -44,13 +45,6 @@ const onBoth = Effect.fnUntraced(function*(credential: string) {
 })
 
 const statusOf = Effect.map(({ status }: Answer) => status)
-
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
-  condition.pipe(
-    Effect.filterOrFail((isTrue) => isTrue),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 400 }),
-    Effect.orDie
-  )
 
 describe.skipIf(!hasRedis)(
   "two processes on one database and one Redis (skipped where there is no redis-server)",

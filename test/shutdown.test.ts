@@ -1,6 +1,6 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Redacted, Ref, Schedule, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Redacted, Ref, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Agent, request } from "node:http"
 import { connect, type Socket } from "node:net"
@@ -13,6 +13,7 @@ import { logged, type Replica, replica } from "./support/Replica.ts"
 import { idOf, newRoute } from "./support/Routes.ts"
 import { StandInEngine } from "./support/StandInEngine.ts"
 import { serverAt, TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const DELAY = 500
 
@@ -52,13 +53,6 @@ const one = Effect.flatMap(Processes, ({ take }) => take)
 const two = Effect.all([one, one], { concurrency: 2 })
 
 const portOf = ({ server }: Replica) => Number(new URL(server.origin).port)
-
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
-  condition.pipe(
-    Effect.filterOrFail((isTrue) => isTrue),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 400 }),
-    Effect.orDie
-  )
 
 const riderAt = Effect.fnUntraced(function*(server: TestServer["Service"]) {
   const { token } = yield* Effect.provideService(signedIn, TestServer, server)

@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { Context, Effect, Layer, Option, Schema } from "effect"
 import { clonedDatabase } from "./support/Databases.ts"
 import { logged, type Replica, replica } from "./support/Replica.ts"
+import { until } from "./support/Waiting.ts"
 
 /** The settings of two workers on one database. */
 class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, string>>>()("test/TwoWorkers") {
@@ -10,13 +11,6 @@ class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, str
     Effect.map(clonedDatabase, (url) => ({ DATABASE_URL: url, WORKERS: "2", SHUTDOWN_DRAIN_DELAY: "200 millis" }))
   )
 }
-
-const until = <E, R>(condition: Effect.Effect<boolean, E, R>) =>
-  condition.pipe(
-    Effect.filterOrFail((isTrue) => isTrue),
-    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 1500 }),
-    Effect.orDie
-  )
 
 const Serving = Schema.decodeUnknownOption(Schema.Tuple([
   Schema.Literal("a worker serves"),

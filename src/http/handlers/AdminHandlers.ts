@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import type { UserId } from "../../schema/Ids.ts"
 import { type Page, pageOf } from "../../schema/Page.ts"
 import { Administration } from "../../services/operations/Administration.ts"
 import { Audit } from "../../services/operations/Audit.ts"
@@ -11,8 +12,21 @@ import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { pageHeaders } from "../PageHeaders.ts"
 
-const answer = <A>(request: HttpServerRequest.HttpServerRequest, page: Page, { items, total }: PageOf<A>) =>
-  HttpServerResponse.jsonUnsafe(items, { headers: pageHeaders(request.url, page, total) })
+interface Listing {
+  readonly query: Parameters<typeof pageOf>[0]
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+/** A page of what an administrator asks for. */
+const answer = Effect.fnUntraced(function*<A>(
+  { query, request }: Listing,
+  list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>
+) {
+  const { userId } = yield* CurrentSession
+  const page = pageOf(query)
+  const { items, total } = yield* list(userId, page)
+  return HttpServerResponse.jsonUnsafe(items, { headers: pageHeaders(request.url, page, total) })
+})
 
 export const AdminHandlers = HttpApiBuilder.group(
   Api,
@@ -24,37 +38,21 @@ export const AdminHandlers = HttpApiBuilder.group(
 
     return handlers.handleAll({
       overview: () => administration.overview,
-      users: ({ query, request }) =>
-        Effect.map(
-          Effect.flatMap(CurrentSession, ({ userId }) => administration.users(userId, query.query, pageOf(query))),
-          (users) => answer(request, pageOf(query), users)
-        ),
+      users: (asked) => answer(asked, (admin, page) => administration.users(admin, asked.query.query, page)),
       user: ({ params }) => Effect.flatMap(CurrentSession, ({ userId }) => administration.user(userId, params.id)),
       deleteUser: ({ params }) =>
         Effect.flatMap(
           CurrentSession,
           ({ userId }) => Effect.as(administration.deleteUser(userId, params.id), success)
         ),
-      deletions: ({ query, request }) =>
-        Effect.map(
-          Effect.flatMap(CurrentSession, ({ userId }) => administration.deletions(userId, pageOf(query))),
-          (all) => answer(request, pageOf(query), all)
-        ),
-      routes: ({ query, request }) =>
-        Effect.map(
-          Effect.flatMap(CurrentSession, ({ userId }) => administration.routes(userId, query.query, pageOf(query))),
-          (routes) => answer(request, pageOf(query), routes)
-        ),
+      deletions: (asked) => answer(asked, administration.deletions),
+      routes: (asked) => answer(asked, (admin, page) => administration.routes(admin, asked.query.query, page)),
       deleteRoute: ({ params }) =>
         Effect.flatMap(
           CurrentSession,
           ({ userId }) => Effect.as(administration.deleteRoute(userId, params.id), success)
         ),
-      audit: ({ query, request }) =>
-        Effect.map(
-          Effect.flatMap(CurrentSession, ({ userId }) => audit.list(userId, query, pageOf(query))),
-          (entries) => answer(request, pageOf(query), entries)
-        ),
+      audit: (asked) => answer(asked, (admin, page) => audit.list(admin, asked.query, page)),
       system: () => system.get
     })
   })

@@ -103,7 +103,10 @@ const FailureText = Schema.fromJsonString(Schema.Struct({
 
 const decodeFailure = Schema.decodeUnknownOption(FailureText)
 
-/** What is not the client's fault names the trace by which an operator finds the rest. */
+/**
+ * What is not the client's fault names the trace by which an operator finds the rest. Errors that an endpoint declares are
+ * encoded before they come here, so it is the text that is looked at: only of failures, and they are short.
+ */
 const withTraceId = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
   if (response.body._tag !== "Uint8Array") return response
   const failure = decodeFailure(new TextDecoder().decode(response.body.body))

@@ -26,6 +26,10 @@ const Refusal = Schema.Struct({ error_code: Schema.Int })
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
+/** Whether a call failed with the `NotFound` of a reason. */
+export const isNotFound = (reason: string) => (error: EngineFailure) =>
+  error._tag === "NotFound" && error.details?.["reason"] === reason
+
 const notFound = (reason: string, message: string) => new NotFound({ message, details: { reason } })
 
 const tooMuch = (reason: string, message: string) =>

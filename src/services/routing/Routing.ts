@@ -9,7 +9,7 @@ import {
   type Warning
 } from "../../schema/Routing.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { type EngineFailure, NO_ROAD, unusable } from "./EngineRefusals.ts"
+import { type EngineFailure, isNotFound, NO_ROAD, unusable } from "./EngineRefusals.ts"
 import { type Ways, waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
@@ -65,7 +65,7 @@ export class Routing extends Context.Service<Routing, {
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
         const json = engineRequest(request)
-        const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNoRoad, () => noRoadNear(json)))
+        const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNotFound(NO_ROAD), () => noRoadNear(json)))
         const { trip } = yield* Effect.mapError(decodeTrip(body), () => unusable)
         const snapped = snappedOf(trip)
         if (snapped.length !== request.locations.length) return yield* unusable
@@ -107,8 +107,6 @@ const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: Ro
     units: "kilometers",
     directions_type: "none"
   })
-
-const isNoRoad = (error: EngineFailure) => error._tag === "NotFound" && error.details?.["reason"] === NO_ROAD
 
 /** An older engine says null for none. */
 const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))

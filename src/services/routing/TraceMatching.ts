@@ -14,7 +14,7 @@ import {
 } from "../../schema/Routing.ts"
 import { lengthOf } from "../routes/Geodesy.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { type EngineFailure, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
+import { type EngineFailure, isNotFound, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
 /** The engine's own limits are 16,000 points and 200 km; a little is left for how it measures. */
@@ -48,7 +48,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
           return yield* Effect.mapError(decodeMatch(body), () => unusable)
         },
         Effect.asSome,
-        Effect.catchIf(isNoPath, () => Effect.succeedNone)
+        Effect.catchIf(isNotFound(NO_PATH), () => Effect.succeedNone)
       )
 
       return TraceMatching.of({
@@ -83,8 +83,6 @@ const tooFar = ({ shape }: TraceRequest) =>
       }]
     }
   })
-
-const isNoPath = (error: EngineFailure) => error._tag === "NotFound" && error.details?.["reason"] === NO_PATH
 
 type Piece = ReadonlyArray<TracePoint>
 
