@@ -1,7 +1,6 @@
-import { NodeFileSystem, NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
-import { Config, Context, Effect, Layer, Option } from "effect"
+import { NodeFileSystem, NodeHttpClient } from "@effect/platform-node"
+import { Config, Effect, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createServer, type Server } from "node:http"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
@@ -10,7 +9,6 @@ import { Handles } from "../services/accounts/Handles.ts"
 import { Profiles } from "../services/accounts/Profiles.ts"
 import { Pseudonyms } from "../services/accounts/Pseudonyms.ts"
 import { Roles } from "../services/accounts/Roles.ts"
-import { port } from "../services/Addresses.ts"
 import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
 import { MailedTokens } from "../services/credentials/MailedTokens.ts"
@@ -41,7 +39,8 @@ import { Routes } from "../services/routes/Routes.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { RoutingEngine } from "../services/routing/RoutingEngine.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
-import { drainLayer, RUNNING_REQUESTS } from "./process/Shutdown.ts"
+import { listenLayer } from "./NodeServer.ts"
+import { drainLayer } from "./process/Shutdown.ts"
 import { rateCountersLayer } from "./Redis.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
@@ -103,59 +102,6 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )
-
-/** Slow clients are cut off; idle connections outlive those of a proxy in front (its usual limit is 60 s). */
-const LIMITS = {
-  headersTimeout: 5_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 1_000,
-  maxHeaderSize: 16 * 1024
-}
-
-/**
- * In milliseconds, a connection on which nothing moves is closed after so long: whoever does not read an export, or went
- * away without a word. More than the two minutes in which an import is answered.
- */
-export const SocketPatience = Context.Reference<number>("route-planning-service/SocketPatience", {
-  defaultValue: () => 150_000
-})
-
-const starting = JSON.stringify({ statusCode: 503, code: "INTERNAL", message: "The service is starting" })
-
-/** Effect listens a moment before it serves; without an answer of our own a request in between would wait for ever. */
-const serverWith = (patience: number) => {
-  const server = createServer(LIMITS).setTimeout(patience)
-  return server.on("request", (_request, response) => {
-    if (server.listenerCount("request") > 1) return
-    response.writeHead(503, { "content-type": "application/json", "cache-control": "no-store" }).end(starting)
-  })
-}
-
-/** For the requests that were interrupted to say so, in milliseconds. */
-const LAST_WORDS = 250
-
-/** Cuts off what has not ended by itself, like half a request. */
-const closeConnections = (node: Server) =>
-  Effect.callback<void>((resume) => {
-    const close = () => {
-      node.closeAllConnections()
-      resume(Effect.void)
-    }
-    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
-  })
-
-/** Listens for as long as the scope lives; then running requests have their time, and no longer. */
-const listenLayer = Layer.unwrap(Effect.map(SocketPatience, (patience) => {
-  const node = serverWith(patience)
-  return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
-    Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
-      port,
-      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-      gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
-    }))
-  )
-}))
 
 /** The application, all but its database, mailer and places: what production, development and tests have in common. */
 export const applicationLayer = drainLayer.pipe(

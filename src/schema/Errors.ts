@@ -38,6 +38,32 @@ export class ValidationFailed
   }
 }
 
+/** A request that did not arrive in time (RFC 9110, 15.5.9). */
+export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(shape(408, "VALIDATION_FAILED"), {
+  httpApiStatus: 408,
+  description: "The request did not arrive in time; the connection is closed"
+}) {
+  readonly _tag = "RequestTimeout"
+}
+
+/** An `Expect` header that names anything but `100-continue` (RFC 9110, 15.5.18). */
+export class ExpectationFailed
+  extends Schema.Error<ExpectationFailed>("ExpectationFailed")(shape(417, "VALIDATION_FAILED"), {
+    httpApiStatus: 417,
+    description: "The `Expect` header names something else than `100-continue`"
+  })
+{
+  readonly _tag = "ExpectationFailed"
+}
+
+/** A request line and headers over their common limit, `details.limitBytes` (RFC 6585, 5). */
+export class HeadersTooLarge extends Schema.Error<HeadersTooLarge>("HeadersTooLarge")(shape(431, "VALIDATION_FAILED"), {
+  httpApiStatus: 431,
+  description: "The request line and headers are over their limit, `details.limitBytes`"
+}) {
+  readonly _tag = "HeadersTooLarge"
+}
+
 /** A body over the limit of its endpoint; `details.limitBytes` is that limit. */
 export class PayloadTooLarge extends Schema.Error<PayloadTooLarge>("PayloadTooLarge")(shape(413, "VALIDATION_FAILED"), {
   httpApiStatus: 413,
@@ -125,6 +151,14 @@ export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INT
   readonly _tag = "Internal"
 }
 
+/** A transfer coding other than `chunked` (RFC 9112, 6.1). */
+export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(shape(501, "INTERNAL"), {
+  httpApiStatus: 501,
+  description: "The transfer coding is not implemented"
+}) {
+  readonly _tag = "NotImplemented"
+}
+
 /** A service that we depend on answered something that we cannot use. */
 export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502, "INTERNAL"), {
   httpApiStatus: 502,
@@ -158,10 +192,14 @@ export const ServiceError = Schema.Union([
   Forbidden,
   NotFound,
   MethodNotAllowed,
+  RequestTimeout,
   Conflict,
+  ExpectationFailed,
   PreconditionRequired,
   RateLimited,
+  HeadersTooLarge,
   Internal,
+  NotImplemented,
   BadGateway,
   Unavailable,
   GatewayTimeout

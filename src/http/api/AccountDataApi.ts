@@ -1,7 +1,14 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ImportReport } from "../../schema/Archive.ts"
-import { Conflict, PayloadTooLarge, Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  Conflict,
+  PayloadTooLarge,
+  RequestTimeout,
+  Unavailable,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
 import { AnswerWithin, ARCHIVE_BODY_LIMIT, BodyLimit } from "./Requests.ts"
@@ -23,7 +30,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
     HttpApiEndpoint.post("import", "/import", {
       payload: archive,
       success: ImportReport.pipe(HttpApiSchema.status("Created")),
-      error: [Conflict, PayloadTooLarge, Unavailable, UnsupportedMediaType, ValidationFailed]
+      error: [Conflict, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType, ValidationFailed]
     })
       .annotate(BodyLimit, ARCHIVE_BODY_LIMIT)
       .annotate(AnswerWithin, Duration.minutes(2))

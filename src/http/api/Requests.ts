@@ -5,6 +5,7 @@ import {
   Internal,
   NotFound,
   PayloadTooLarge,
+  RequestTimeout,
   Unavailable,
   UnsupportedMediaType,
   ValidationFailed
@@ -80,7 +81,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",
-  { error: [ValidationFailed, PayloadTooLarge, UnsupportedMediaType] }
+  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, UnsupportedMediaType] }
 ) {}
 
 /** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */

@@ -157,9 +157,11 @@ export const ERROR_EXAMPLES: Readonly<
   Forbidden: error(403, "FORBIDDEN", "The token's scope does not reach this far: it needs \"write\""),
   NotFound: error(404, "NOT_FOUND", "No such resource"),
   MethodNotAllowed: error(405, "NOT_FOUND", "This path has GET, HEAD", { allowed: ["GET", "HEAD"] }),
+  RequestTimeout: error(408, "VALIDATION_FAILED", "The body did not arrive in time"),
   Conflict: error(409, "CONFLICT", "The handle is taken"),
   PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
   UnsupportedMediaType: error(415, "VALIDATION_FAILED", "Send the body as application/json in UTF-8"),
+  ExpectationFailed: error(417, "VALIDATION_FAILED", "Expect: only \"100-continue\" can be met"),
   PreconditionRequired: error(428, "PRECONDITION_REQUIRED", "Send X-Service-Confirm: true to do this", {
     impact: {
       action: "route.delete",
@@ -173,7 +175,11 @@ export const ERROR_EXAMPLES: Readonly<
     windowSeconds: 60,
     retryAfterSeconds: 42
   }),
+  HeadersTooLarge: error(431, "VALIDATION_FAILED", "The request line and headers may have at most 16384 bytes", {
+    limitBytes: 16_384
+  }),
   Internal: error(500, "INTERNAL", "Something went wrong on our side", TRACED),
+  NotImplemented: error(501, "INTERNAL", "Transfer-Encoding: only \"chunked\" is implemented", TRACED),
   BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable", TRACED),
   Unavailable: error(503, "INTERNAL", "The database is not reachable", TRACED),
   GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time", TRACED)
