@@ -102,7 +102,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const token = yield* requestReset(rider.email)
-      assert.strictEqual((yield* reset(token, "password1234")).status, 400)
+      assert.strictEqual((yield* reset(token, "short")).status, 400)
       assert.strictEqual((yield* reset(token)).status, 200)
     }))
 
@@ -116,28 +116,76 @@ layer(TestServer.layer())("a forgotten password", (it) => {
     }))
 })
 
-layer(TestServer.layer())("a password", (it) => {
-  it.effect("that is common, or holds one's name or address, is refused with the reason", () =>
+layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "2" }))("a password that must have a strength of 2", (it) => {
+  it.effect("is refused with the reason when it is common or contains its owner's name or address", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      const refusal = (password: string, email = newEmail(), name = "Alma Rider") =>
-        Effect.map(visitor.post("/auth/signup-email", { email, password, name }), ({ status, text }) =>
-          `${status} ${text}`)
+      const outcome = (password: string, email = newEmail(), name = "Alma Rider") =>
+        Effect.map(
+          visitor.post("/auth/signup-email", { email, password, name }),
+          ({ status, text }) => `${status} ${text}`
+        )
       for (
         const common of [
           "password1234",
           "aaaaaaaaaaaa",
+          "x".repeat(64),
           "123456789012",
           "qwertyuiop12",
           "PasswordPassword",
           "1qaz2wsx3edc"
         ]
       ) {
-        assert.match(yield* refusal(common), /^400 .*common/, common)
+        assert.match(yield* outcome(common), /^400 .*common/, common)
       }
-      assert.match(yield* refusal("xx alma rider 77!"), /^400 .*your name/)
-      assert.match(yield* refusal("my BERTHOLD.k 1981", "berthold.k@example.com"), /^400 .*your email address/)
-      assert.match(yield* refusal("a fine pass phrase"), /^201/)
+      assert.match(yield* outcome("xx alma rider 77!"), /^400 .*your name/)
+      assert.match(yield* outcome("my BERTHOLD.k 1981", "berthold.k@example.com"), /^400 .*your email address/)
+      assert.match(yield* outcome("a fine pass phrase"), /^201/)
+    }))
+
+  it.effect("is refused at a reset, which keeps the link, and at a change", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const token = yield* requestReset(rider.email)
+      assert.strictEqual((yield* reset(token, "password1234")).status, 400)
+      const change = { currentPassword: rider.password, newPassword: "password1234" }
+      assert.strictEqual((yield* rider.post("/users/me/password", change)).status, 400)
+      assert.strictEqual((yield* reset(token)).status, 200)
+    }))
+})
+
+layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "4" }))("a password that must have a strength of 4", (it) => {
+  it.effect("is refused when a strength of 2 would do", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const status = (password: string) =>
+        Effect.map(visitor.post("/auth/signup-email", { email: newEmail(), password }), (answer) => answer.status)
+      assert.strictEqual(yield* status("blue monkey1"), 400)
+      assert.strictEqual(yield* status("kV9#tq2!Lm0z"), 201)
+    }))
+})
+
+layer(TestServer.layer())("a password", (it) => {
+  it.effect("needs nothing but its length by default, and signs in", () =>
+    Effect.gen(function*() {
+      for (
+        const password of [
+          "password1234",
+          "aaaaaaaaaaaa",
+          "x".repeat(64),
+          "my alma rider password",
+          "p\u{1F6B2}".repeat(512)
+        ]
+      ) {
+        const email = newEmail()
+        const visitor = yield* anonymous
+        const signUp = yield* visitor.post("/auth/signup-email", { email, password, name: "Alma Rider" })
+        assert.strictEqual(signUp.status, 201, password)
+        const token = yield* (yield* Mailbox).tokenFor(email)
+        assert.strictEqual((yield* visitor.post("/auth/verify-email", { token })).status, 200)
+        assert.strictEqual((yield* logIn(email, password)).status, 200, password)
+        assert.strictEqual((yield* reset(yield* requestReset(email), "aaaaaaaaaaaa")).status, 200)
+      }
     }))
 
   it.effect("is changed by who knows it, and every other session ends", () =>
@@ -148,7 +196,6 @@ layer(TestServer.layer())("a password", (it) => {
       assert.strictEqual(yield* change({ newPassword: NEW_PASSWORD }), 400)
       assert.strictEqual(yield* change({ currentPassword: "wrong", newPassword: NEW_PASSWORD }), 403)
       assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: "short" }), 400)
-      assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: "password1234" }), 400)
       assert.strictEqual((yield* elsewhere.get("/users/me")).status, 200)
       assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: NEW_PASSWORD }), 200)
       assert.strictEqual((yield* rider.get("/users/me")).status, 200)

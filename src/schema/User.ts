@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { type SessionId, type TokenId, UserId } from "./Ids.ts"
 import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
-import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { Scope } from "./Token.ts"
 
@@ -61,11 +61,13 @@ export const Email = trimmedText(3, 254).check(
   })
 )
 
-/** A new password. The policy that also knows common passwords and the user's own name is a service's. */
-export const NewPassword = WellFormedString.check(isCodePointLength(12, 128))
+const MAX_PASSWORD_LENGTH = 1024
 
-/** A password to be verified: no more is asked of it than that hashing it cannot be abused. */
-export const PasswordAttempt = WellFormedString.check(isCodePointLength(1, 1024))
+/** A new password, counted after NFKC, as it is hashed. Its strength is checked by the `PasswordPolicy` service. */
+export const NewPassword = WellFormedString.check(isNormalizedLength(12, MAX_PASSWORD_LENGTH))
+
+/** A password to be verified: whatever `NewPassword` accepts, and shorter ones, which are merely wrong. */
+export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, MAX_PASSWORD_LENGTH))
 
 /** 32 random bytes, base64url: the secret of a mailed link. */
 export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))

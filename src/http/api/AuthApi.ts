@@ -48,8 +48,9 @@ export class AuthApi extends HttpApiGroup.make("auth")
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
       "Registers an account and mails a verification link, good for 24 hours. The answer is the same for an address "
-        + "that has an account already; its owner is told by mail. A common password, or one that holds the email "
-        + "address or name, is refused."
+        + "that has an account already; its owner is told by mail. A password of 12 to 1,024 characters is "
+        + "accepted, unless the operator asks for a strength: then a common one, and one that contains the email address "
+        + "or name, is refused."
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),
