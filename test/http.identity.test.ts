@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { USER_PATHS } from "../src/schema/User.ts"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
+import { operations } from "./support/OpenApi.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
@@ -369,10 +371,8 @@ layer(TestServer.layer())("profiles", (it) => {
           "al_ma",
           "älma",
           "аlma",
-          "12345",
           "me",
-          "admin",
-          "by-user",
+          "profile",
           "",
           null,
           "a b"
@@ -380,12 +380,41 @@ layer(TestServer.layer())("profiles", (it) => {
       ) {
         assert.strictEqual(yield* status(handle), 400, String(handle))
       }
-      assert.strictEqual(yield* status("alma-1"), 200)
+      for (const handle of ["alma-1", "alma-1", "admin", "routes", "by-user", "api", "12345", "---"]) {
+        assert.strictEqual(yield* status(handle), 200, handle)
+      }
       assert.strictEqual(yield* status("alma-1"), 200)
       const taken = yield* other.patch("/users/me", { handle: "alma-1", name: "Thief" })
       assert.deepInclude(taken.body, { statusCode: 409, code: "CONFLICT" })
       assert.notStrictEqual(record((yield* other.get("/users/me")).body)["name"], "Thief")
     }))
+
+  it.effect("are found by a handle of digits, which is never read as an id", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const visitor = yield* anonymous
+      assert.strictEqual((yield* rider.patch("/users/me", { handle: "4711" })).status, 200)
+      assert.deepInclude(record((yield* visitor.get("/users/4711")).body), { id: rider.id, handle: "4711" })
+      const handle = String(other.id + 1000)
+      assert.strictEqual((yield* visitor.get(`/users/${handle}`)).status, 404)
+      assert.strictEqual((yield* rider.patch("/users/me", { handle })).status, 200)
+      assert.strictEqual(record((yield* visitor.get(`/users/${handle}`)).body)["id"], rider.id)
+    }))
+
+  it.effect("derive a first handle of digits from a name of digits", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "20 26" })
+      assert.strictEqual(record((yield* rider.get("/users/me")).body)["handle"], "20-26")
+      const other = yield* signedInAs({ name: "2026" })
+      assert.strictEqual(record((yield* other.get("/users/me")).body)["handle"], "2026")
+    }))
+
+  it("cannot have as a handle what is a path of its own below /users/, and may have everything else", () => {
+    const segments = operations.flatMap(({ path }) => /^\/api\/v1\/users\/([a-z0-9-]+)/.exec(path)?.[1] ?? [])
+    assert.includeMembers(segments, ["me", "profile"])
+    assert.deepStrictEqual(new Set(Object.values<string>(USER_PATHS)), new Set(segments))
+  })
 
   it.effect("of 64 users who want one handle one gets it", () =>
     Effect.gen(function*() {

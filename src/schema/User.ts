@@ -10,6 +10,13 @@ import type { Scope } from "./Token.ts"
 export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
 export type Handle = typeof Handle.Type
 
+/** Paths of their own below `/users/`, where otherwise a handle stands. */
+export const USER_PATHS = { me: "me", profile: "profile" } as const
+
+const RESERVED_HANDLES: ReadonlySet<string> = new Set(Object.values(USER_PATHS))
+
+export const isReservedHandle = (handle: string): boolean => RESERVED_HANDLES.has(handle)
+
 export const DisplayName = trimmedText(1, 100)
 
 /** Image URL. The service never fetches it. */

@@ -6,13 +6,13 @@ import { UserId } from "../../schema/Ids.ts"
 import { Preferences } from "../../schema/Preferences.ts"
 import {
   type Handle,
+  isReservedHandle,
   type Profile,
   type ProfilePatch,
   type PublicProfile,
   Statistics,
   type User
 } from "../../schema/User.ts"
-import { isReservedHandle } from "./Handles.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 import { Pseudonyms } from "./Pseudonyms.ts"
 import { Roles } from "./Roles.ts"
