@@ -153,7 +153,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* rider.post("/collections", { name: "x" }, { headers: { "idempotency-key": "k" } })
       const sql = yield* SqlClient.SqlClient
       const long = "1960-01-01T00:00:00Z"
-      yield* sql`INSERT INTO used_id_tokens (token_hash, expires_at) VALUES ('h', ${long})`
       yield* sql`
         INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
         VALUES ('h', ${rider.id}, 'verify-email', ${long}, ${long})`
@@ -162,7 +161,6 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* sql`UPDATE personal_access_tokens SET expires_at = ${long}`
       yield* sql`UPDATE idempotency_keys SET created_at = ${long}`
       const tables = [
-        "used_id_tokens",
         "email_tokens",
         "collections",
         "sessions",

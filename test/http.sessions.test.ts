@@ -12,6 +12,7 @@ const Claims = Schema.fromJsonString(Schema.Struct({
   sub: Schema.String,
   sid: Schema.String,
   role: Schema.String,
+  units: Schema.String,
   iss: Schema.String,
   aud: Schema.String,
   iat: Schema.Finite,
@@ -53,7 +54,33 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(claims.sub, String(rider.id))
       assert.strictEqual(claims.exp, claims.iat + 900)
       assert.strictEqual(claims.role, "user")
+      assert.strictEqual(claims.units, "metric")
       assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+    }))
+
+  it.effect("a token carries the units that the user chose, and metric until then", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const unitsNow = Effect.map(refresh(rider.token), (token) => claimsOf(token).units)
+      assert.strictEqual(yield* unitsNow, "metric")
+      for (
+        const [preferences, units] of [
+          [{ units: "imperial" }, "imperial"],
+          [{ mapStyle: "dark" }, "imperial"],
+          [{ units: null }, "metric"],
+          [null, "metric"]
+        ]
+      ) {
+        yield* rider.patch("/users/me", { preferences })
+        assert.strictEqual(yield* unitsNow, units)
+      }
+    }))
+
+  it.effect("a token of an older process, without units, is accepted", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { units: _, ...claims } = claimsOf(rider.token)
+      assert.strictEqual(yield* status(yield* sign(claims)), 200)
     }))
 
   it.effect("a token is good for 15 minutes, and each request brings a fresh one", () =>

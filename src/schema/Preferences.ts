@@ -30,6 +30,9 @@ const optionalMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
 const clearableMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).mapFields(Struct.map(Schema.NullOr)).mapFields(Struct.map(Schema.optionalKey))
 
+/** The units of a user who has chosen none. */
+export const DEFAULT_UNITS = "metric"
+
 const members = {
   units: OpenValue,
   showPois: Schema.Boolean,

@@ -82,7 +82,7 @@ export const Route = Schema.Struct({
   activity: Schema.optionalKey(Activity),
   visibility: Visibility,
   tags: Schema.Array(Schema.String),
-  favourite: Schema.Boolean,
+  favourite: Schema.Boolean.annotate({ description: "The owner's mark: `false` for everybody else" }),
   waypoints: Schema.Array(Waypoint),
   geometry: Schema.optionalKey(Schema.Union([Schema.String, Positions])),
   distance: Schema.optionalKey(Metres),

@@ -36,7 +36,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign in by the identity provider").annotate(
       OpenApi.Description,
       "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
-        + "address is linked. Sets the session cookie."
+        + "address is linked. An ID token may be sent again until it expires, an authorization code once. Sets the session "
+        + "cookie."
     ),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({

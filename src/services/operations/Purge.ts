@@ -55,7 +55,6 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       { table: "sessions", key: "id", ...expired },
       { table: "email_tokens", key: "token_hash", ...expired },
       { table: "personal_access_tokens", key: "id", ...expired },
-      { table: "used_id_tokens", key: "token_hash", ...expired },
       { table: "idempotency_keys", key: "ctid", column: "created_at", until: new Date(now - IDEMPOTENCY_KEPT) },
       { table: "audit_events", key: "id", column: "created_at", until: new Date(now - AUDIT_KEPT) }
     ]
