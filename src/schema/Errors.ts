@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 
 /** Structured context of an error: validation issues, the impact of a destructive call, a trace id. */
 const ErrorDetails = Schema.Record(Schema.String, Schema.Json)
@@ -167,12 +167,20 @@ export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502
   readonly _tag = "BadGateway"
 }
 
-/** A part that the answer needs is away for now; trying again later is right. */
+/**
+ * A part that the response needs is away or too busy for now; trying again later is right. `details.retryAfterSeconds`, if
+ * known, says when, and the response has it in `Retry-After` (RFC 9110, 10.2.3).
+ */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), {
   httpApiStatus: 503,
-  description: "A part that the answer needs is away for now"
+  description:
+    "A part that the answer needs is away or too busy for now; `Retry-After`, if sent, says when to try again"
 }) {
   readonly _tag = "Unavailable"
+
+  static retryAfter(message: string, wait: Duration.Duration): Unavailable {
+    return new Unavailable({ message, details: { retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) } })
+  }
 }
 
 /** A service that we depend on did not answer in time. */
