@@ -7,7 +7,9 @@ import { generatedSecrets } from "./layers/development/DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./layers/development/EmbeddedDatabase.ts"
 import { engineHintLayer } from "./layers/development/EngineHint.ts"
 import { applicationLayer } from "./layers/Live.ts"
+import { mailerLayerOr } from "./layers/Mail.ts"
 import { run } from "./layers/process/Run.ts"
+import { secretsLayer } from "./layers/Settings.ts"
 import { Places } from "./services/places/Places.ts"
 
 /** The given database, or an embedded one that keeps its data in the data directory. */
@@ -30,8 +32,9 @@ const defaultsLayer = (directory: string) =>
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
   return Layer.merge(applicationLayer, engineHintLayer).pipe(
-    Layer.provide([developmentMailboxLayer(directory), Places.layer]),
+    Layer.provide([mailerLayerOr(developmentMailboxLayer(directory)), Places.layer]),
     Layer.provide(databaseLayer),
+    Layer.provide(secretsLayer),
     Layer.provide(defaultsLayer(directory))
   )
 }))

@@ -1,6 +1,7 @@
 import { Layer } from "effect"
 import { databaseLayer } from "./layers/Database.ts"
-import { applicationLayer, mailerLayer } from "./layers/Live.ts"
+import { applicationLayer } from "./layers/Live.ts"
+import { mailerLayer } from "./layers/Mail.ts"
 import { run } from "./layers/process/Run.ts"
 import { inWorkers } from "./layers/process/Workers.ts"
 import { settingsLayer } from "./layers/Settings.ts"

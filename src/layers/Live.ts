@@ -1,5 +1,5 @@
 import { NodeFileSystem, NodeHttpClient } from "@effect/platform-node"
-import { Config, Effect, Layer, Option } from "effect"
+import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
@@ -20,7 +20,6 @@ import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
-import { Mailer } from "../services/mail/Mailer.ts"
 import { Outbox } from "../services/mail/Outbox.ts"
 import { Metrics } from "../services/metrics/Metrics.ts"
 import { Administration } from "../services/operations/Administration.ts"
@@ -43,17 +42,6 @@ import { listenLayer } from "./NodeServer.ts"
 import { drainLayer } from "./process/Shutdown.ts"
 import { rateCountersLayer } from "./Redis.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
-
-/** By the provider's API where there is a key for it, else on standard output. */
-export const mailerLayer = Layer.unwrap(
-  Effect.map(Config.option(Config.Redacted("EMAIL_API_KEY")), (key) =>
-    Option.isSome(key)
-      ? Mailer.layerApi.pipe(Layer.provide(NodeHttpClient.layerUndici))
-      : Layer.provide(
-        Mailer.layerStandardOutput,
-        Layer.effectDiscard(Effect.logWarning("EMAIL_API_KEY is not set: mailed links go to standard output"))
-      ))
-)
 
 /** What signs people in, and scripts. */
 const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
