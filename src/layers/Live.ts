@@ -19,6 +19,7 @@ import { PersonalAccessTokens } from "../services/credentials/PersonalAccessToke
 import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
+import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
 import { Outbox } from "../services/mail/Outbox.ts"
 import { Metrics } from "../services/metrics/Metrics.ts"
@@ -87,6 +88,7 @@ const servicesLayer = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
+  Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
   Layer.provideMerge(SecureRandom.layerWebCrypto)
 )

@@ -117,7 +117,9 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
 /** The request is fine, the state it meets is not: a name is taken, a quota is full. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), {
   httpApiStatus: 409,
-  description: "The request is fine, the state it meets is not"
+  description:
+    "The request is fine, the state it meets is not. Over a quota of the account `details` has `quota`, `limit` "
+    + "and `used`"
 }) {
   readonly _tag = "Conflict"
 }

@@ -5,6 +5,7 @@ import { Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { Scope } from "./Token.ts"
+import { Usage } from "./Usage.ts"
 
 /** The public address of a user's profile. */
 export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
@@ -55,7 +56,9 @@ export type User = typeof User.Type
 /** `totalDistance` is in metres; both count live routes only. */
 export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Metres })
 
-export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics }).annotate({ identifier: "Profile" })
+export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate({
+  identifier: "Profile"
+})
 export type Profile = typeof Profile.Type
 
 const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u

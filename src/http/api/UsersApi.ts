@@ -15,7 +15,8 @@ import { Authentication, SessionAuthentication } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
-const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes."
+const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
+  + "`usage` has what the account stores and may store; what is deleted counts until it is purged after 30 days."
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(

@@ -30,7 +30,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const withCurrentTag = <A, E, R>(owner: UserId, id: RouteId, change: Effect.Effect<A, E | Conflict, R>) =>
       Effect.catchIf(
         change,
-        isConflict,
+        isStale,
         ({ message }) =>
           Effect.flatMap(
             routes.get(id, Option.some(owner), "none"),
@@ -119,7 +119,9 @@ export const RoutesHandlers = HttpApiBuilder.group(
   })
 )
 
-const isConflict = (error: unknown): error is Conflict => error instanceof Conflict
+/** An account over its quota is a conflict too, and no question of versions. */
+const isStale = (error: unknown): error is Conflict =>
+  error instanceof Conflict && error.details?.["version"] !== undefined
 
 const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
   routesAnswer(items, { headers: pageHeaders(url, page, total) })

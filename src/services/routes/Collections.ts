@@ -7,6 +7,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
 import { collectionQueries, toStoredCollection } from "./CollectionRows.ts"
 import type { ExpectedVersion, PageOf } from "./Routes.ts"
 
@@ -20,8 +21,11 @@ type Change = (
 
 /** Ordered lists of routes, one's own and others' public ones, with the visibilities of routes. */
 export class Collections extends Context.Service<Collections, {
-  /** `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. */
-  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound>
+  /**
+   * `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. `Conflict` when
+   * the account has as many collections as it may have.
+   */
+  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound | Conflict>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /** A user's public collections as a stranger sees them, newest first; none for nobody. */
@@ -134,7 +138,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          Effect.catch((error) => error instanceof NotFound ? Effect.fail(error) : Effect.die(error))
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
         ),
 
         list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),

@@ -70,6 +70,12 @@ const locations = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
 
 const shape = "_mzbyA{lkgQwqC_yGo|JodI"
 
+const usage = {
+  routes: { used: 2, limit: 10_000 },
+  storedBytes: { used: 81_920, limit: 1_073_741_824 },
+  collections: { used: 1, limit: 1000 }
+}
+
 /** What stands in the documentation for a schema, by the schema's name. A test holds that each one fits. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
@@ -106,7 +112,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   PreferencesPatch: { units: "imperial", mapStyle: null },
   ImportOutcome: imported,
   ImportReport: { routes: imported, collections: { created: 1, restored: 0, unchanged: 0 }, preferences: "unchanged" },
-  Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 } },
+  Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },
   PublicProfile: { ...summary, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 },
@@ -141,6 +147,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
   },
   TraceRequest: { activity: "cycle", shape: locations },
+  Usage: usage,
   User: user,
   UserSummary: summary,
   Waypoint: { coord: [9.5209, 47.1415], type: "routed", name: "Start" }
