@@ -106,7 +106,7 @@ describe("the OpenAPI document", () => {
         [undefined, 10, "strict"],
         ["read", 60, "moderate"],
         ["write", 60, "moderate"],
-        [undefined, 300, "default"],
+        [undefined, 10, "strict"],
         [undefined, undefined, undefined]
       ]
     )
@@ -116,7 +116,7 @@ describe("the OpenAPI document", () => {
     )
     assert.include(
       byId.get("tokens.mint")?.description,
-      "personal access tokens are refused. At most 300 requests a minute"
+      "personal access tokens are refused. At most 10 requests a minute"
     )
   })
 
