@@ -55,14 +55,14 @@ export class AccountExport extends Context.Service<AccountExport, {
           versions.set(row.id, row.version)
           return routeLine(toStoredRoute(row, pseudonyms), row.origin)
         }
-        const file = yield* add("routes.json", (put) => asLines(pagesOf(routes), readRoutes(userId), lineOf, put))
+        const file = yield* add("routes.json", (file) => asLines(pagesOf(routes), readRoutes(userId), lineOf, file))
         return { file, versions }
       })
 
       // Not a generator in the loop: the engine keeps what such a one closes over until the next full garbage collection.
       const gpxOf = Effect.fnUntraced(function*(add: AddFile, row: ArchivedRouteRow) {
         const document = yield* toDocument(toStoredRoute(row, pseudonyms))
-        return yield* add(gpxName(row.id, row.name), (put) => asText(writeRouteFile(document, "gpx"), put))
+        return yield* add(gpxName(row.id, row.name), (file) => asText(writeRouteFile(document, "gpx"), file))
       })
 
       const addGpx = Effect.fnUntraced(function*(
@@ -87,7 +87,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           written.add(row.id)
           return collectionLine(row)
         }
-        const file = yield* add("collections.json", (put) => asLines(pages, read, lineOf, put))
+        const file = yield* add("collections.json", (file) => asLines(pages, read, lineOf, file))
         return { file, count: written.size }
       })
 

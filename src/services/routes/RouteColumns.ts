@@ -2,7 +2,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
-import { type Bounds, boundsOf, polyline6, simplified } from "./Lines.ts"
+import { type Bounds, boundsOf, MAX_SIMPLIFIED, polyline6, simplified } from "./Lines.ts"
 
 /** The length of a geometry in metres, where it has one. */
 const measured = (geometry: NewRoute["geometry"]) =>
@@ -90,3 +90,18 @@ export const newRouteColumns = (route: NewRoute, place: Place): Record<string, u
   favourite: route.favourite ?? false,
   distance: route.distance ?? measured(route.geometry)
 })
+
+const longestPosition = (geometryText: string) =>
+  geometryText.split("],[").reduce((longest, position) => Math.max(longest, position.length), 0) + "],[".length
+
+/**
+ * How many bytes a new route adds to what its account stores (`route_bytes` of the migrations), or some more: the
+ * simplified line, which is the costliest to make, is taken to have the longest of the positions.
+ */
+export const storedBytesAtMost = ({ description, geometry, waypoints }: NewRoute): number => {
+  const texts = Buffer.byteLength(waypointText(waypoints)) + Buffer.byteLength(description ?? "")
+  if (geometry === undefined || geometry === null) return texts
+  const geometryText = JSON.stringify(geometry)
+  const simplifiedBytes = Math.min(geometryText.length, MAX_SIMPLIFIED * longestPosition(geometryText))
+  return texts + geometryText.length + simplifiedBytes + polyline6(geometry).length
+}
