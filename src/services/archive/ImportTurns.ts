@@ -29,10 +29,8 @@ export const importTurns = Effect.gen(function*() {
   const turn: Turn = (piece) => pieces.withPermits(1)(piece)
   return {
     /** A place among the archives that are worked on, until the scope closes. `Unavailable` when none gets free in time. */
-    place: Effect.acquireRelease(
-      places.take(1).pipe(Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany) })),
-      () => places.release(1),
-      { interruptible: true }
+    place: places.takeScoped(1).pipe(
+      Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany) })
     ),
     turn
   }

@@ -3,7 +3,7 @@ import { Context, Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
 import type { Unavailable } from "../../schema/Errors.ts"
-import { makeTurns } from "../Turns.ts"
+import { makeTurns } from "../limits/Turns.ts"
 
 /** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
