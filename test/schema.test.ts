@@ -110,7 +110,7 @@ describe("what comes from outside", () => {
     const decode = Schema.decodeUnknownOption(Schema.Struct(PageQuery))
     fc.assert(fc.property(fc.integer({ min: -10, max: 1_000_010 }), (n) => {
       assert.strictEqual(Option.isSome(decode({ limit: String(n) })), n >= 1 && n <= 200)
-      assert.strictEqual(Option.isSome(decode({ offset: String(n) })), n >= 0 && n <= 1_000_000)
+      assert.strictEqual(Option.isSome(decode({ offset: String(n) })), n >= 0)
     }))
   })
 })

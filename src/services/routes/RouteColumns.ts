@@ -51,7 +51,7 @@ const lineColumns = (geometry: RoutePatch["geometry"]) => {
 }
 
 /** The columns for what a body names. An absent member has none; `null` and "" for a text clear their column. */
-export const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
+const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
   const columns = {
     name: body.name,
     description: text(body.description),
@@ -71,6 +71,15 @@ export const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> 
   }
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
 }
+
+/**
+ * The columns that a change sets. A new geometry without a distance is measured, as a new route's is: the distance of
+ * the old one says nothing about it. Without a geometry there is no distance.
+ */
+export const changedColumns = (patch: RoutePatch): Record<string, unknown> => ({
+  ...(patch.geometry === undefined ? {} : { distance: measured(patch.geometry) }),
+  ...columnsOf(patch)
+})
 
 /** The columns for where a route starts. */
 export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({

@@ -9,7 +9,7 @@ import type { NewRoute, RoutePatch, StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
-import { boxAround, columnsOf, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
+import { boxAround, changedColumns, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** One page of a list, and how many there are in all. */
@@ -39,8 +39,9 @@ export class Routes extends Context.Service<Routes, {
   /** The name of a route of one's own, for saying what would happen to it. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
   /**
-   * Changes what the patch names, all of it or nothing. `Conflict`, with the version of now in `details`, when the route
-   * is no longer of the expected version, and when the route grows over a quota of the account.
+   * Changes what the patch names, all of it or nothing. A geometry without a distance is measured, as by `create`.
+   * `Conflict`, with the current version in `details`, when the route is no longer of the expected version, and when the
+   * route grows over a quota of the account.
    */
   readonly update: (
     owner: UserId,
@@ -191,7 +192,7 @@ export class Routes extends Context.Service<Routes, {
             const now = new Date(yield* Clock.currentTimeMillis)
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)
-            const values = { ...columnsOf(patch), ...derived, updated_at: now }
+            const values = { ...changedColumns(patch), ...derived, updated_at: now }
             return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
           },
           sql.withTransaction,
