@@ -11,7 +11,7 @@ import {
   USER_PATHS
 } from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, SessionAuthentication } from "./Authentication.ts"
+import { Authentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
@@ -43,12 +43,14 @@ export class UsersApi extends HttpApiGroup.make("users")
   )
   .middleware(JsonBody)
   .middleware(Authentication)
+  .annotateEndpoints(Tier, "moderate")
   .add(
     HttpApiEndpoint.get("publicProfile", "/:handle", {
       params: { handle: Handle },
       success: PublicProfile,
       error: NotFound
     })
+      .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotate(OpenApi.Summary, "Read a public profile").annotate(
         OpenApi.Description,
@@ -56,7 +58,6 @@ export class UsersApi extends HttpApiGroup.make("users")
           + "not found."
       )
   )
-  .annotateEndpoints(Tier, "moderate")
   .add(
     HttpApiEndpoint.post("changePassword", `/${USER_PATHS.me}/password`, {
       payload: Schema.Struct({
@@ -87,7 +88,6 @@ export class UsersApi extends HttpApiGroup.make("users")
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
       .annotate(OpenWhenOver, true)
-      .annotate(Tier, "moderate")
       .annotate(OpenApi.Summary, "Cancel the deletion").annotate(
         OpenApi.Description,
         "Takes a deletion back within its 30 days, and with it all that it hid. Refused (409) from their end on, when "
