@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { optionalMember } from "./Optional.ts"
 import { Preferences, Visibility } from "./Preferences.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 
@@ -43,7 +44,7 @@ export const ArchivedRoute = Schema.Struct({
   id: RouteId,
   visibility: Visibility,
   provenance: Provenance,
-  distance: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+  distance: optionalMember(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
 })
 export type ArchivedRoute = typeof ArchivedRoute.Type
 

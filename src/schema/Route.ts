@@ -3,7 +3,7 @@ import { Coordinate, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
-import { Activity, OpenValue, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -49,7 +49,7 @@ const clearable = {
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
   endAddress: nullable(Address),
-  routingPreferences: nullable(RoutingPreferences),
+  routingPreferences: nullable(RequestedPreferences),
   tags: nullable(Tags),
   favourite: nullable(Schema.Boolean)
 }

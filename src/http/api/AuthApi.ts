@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
+import { optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
@@ -14,9 +15,9 @@ const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotat
 
 /** One of the three: an authorization code of the popup flow, an ID token, or the field that one-tap posts. */
 const ProviderCredential = Schema.Struct({
-  code: Schema.optionalKey(Secret),
-  idToken: Schema.optionalKey(Secret),
-  credential: Schema.optionalKey(Secret)
+  code: optionalMember(Secret),
+  idToken: optionalMember(Secret),
+  credential: optionalMember(Secret)
 }).check(
   Schema.makeFilter(
     ({ code, credential, idToken }) =>
