@@ -59,8 +59,7 @@ const isCodec = (schema: unknown): schema is Schema.Codec<unknown> => Schema.isS
 
 const payloads = Object.values(Api.groups)
   .flatMap((group) => Object.values(group.endpoints))
-  .flatMap(({ payload }) => Array.from(payload.values()))
-  .flatMap(({ schemas }): ReadonlyArray<unknown> => schemas)
+  .flatMap(({ payload }) => Array.from(payload.values(), ({ schemas }): ReadonlyArray<unknown> => schemas).flat())
   .filter(isCodec)
 
 const payloadOf = (name: string) =>
