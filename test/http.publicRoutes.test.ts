@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Places } from "../src/services/places/Places.ts"
@@ -7,6 +7,7 @@ import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { scriptOf } from "./support/Tokens.ts"
+import { until, untilNone } from "./support/Waiting.ts"
 
 const idsIn = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
@@ -424,19 +425,18 @@ layer(TestServer.layer())("the bin", (it) => {
       const route = created((yield* rider.post("/routes", newRoute({}))).body)
       yield* rider.delete(`/routes/${route.id}`)
       const rows = SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE id = ${route.id}`)
-      const age = (seconds: number) =>
-        SqlClient.SqlClient.use((sql) =>
-          sql`UPDATE routes SET deleted_at = ${"1970-01-01"}::timestamptz + interval '2 hours' - ${seconds} * interval '1 second'
-            WHERE id = ${route.id}`
+      yield* TestClock.adjust(Duration.subtract(Duration.days(30), Duration.seconds(1)))
+      const now = (yield* Clock.currentTimeMillis) / 1000
+      const visitor = yield* anonymous
+      yield* until(
+        Effect.map(
+          visitor.get("//metrics"),
+          ({ text }) => text.split("\n").includes(`sweep_last_run_timestamp_seconds{sweep="routes"} ${now}`)
         )
-      yield* age(30 * 86_400 - 3600)
-      yield* TestClock.adjust("1 hour")
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
+      )
       assert.strictEqual((yield* rows).length, 1)
-      yield* age(30 * 86_400)
-      yield* TestClock.adjust("1 hour")
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 200)))
-      assert.strictEqual((yield* rows).length, 0)
+      yield* TestClock.adjust("1 second")
+      yield* untilNone(rows)
     }))
 
   it.effect("gives nothing back after 30 days, even before a sweep", () =>
