@@ -2,7 +2,8 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
-import { type Bounds, boundsOf, MAX_SIMPLIFIED, polyline6, simplified } from "./Lines.ts"
+import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Lines.ts"
+import { MAX_SIMPLIFIED } from "./Simplification.ts"
 
 /** The length of a geometry in metres, where it has one. */
 const measured = (geometry: NewRoute["geometry"]) =>
@@ -44,7 +45,7 @@ const lineColumns = (geometry: RoutePatch["geometry"]) => {
   if (geometry === null) return { geometry: null, simplified: null, polyline6: null, position_count: 0 }
   return {
     geometry: JSON.stringify(geometry),
-    simplified: JSON.stringify(simplified(geometry)),
+    simplified: JSON.stringify(simplifiedLine(geometry)),
     polyline6: polyline6(geometry),
     position_count: geometry.length
   }
