@@ -4,7 +4,7 @@ import { Schema } from "effect"
 export type Position = readonly [lng: number, lat: number] | readonly [lng: number, lat: number, elevation: number]
 
 /** The most positions that a geometry may have. */
-const MAX_POSITIONS = 100_000
+export const MAX_POSITIONS = 100_000
 
 /** A client reads the first few broken positions and mends its code; a list of 100,000 would help nobody. */
 const MAX_REPORTED = 20

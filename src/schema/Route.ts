@@ -37,7 +37,10 @@ export type Waypoint = typeof Waypoint.Type
 const Name = trimmedText(1, 255)
 const Description = trimmedText(0, 10_000)
 const Address = trimmedText(0, 255)
-const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isMaxLength(1000))
+/** The most waypoints that a route may have. */
+export const MAX_WAYPOINTS = 1000
+
+const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_WAYPOINTS))
 
 /** Members that a PATCH with `null` clears, and that a POST may leave out. */
 const clearable = {

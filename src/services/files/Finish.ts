@@ -1,14 +1,12 @@
 import { Array as Arr, Effect, Option, Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
+import { MAX_POSITIONS } from "../../schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { Tags } from "../../schema/Tags.ts"
 import { activityOf } from "./Activities.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute, RouteDocument } from "./Document.ts"
-import { coordOf } from "./Numbers.ts"
+import { coordOf, tooMany } from "./Numbers.ts"
 
-/** The most waypoints that a route may have. */
-export const MAX_WAYPOINTS = 1000
-
-const MAX_POSITIONS = 100_000
 const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
 const MAX_OPEN_VALUE = 64
@@ -26,9 +24,13 @@ const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Drop
 /** Text that PostgreSQL and UTF-8 can hold; JSON can spell what they cannot. */
 const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "")
 
-const isTooLong = (text: string, max: number) => text.length > max && [...text].length > max
+/** A code point has at most two code units: what is behind so many is not looked at. */
+const startOf = (text: string, max: number) => Array.from(text.slice(0, 2 * max + 2))
 
-const cut = (text: string, max: number) => isTooLong(text, max) ? [...text].slice(0, max).join("").trimEnd() : text
+const isTooLong = (text: string, max: number) => text.length > max && startOf(text, max).length > max
+
+const cut = (text: string, max: number) =>
+  isTooLong(text, max) ? startOf(text, max).slice(0, max).join("").trimEnd() : text
 
 const firstOf = (texts: ReadonlyArray<string | undefined>): string | undefined => {
   const present = texts.filter((text) => text !== undefined).map((text) => storable(text).trim())
@@ -98,9 +100,6 @@ const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
   const rest = dropped.slice(MAX_DROPPED).reduce((sum, { count }) => sum + count, 0)
   return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
 }
-
-const tooMany = (what: string, count: number, max: number) =>
-  ValidationFailed.at("", `The file has ${count} ${what}; a route has at most ${max}`)
 
 /** Applies the limits of a route to what a reader found, and tells what they cost. */
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {

@@ -4,6 +4,9 @@ import type { Position } from "../../schema/Geometry.ts"
 
 const MAX_REPORTED = 20
 
+/** How many words of a list are looked at, like the tags of a file. */
+export const MAX_WORDS = 10_000
+
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
 /** A finite number in decimal notation, with or without an exponent; `undefined` for everything else. */
@@ -49,20 +52,34 @@ export const positionOf = (
 /** Longitude and latitude alone. */
 export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
 
-/** All the positions, or a refusal that names the first broken ones by their place below `path`. */
-export const allPositions = (
-  positions: ReadonlyArray<Position | undefined>,
-  path: string
+/** What a list of positions is called in an error, its path, and how many there may be. */
+interface Listed {
+  readonly what: string
+  readonly path: string
+  readonly max: number
+}
+
+const POSITION_EXPECTED = "Expected a longitude of -180 to 180 and a latitude of -90 to 90, as decimal numbers"
+
+/**
+ * The positions of all items, or a refusal that names the first broken ones by their index below `path`. Of too many
+ * none is read.
+ */
+export const allPositions = <Item>(
+  items: ReadonlyArray<Item>,
+  read: (item: Item) => Position | undefined,
+  { max, path, what }: Listed
 ): Effect.Effect<ReadonlyArray<Position>, ValidationFailed> => {
+  if (items.length > max) return Effect.fail(tooMany(what, items.length, max))
+  const positions = items.map(read)
   const sound = positions.filter((position) => position !== undefined)
   if (sound.length === positions.length) return Effect.succeed(sound)
   const issues = positions.flatMap((position, index) =>
-    position === undefined
-      ? [{
-        path: `${path}.${index}`,
-        message: "Expected a longitude of -180 to 180 and a latitude of -90 to 90, as decimal numbers"
-      }]
-      : []
+    position === undefined ? [{ path: `${path}.${index}`, message: POSITION_EXPECTED }] : []
   )
   return Effect.fail(ValidationFailed.of(issues.slice(0, MAX_REPORTED)))
 }
+
+/** A route has at most `max` of these, and the file has more. */
+export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
+  ValidationFailed.at("", `The file has ${count} ${what}; a route has at most ${max}`)

@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../../schema/Errors.ts"
-import type { Position } from "../../../schema/Geometry.ts"
+import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute, WrittenRoute } from "../Document.ts"
 import { finish } from "../Finish.ts"
-import { allPositions, coordOf, decimal, positionOf } from "../Numbers.ts"
+import { allPositions, coordOf, decimal, MAX_WORDS, positionOf } from "../Numbers.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -15,6 +16,9 @@ interface Part {
 }
 
 const MAX_DEPTH = 32
+
+/** Counted before anything is parsed: a million objects take more memory than a file of any use. */
+const MAX_OBJECTS = 250_000
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -85,20 +89,34 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
   timestamp: textOf(properties["timestamp"])
 })
 
-/** Where a file may say something of the route as a whole: the features of the line, then what has no place, then the root. */
+/**
+ * Where a file may say something of the route as a whole: the features of the line, each once however many lines it has,
+ * then what has no place, then the root.
+ */
 const aboutOf = (root: JsonObject, lines: ReadonlyArray<Part>): ReadonlyArray<JsonObject> => [
-  ...lines.map(({ properties }) => properties),
+  ...new Set(lines.map(({ properties }) => properties)),
   ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>
     objectOf(feature["properties"])
   ),
   root
 ]
 
+const hasTooManyObjects = (text: string): boolean => {
+  const count = { objects: 0 }
+  for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", at + 1)) {
+    count.objects++
+    if (count.objects > MAX_OBJECTS) return true
+  }
+  return false
+}
+
 const parseJson = (text: string) =>
-  Effect.try({
-    try: (): unknown => JSON.parse(text),
-    catch: (cause) => ValidationFailed.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
-  })
+  hasTooManyObjects(text)
+    ? Effect.fail(ValidationFailed.at("", `The file has more than ${MAX_OBJECTS} objects`))
+    : Effect.try({
+      try: (): unknown => JSON.parse(text),
+      catch: (cause) => ValidationFailed.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
+    })
 
 /** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are the route's line, points its waypoints. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
@@ -107,13 +125,23 @@ export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.
   const lineParts = parts.filter(isLine)
   const lines = lineParts.flatMap(linesOf)
   const points = parts.filter(isPoint)
-  const geometry = yield* allPositions(lines.flat().map(readPosition), "line")
-  const coords = yield* allPositions(points.map(({ coordinates }) => readPosition(coordinates)), "points")
+  const geometry = yield* allPositions(lines.flat(), readPosition, {
+    what: "positions",
+    path: "line",
+    max: MAX_POSITIONS
+  })
+  const coords = yield* allPositions(points, ({ coordinates }) => readPosition(coordinates), {
+    what: "waypoints",
+    path: "points",
+    max: MAX_WAYPOINTS
+  })
   const about = aboutOf(objectOf(root), lineParts)
   const draft: Draft = {
     names: about.map((object) => textOf(object["name"])),
     descriptions: about.map((object) => textOf(object["description"])),
-    tags: about.flatMap((object) => listOf(object["tags"])).filter((tag) => typeof tag === "string"),
+    tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) =>
+      typeof tag === "string"
+    ),
     activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),
     waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
     geometry,

@@ -1,12 +1,14 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import type { Position } from "../../../schema/Geometry.ts"
+import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
-import { finish, MAX_WAYPOINTS } from "../Finish.ts"
-import { allPositions, coordOf, numberOf, positionOf } from "../Numbers.ts"
-import { beyondEdge } from "../xml/EastEdge.ts"
-import { parseXml, type XmlElement } from "../xml/Xml.ts"
+import { finish } from "../Finish.ts"
+import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
+import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
+import type { XmlElement } from "../xml/XmlTree.ts"
 
 /** Extensions of points are counted by what is in them. */
 const TRACK_POINT = new Set(["ele", "extensions"])
@@ -18,14 +20,26 @@ const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
 const SEGMENT = new Set(["trkpt"])
 const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
 
+/** The elements and attributes that a route is read from. */
+const KNOWN = new Set([
+  ...POINT_OF_BOTH,
+  ...ROOT,
+  ...METADATA,
+  ...TRACK,
+  ...SEGMENT,
+  ...ROUTE,
+  "gpx",
+  "lat",
+  "lon",
+  OWN_LONGITUDE
+])
+
 const UNUSED = "a route has no place for it"
 
 const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point, "lon")), point, "extensions")
 
 const pointOf = (point: XmlElement): Position | undefined =>
   positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
-
-const pointsOf = (points: ReadonlyArray<XmlElement>, path: string) => allPositions(points.map(pointOf), path)
 
 const waypointsOf = (points: ReadonlyArray<XmlElement>, positions: ReadonlyArray<Position>) =>
   positions.map((position, index): DraftWaypoint => ({
@@ -42,7 +56,7 @@ const isElevationUnread = (point: XmlElement) => {
 
 /** Ours alone says which side of the 180th meridian a point is on: it was read. */
 const isForeign = (point: XmlElement) =>
-  childOf(point, "extensions")?.children.some(({ name }) => name !== "rps:longitude") ?? false
+  childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE) ?? false
 
 const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
   const count = points.filter(isForeign).length
@@ -117,7 +131,7 @@ const draftOf = (
 ): Draft => ({
   names: textsOf(gpx, parts, "name"),
   descriptions: textsOf(gpx, parts, "desc"),
-  tags: [childOf(gpx, "metadata"), gpx].flatMap((element) => textOf(element, "keywords")?.split(",") ?? []),
+  tags: [childOf(gpx, "metadata"), gpx].flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
   activity: [...parts.tracks, ...parts.routes].map((element) => textOf(element, "type")).find((type) =>
     type !== undefined
   ),
@@ -128,9 +142,17 @@ const draftOf = (
 
 /** Reads GPX 1.1, and 1.0, which differs in where it keeps name and description. */
 export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
-  const gpx = yield* parseXml(text, "gpx")
+  const gpx = yield* parseXml(text, "gpx", KNOWN)
   const parts = partsOf(gpx)
-  const line = yield* pointsOf(parts.line, parts.line === parts.planned ? "rtept" : "trkpt")
-  const planned = yield* pointsOf(parts.planned, parts.routes.length === 0 ? "wpt" : "rtept")
+  const line = yield* allPositions(parts.line, pointOf, {
+    what: "positions",
+    path: parts.line === parts.planned ? "rtept" : "trkpt",
+    max: MAX_POSITIONS
+  })
+  const planned = isLineOnly(parts) ? [] : yield* allPositions(parts.planned, pointOf, {
+    what: "waypoints",
+    path: parts.routes.length === 0 ? "wpt" : "rtept",
+    max: MAX_WAYPOINTS
+  })
   return yield* finish(draftOf(gpx, parts, line, planned))
 })

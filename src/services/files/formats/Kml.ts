@@ -1,15 +1,25 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import type { Position } from "../../../schema/Geometry.ts"
+import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
 import { finish } from "../Finish.ts"
-import { allPositions, coordOf, numberOf, positionOf } from "../Numbers.ts"
-import { parseXml, type XmlElement } from "../xml/Xml.ts"
+import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf } from "../xml/XmlQuery.ts"
+import type { XmlElement } from "../xml/XmlTree.ts"
+
+/** What a file says of a feature, read once however many geometries are in it. */
+interface Feature {
+  readonly name: string | undefined
+  readonly description: string | undefined
+  readonly timestamp: string | undefined
+  readonly data: ReadonlyMap<string | undefined, string | undefined>
+}
 
 /** One geometry of a file with the placemark that it is in. */
 interface Part {
-  readonly placemark: XmlElement
+  readonly placemark: Feature
   readonly geometry: XmlElement
 }
 
@@ -27,6 +37,27 @@ const OTHER_FEATURES: ReadonlyMap<string, string> = new Map([
   ["gx:Tour", "a route has a line and points only"]
 ])
 
+/** The elements and attributes that a route is read from. */
+const KNOWN = new Set([
+  ...CONTAINERS,
+  ...GEOMETRY_CONTAINERS,
+  ...LINES,
+  "Placemark",
+  "Point",
+  "coordinates",
+  "gx:coord",
+  "when",
+  "TimeStamp",
+  "name",
+  "description",
+  "ExtendedData",
+  "Data",
+  "value"
+])
+
+/** More characters than three numbers need. */
+const MAX_TUPLE = 1024
+
 /** The elements of these kinds below a container, through all containers in it, in the order of the file. */
 const below = (
   parent: XmlElement,
@@ -42,17 +73,30 @@ const isGeometry = ({ name }: XmlElement) => LINES.has(name) || OTHER_GEOMETRIES
 
 const partsOf = (kml: XmlElement): ReadonlyArray<Part> =>
   below(kml, CONTAINERS, ({ name }) => name === "Placemark").flatMap((placemark) =>
-    below(placemark, GEOMETRY_CONTAINERS, isGeometry).map((geometry) => ({ placemark, geometry }))
+    partsOfPlacemark(featureOf(placemark), below(placemark, GEOMETRY_CONTAINERS, isGeometry))
   )
 
-const dataOf = (feature: XmlElement | undefined, name: string) =>
-  textOf(
-    childrenOf(childOf(feature, "ExtendedData"), "Data").find((data) => attributeOf(data, "name") === name),
-    "value"
+const partsOfPlacemark = (placemark: Feature, geometries: ReadonlyArray<XmlElement>) =>
+  geometries.map((geometry) => ({ placemark, geometry }))
+
+/** Of several pairs of one name the first counts. */
+const dataOf = (feature: XmlElement): Feature["data"] =>
+  new Map(
+    childrenOf(childOf(feature, "ExtendedData"), "Data").toReversed().map((data) => [
+      attributeOf(data, "name"),
+      textOf(data, "value")
+    ])
   )
+
+const featureOf = (feature: XmlElement): Feature => ({
+  name: textOf(feature, "name"),
+  description: textOf(feature, "description"),
+  timestamp: textOf(childOf(feature, "TimeStamp"), "when")?.trim(),
+  data: dataOf(feature)
+})
 
 const isLine = ({ geometry, placemark }: Part) =>
-  LINES.has(geometry.name) || (geometry.name === "Point" && dataOf(placemark, "role") === "geometry")
+  LINES.has(geometry.name) || (geometry.name === "Point" && placemark.data.get("role") === "geometry")
 
 const isPoint = (part: Part) => part.geometry.name === "Point" && !isLine(part)
 
@@ -62,18 +106,19 @@ const positionFrom = (members: ReadonlyArray<string>): Position | undefined =>
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== "")
 
 /** Tuples have no white space in them (KML 2.2, 16.10), yet some writers put it after each comma. */
-const tuples = (text: string) => words(text.replace(/,\s+/g, ",")).map((tuple) => positionFrom(tuple.split(",")))
-
-const positionsOf = ({ geometry }: Part): ReadonlyArray<Position | undefined> =>
+const tuplesOf = ({ geometry }: Part): ReadonlyArray<string> =>
   geometry.name === "gx:Track"
-    ? childrenOf(geometry, "gx:coord").map(({ text }) => positionFrom(words(text)))
-    : tuples(textOf(geometry, "coordinates") ?? "")
+    ? childrenOf(geometry, "gx:coord").map(({ text }) => text.slice(0, MAX_TUPLE))
+    : words((textOf(geometry, "coordinates") ?? "").replace(/,\s+/g, ","))
+
+/** The members of a tuple have commas between them, those of `gx:coord` spaces. */
+const positionOfTuple = (tuple: string) => positionFrom(tuple.includes(",") ? tuple.split(",", 3) : words(tuple))
 
 const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => ({
   coord: coordOf(position),
-  name: textOf(placemark, "name"),
-  type: dataOf(placemark, "type"),
-  timestamp: dataOf(placemark, "timestamp") ?? textOf(childOf(placemark, "TimeStamp"), "when")?.trim()
+  name: placemark.name,
+  type: placemark.data.get("type"),
+  timestamp: placemark.data.get("timestamp") ?? placemark.timestamp
 })
 
 const counted = (elements: ReadonlyArray<XmlElement>, why: (name: string) => string): ReadonlyArray<Dropped> =>
@@ -100,21 +145,29 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
 
 /** Reads KML 2.2: lines and tracks are the route's line, points its waypoints. Nothing that a file points to is fetched. */
 export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
-  const kml = yield* parseXml(text, "kml")
+  const kml = yield* parseXml(text, "kml", KNOWN)
   const parts = partsOf(kml)
   const lines = parts.filter(isLine)
   const points = parts.filter(isPoint)
-  const geometry = yield* allPositions(lines.flatMap(positionsOf), "coordinates")
-  const coords = yield* allPositions(points.map((part) => positionsOf(part)[0]), "Point")
+  const geometry = yield* allPositions(lines.flatMap(tuplesOf), positionOfTuple, {
+    what: "positions",
+    path: "coordinates",
+    max: MAX_POSITIONS
+  })
+  const coords = yield* allPositions(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
+    what: "waypoints",
+    path: "Point",
+    max: MAX_WAYPOINTS
+  })
   const features = [
-    ...below(kml, new Set(), ({ name }) => CONTAINERS.has(name)),
-    ...lines.map((line) => line.placemark)
+    ...below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf),
+    ...new Set(lines.map((line) => line.placemark))
   ]
   const draft: Draft = {
-    names: features.map((feature) => textOf(feature, "name")),
-    descriptions: features.map((feature) => textOf(feature, "description")),
-    tags: features.flatMap((feature) => dataOf(feature, "tags")?.split(",") ?? []),
-    activity: features.map((feature) => dataOf(feature, "activity")).find((activity) => activity !== undefined),
+    names: features.map(({ name }) => name),
+    descriptions: features.map(({ description }) => description),
+    tags: features.flatMap(({ data }) => data.get("tags")?.split(",", MAX_WORDS) ?? []),
+    activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined),
     waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
     geometry,
     dropped: droppedOf(kml, parts)

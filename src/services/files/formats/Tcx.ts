@@ -1,18 +1,45 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import type { Position } from "../../../schema/Geometry.ts"
+import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
 import { finish } from "../Finish.ts"
-import { allPositions, coordOf, numberOf, positionOf } from "../Numbers.ts"
-import { beyondEdge } from "../xml/EastEdge.ts"
-import { parseXml, type XmlElement } from "../xml/Xml.ts"
+import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
+import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
+import type { XmlElement } from "../xml/XmlTree.ts"
 
 const UNUSED = "a route has no place for it"
 
 /** `Time` is in every file, since the schema wants one for each point; extensions of ours say where a longitude is. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
+
+/** The elements and attributes that a route is read from. */
+const KNOWN = new Set([
+  ...TRACKPOINT,
+  ...COURSE_POINT,
+  "TrainingCenterDatabase",
+  "Courses",
+  "Course",
+  "CoursePoint",
+  "Activities",
+  "Activity",
+  "Sport",
+  "Track",
+  "Trackpoint",
+  "LatitudeDegrees",
+  "LongitudeDegrees",
+  "Id",
+  "rps:name",
+  "rps:description",
+  "rps:tags",
+  "rps:activity",
+  "rps:type",
+  "rps:timestamp",
+  OWN_LONGITUDE
+])
 
 const pointOf = (point: XmlElement): Position | undefined => {
   const position = childOf(point, "Position")
@@ -82,7 +109,7 @@ const draftOf = (parts: Parts, geometry: ReadonlyArray<Position>, points: Readon
     descriptions: own === undefined
       ? owners.map((owner) => textOf(owner, "Notes"))
       : [textOf(own, "rps:description")],
-    tags: textOf(own, "rps:tags")?.split(",") ?? [],
+    tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
     activity: textOf(own, "rps:activity") ?? owners.map((owner) => attributeOf(owner, "Sport"))[0],
     waypoints: placed.flatMap((point, index) =>
       points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
@@ -94,8 +121,16 @@ const draftOf = (parts: Parts, geometry: ReadonlyArray<Position>, points: Readon
 
 /** Reads the courses of a Training Center Database, or the activities of one without courses. */
 export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
-  const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase"))
-  const geometry = yield* allPositions(parts.trackpoints.filter(isPlaced).map(pointOf), "Trackpoint")
-  const points = yield* allPositions(parts.coursePoints.filter(isPlaced).map(pointOf), "CoursePoint")
+  const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
+  const geometry = yield* allPositions(parts.trackpoints.filter(isPlaced), pointOf, {
+    what: "positions",
+    path: "Trackpoint",
+    max: MAX_POSITIONS
+  })
+  const points = yield* allPositions(parts.coursePoints.filter(isPlaced), pointOf, {
+    what: "waypoints",
+    path: "CoursePoint",
+    max: MAX_WAYPOINTS
+  })
   return yield* finish(draftOf(parts, geometry, points))
 })

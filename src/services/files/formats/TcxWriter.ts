@@ -1,10 +1,12 @@
 import type { Position } from "../../../schema/Geometry.ts"
 import { lengthOf } from "../../routes/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
+import { NearestPositions } from "../NearestPositions.ts"
 import { decimal } from "../Numbers.ts"
+import { carried } from "../xml/Characters.ts"
 import { isDateTime } from "../xml/DateTimes.ts"
 import { edgeMark, withinEdge } from "../xml/EastEdge.ts"
-import { carried, OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
+import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
 
 const ROOT =
   `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
@@ -63,20 +65,6 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
   "rps:activity": activity
 })
 
-/** Devices place a course point by the time of the point of the track that it belongs to. */
-const nearestIndex = ([lng, lat]: readonly [number, number], geometry: ReadonlyArray<Position>): number => {
-  const scale = Math.cos(lat * Math.PI / 180)
-  let nearest = 0
-  let least = Infinity
-  geometry.forEach((position, index) => {
-    const distance = ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2
-    if (distance >= least) return
-    nearest = index
-    least = distance
-  })
-  return nearest
-}
-
 /** The schema can do without a lap, devices cannot. */
 const lapOf = (geometry: ReadonlyArray<Position>): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
@@ -94,8 +82,10 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
   if (geometry.length > 0) yield "</Track>\n"
   yield xmlOf({ Notes: notesOf(route) })
+  // Devices place a course point by the time of the point of the track that it belongs to.
+  const nearest = new NearestPositions(geometry, waypoints.length)
   for (const waypoint of waypoints) {
-    const time = timeAt(nearestIndex(waypoint.coord, geometry))
+    const time = timeAt(nearest.indexOf(waypoint.coord))
     yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
   }
   yield `${xmlOf({ Extensions: ownOf(route) })}</Course></Courses></TrainingCenterDatabase>\n`

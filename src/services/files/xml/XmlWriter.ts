@@ -1,4 +1,4 @@
-import { XMLBuilder } from "fast-xml-parser"
+import { carried } from "./Characters.ts"
 
 /** What an element holds: text, elements by name (`@name` is an attribute), or several of one name. */
 type XmlContent = string | undefined | XmlParts | ReadonlyArray<XmlContent>
@@ -11,16 +11,32 @@ export const XML_DECLARATION = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 /** The namespace of what only this service reads, and the declaration of its prefix. */
 export const OWN_NAMESPACE = "xmlns:rps=\"urn:route-planning-service:1\""
 
-/** The text without what XML 1.0 cannot carry, not even as a reference (XML 1.0, 2.2). */
-export const carried = (text: string): string =>
-  text.replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "")
+const REFERENCES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  "\"": "&quot;",
+  "'": "&apos;",
+  // As itself it would be read as a line feed.
+  "\r": "&#13;"
+}
 
-const builder = new XMLBuilder({
-  ignoreAttributes: false,
-  attributeNamePrefix: "@",
-  suppressBooleanAttributes: false,
-  tagValueProcessor: (_name, value) => carried(String(value))
-})
+const escaped = (text: string) => carried(text).replace(/[&<>"'\r]/g, (character) => REFERENCES[character] ?? character)
 
-/** The elements as XML text. A carriage return is written as a reference: as itself it would be read as a line feed. */
-export const xmlOf = (parts: XmlParts): string => builder.build(parts).replaceAll("\r", "&#13;")
+const ATTRIBUTE = "@"
+
+const elementOf = (name: string, content: XmlContent): string => {
+  if (content === undefined) return ""
+  if (typeof content === "string") return `<${name}>${escaped(content)}</${name}>`
+  if (isList(content)) return content.map((item) => elementOf(name, item)).join("")
+  const attributes = Object.entries(content).map(([key, value]) =>
+    key.startsWith(ATTRIBUTE) && typeof value === "string" ? ` ${key.slice(ATTRIBUTE.length)}="${escaped(value)}"` : ""
+  )
+  return `<${name}${attributes.join("")}>${xmlOf(content)}</${name}>`
+}
+
+const isList = (content: XmlContent): content is ReadonlyArray<XmlContent> => Array.isArray(content)
+
+/** The elements as XML text. */
+export const xmlOf = (parts: XmlParts): string =>
+  Object.entries(parts).map(([name, content]) => name.startsWith(ATTRIBUTE) ? "" : elementOf(name, content)).join("")

@@ -1,0 +1,173 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result } from "effect"
+import * as fc from "fast-check"
+import type { Position } from "../src/schema/Geometry.ts"
+import type { FileFormat, WrittenRoute } from "../src/services/files/Document.ts"
+import { NearestPositions } from "../src/services/files/NearestPositions.ts"
+import { readRouteFile, writeRouteFile } from "../src/services/files/RouteFile.ts"
+import { processorTimeOf } from "./support/ProcessorTime.ts"
+
+const SIZE = 8 * 1024 * 1024
+
+const outcome = (text: string, format: FileFormat): string => {
+  const result = Effect.runSync(Effect.result(readRouteFile(text, format)))
+  return Result.isFailure(result) ? result.failure.message : "accepted"
+}
+
+/** As often as it fits into a file of the largest size. */
+const filled = (head: string, unit: string, tail: string) =>
+  head + unit.repeat(Math.floor((SIZE - head.length - tail.length) / unit.length)) + tail
+
+const listed = (count: number, at: (index: number) => string) => Array.from({ length: count }, (_, index) => at(index))
+
+const positionsJson = (bytes: number) => {
+  const position = "[13.123456789,47.123456789]"
+  return `[${listed(Math.floor(bytes / (position.length + 1)), () => position).join()}]`
+}
+
+/** The processor time of `JSON.parse` for a text of that length, but not less than the clock can tell. */
+const parseTime = (json: string) => Math.max(5, processorTimeOf(() => JSON.parse(json))[0])
+
+const point = (index: number) =>
+  `<trkpt lat="${47 + index / 1e6}" lon="${9 + index / 1e6}"><ele>${index % 900}</ele></trkpt>`
+const track = (points: string) => `<gpx><trk><trkseg>${points}</trkseg></trk></gpx>`
+const kmlLine = (coordinates: string) =>
+  `<kml><Placemark><LineString><coordinates>${coordinates}</coordinates></LineString></Placemark></kml>`
+
+/** Files that cost far more than their length once: each with its format, what is said of it, and the same in JSON. */
+const FILES: Readonly<
+  Record<string, () => readonly [text: string, format: FileFormat, expected: RegExp, json: string]>
+> = {
+  "100,000 points": () => {
+    const text = track(listed(100_000, point).join(""))
+    return [text, "gpx", /^accepted$/, positionsJson(text.length)]
+  },
+  "2,000,000 empty elements of GPX": () => {
+    const count = 2_000_000
+    return [`<gpx>${"<a/>".repeat(count)}</gpx>`, "gpx", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+  },
+  "2,000,000 empty elements of KML": () => {
+    const count = 2_000_000
+    return [`<kml>${"<a/>".repeat(count)}</kml>`, "kml", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+  },
+  "one element with 800,000 attributes": () => {
+    const names = listed(800_000, (index) => `a${index.toString(36)}`)
+    const text = `<gpx ${names.map((name) => `${name}=""`).join(" ")}/>`
+    return [text, "gpx", /more than 128 attributes/, `{${names.map((name) => `"${name}":""`).join()}}`]
+  },
+  "8 MiB of entities": () => {
+    const text = filled("<gpx><name>", "&amp;", "</name></gpx>")
+    return [text, "gpx", /no points/, positionsJson(text.length)]
+  },
+  "8 MiB of distinct elements": () => {
+    const names = listed(450_000, (index) => `<a${index.toString(36)}/>`)
+    return [`<gpx>${names.join("")}</gpx>`, "gpx", /no points/, `{${names.map((name) => `"${name}":{}`).join()}}`]
+  },
+  "8 MiB of open elements": () => [filled("", "<a>", ""), "gpx", /nesting/, positionsJson(SIZE)],
+  "8 MiB of tuples": () => [
+    kmlLine(filled("", "1,2 ", "").slice(0, SIZE - 200)),
+    "kml",
+    /2097102 positions; a route has at most 100000/,
+    positionsJson(SIZE)
+  ],
+  "200,000 points in a placemark of 200,000 data": () => {
+    const [points, data] = ["<Point/>".repeat(200_000), "<Data/>".repeat(200_000)]
+    const text = `<kml><Placemark>${points}<ExtendedData>${data}</ExtendedData></Placemark></kml>`
+    return [text, "kml", /200000 waypoints; a route has at most 1000/, `[${"{\"Point\":{}},".repeat(400_000)}{}]`]
+  },
+  "100,000 lines in a feature of 100,000 tags": () => {
+    const tags = listed(100_000, () => "\"a\"").join()
+    const lines = listed(100_000, () => "{\"type\":\"LineString\"}").join()
+    const geometry = `{"type":"GeometryCollection","geometries":[${lines}]}`
+    const text = `{"type":"Feature","properties":{"tags":[${tags}]},"geometry":${geometry}}`
+    return [text, "geojson", /no points/, text]
+  },
+  "2,700,000 empty objects": () => {
+    const text = `{"type":"FeatureCollection","features":[${"{},".repeat(2_700_000)}{}]}`
+    return [text, "geojson", /more than 250000 objects/, positionsJson(text.length)]
+  }
+}
+
+describe("reading a file", () => {
+  for (const [what, fileOf] of Object.entries(FILES)) {
+    it(`of ${what} costs at most ten times JSON.parse of the same`, () => {
+      const [text, format, expected, json] = fileOf()
+      const parsing = parseTime(json)
+      const [taken, said] = processorTimeOf(() => outcome(text, format))
+      assert.match(said, expected)
+      assert.isBelow(taken, 10 * parsing)
+    })
+  }
+})
+
+/** The nearest position by looking at all of them, the first of several. */
+const nearestOfAll = ([lng, lat]: readonly [number, number], line: ReadonlyArray<Position>): number => {
+  const scale = Math.cos(lat * Math.PI / 180)
+  const distances = line.map((position) => ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2)
+  return Math.max(0, distances.indexOf(Math.min(...distances)))
+}
+
+const COUNT = 100_000
+
+const written = (route: WrittenRoute, format: FileFormat) => {
+  const pieces = { length: 0 }
+  for (const piece of writeRouteFile(route, format)) pieces.length += piece.length
+  return pieces.length
+}
+
+const routeOf = (
+  at: (index: number) => readonly [number, number],
+  waypointAt: (index: number) => readonly [number, number]
+): WrittenRoute => ({
+  name: "Long",
+  tags: [],
+  geometry: Array.from({ length: COUNT }, (_, index) => at(index)),
+  waypoints: Array.from({ length: 1000 }, (_, index) => ({ coord: waypointAt(index) }))
+})
+
+const ROUTES: Readonly<Record<string, WrittenRoute>> = {
+  "along the line": routeOf((n) => [9 + n / COUNT, 47 + Math.sin(n / 999) / 9], (n) => [9 + n / 1000, 47]),
+  "in the middle of a circle": routeOf(
+    (n) => [Math.cos(n / COUNT * 2 * Math.PI), Math.sin(n / COUNT * 2 * Math.PI)],
+    (n) => [n * 1e-12, 0]
+  ),
+  "beside a line that jumps": routeOf((n) => [n * 7919 % 360 - 180, n * 104_729 % 180 - 90], (n) => [n / 10, n / 20])
+}
+
+describe("a course of TCX", () => {
+  it("has each waypoint at the position that is nearest, the first of several", () => {
+    const whole = fc.tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: -90, max: 90 }))
+    const near = fc.tuple(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 3 }))
+    const exact = fc.tuple(
+      fc.double({ min: -180, max: 180, noNaN: true }),
+      fc.double({ min: -90, max: 90, noNaN: true })
+    )
+    for (const position of [whole, near, exact]) {
+      fc.assert(
+        fc.property(fc.array(position, { maxLength: 400, size: "max" }), fc.array(position), (line, queries) => {
+          const nearest = new NearestPositions(line, queries.length)
+          for (const query of queries) assert.strictEqual(nearest.indexOf(query), nearestOfAll(query, line))
+        })
+      )
+    }
+  })
+
+  it("has them there for a long ride, out and back", () => {
+    const out = Array.from(
+      { length: 10_000 },
+      (_, n): Position => [9 + Math.sin(n / 300) / 9 + n / 1e5, 47 + Math.cos(n / 170) / 9]
+    )
+    const line = [...out, ...out.toReversed()]
+    const queries = line.filter((_, index) => index % 200 === 7).map(([lng, lat]) => [lng + 1e-4, lat] as const)
+    const nearest = new NearestPositions(line, queries.length)
+    for (const query of queries) assert.strictEqual(nearest.indexOf(query), nearestOfAll(query, line))
+  })
+
+  for (const [where, route] of Object.entries(ROUTES)) {
+    it(`of 100,000 positions and 1,000 waypoints ${where} costs less than twice what the same without waypoints does`, () => {
+      const [without] = processorTimeOf(() => written({ ...route, waypoints: [] }, "tcx"))
+      const [taken] = processorTimeOf(() => written(route, "tcx"))
+      assert.isBelow(taken, 2 * without + 50)
+    })
+  }
+})
