@@ -1,6 +1,7 @@
 import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../schema/Geometry.ts"
 import type { StoredRoute } from "../schema/Route.ts"
+import type { ReadFile } from "../services/routes/RouteJobs.ts"
 import { etagOf, isKnown } from "./ETag.ts"
 
 /**
@@ -26,6 +27,12 @@ export const routeAnswer = (
 /** A route that was made just now. */
 export const createdAnswer = (route: StoredRoute) =>
   routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })
+
+/** What a file would become, and what of it would not. */
+export const readAnswer = ({ dropped, format, line, route }: ReadFile) => {
+  const text = JSON.stringify({ format, dropped, route })
+  return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
+}
 
 /** The same for a read: without a body for whoever has it already. */
 export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: string | undefined) => {

@@ -16,6 +16,7 @@ import { Passwords } from "../services/credentials/Passwords.ts"
 import { PersonalAccessTokens } from "../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
+import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
@@ -73,6 +74,7 @@ const servicesLayer = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
+  Layer.provideMerge(HeavyWork.layer),
   Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )

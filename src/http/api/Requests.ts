@@ -59,6 +59,10 @@ export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 /** What the description of a list says where the contract leaves its pages open. */
 export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}) from \`offset\`. `
   + "`X-Total-Count` has the number of all, `Link` the other pages."
+/** Whether a body has a `geometry` that may be long: then it is taken out and measured where it holds up nobody. */
+export const HasGeometry = Context.Reference<boolean>("route-planning-service/HasGeometry", {
+  defaultValue: () => false
+})
 
 /** 2 MiB: a trace of 50,000 points. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
@@ -86,7 +90,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",
-  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, UnsupportedMediaType] }
+  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, UnsupportedMediaType, Unavailable] }
 ) {}
 
 /** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */

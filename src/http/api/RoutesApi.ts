@@ -11,6 +11,7 @@ import {
   BodyLimit,
   ConfirmHeader,
   FormQuery,
+  HasGeometry,
   IdempotencyHeader,
   JsonBody,
   MatchHeader,
@@ -33,7 +34,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       success: Route.pipe(HttpApiSchema.status("Created")),
       error: [Conflict, PreconditionRequired]
     })
-      .annotate(BodyLimit, ROUTE_BODY_LIMIT)
+      .annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HasGeometry, true)
       .annotate(OpenApi.Summary, "Store a route").annotate(
         OpenApi.Description,
         "Stores a route. Its place is derived from its first position; `distance` (metres) from `geometry` if absent. A "
@@ -45,12 +46,13 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       payload: RoutePatch,
       success: Route,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Change a route").annotate(
-      OpenApi.Description,
-      "Changes the members that the body names; `null` clears an optional one. A `geometry` without a `distance` is "
-        + "measured again, as on create; without a geometry (`null`) there is no distance, unless the body has one. A "
-        + "personal access token that makes a route public must confirm."
-    ),
+    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HasGeometry, true).annotate(OpenApi.Summary, "Change a route")
+      .annotate(
+        OpenApi.Description,
+        "Changes the members that the body names; `null` clears an optional one. A `geometry` without a `distance` is "
+          + "measured again, as on create; without a geometry (`null`) there is no distance, unless the body has one. A "
+          + "personal access token that makes a route public must confirm."
+      ),
     HttpApiEndpoint.delete("remove", "/:id", {
       headers: { ...ConfirmHeader, ...MatchHeader },
       params: { id: RouteIdFromPath },

@@ -10,9 +10,9 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { readText } from "../Body.ts"
+import { readBody } from "../Body.ts"
 import { Idempotency } from "../Idempotency.ts"
-import { createdAnswer } from "../RouteAnswer.ts"
+import { createdAnswer, readAnswer } from "../RouteAnswer.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
@@ -38,14 +38,14 @@ export const FilesHandlers = HttpApiBuilder.group(
         "import",
         Effect.fnUntraced(function*({ endpoint, query, request }) {
           const { userId } = yield* Caller
-          const text = yield* readText(request, Context.get(endpoint.annotations, BodyLimit))
-          const { dropped, format, route } = yield* files.read(request.headers["content-type"], text)
-          if (query.dryRun === "true") return HttpServerResponse.jsonUnsafe({ format, route, dropped })
+          const bytes = yield* readBody(request, Context.get(endpoint.annotations, BodyLimit))
+          const file = yield* files.read(request.headers["content-type"], bytes)
+          if (query.dryRun === "true") return readAnswer(file)
           return yield* idempotency.once(
             userId,
             request,
-            text,
-            Effect.map(routes.create(userId, route), createdAnswer)
+            file.digest,
+            Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)
           )
         })
       )

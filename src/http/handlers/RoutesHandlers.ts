@@ -14,6 +14,7 @@ import { success } from "../api/Success.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { etagOf, expectedVersions } from "../ETag.ts"
 import { Idempotency } from "../Idempotency.ts"
+import { withGeometry } from "../MeasuredLine.ts"
 import { pageHeaders } from "../PageHeaders.ts"
 import { createdAnswer, routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
 
@@ -50,11 +51,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
         if (payload.visibility === "public" && !isConfirmed(caller, request)) {
           return yield* unpublished(payload.name)
         }
+        const route = yield* withGeometry(payload)
         return yield* idempotency.once(
           caller.userId,
           request,
-          payload,
-          Effect.map(routes.create(caller.userId, payload), createdAnswer)
+          route,
+          Effect.map(routes.create(caller.userId, route), createdAnswer)
         )
       }),
       get: Effect.fnUntraced(function*({ headers, params, query }) {
@@ -70,7 +72,11 @@ export const RoutesHandlers = HttpApiBuilder.group(
         }
         const expected = expectedVersions(headers["if-match"])
         return routeAnswer(
-          yield* withCurrentTag(caller.userId, id, routes.update(caller.userId, id, payload, expected))
+          yield* withCurrentTag(
+            caller.userId,
+            id,
+            routes.update(caller.userId, id, yield* withGeometry(payload), expected)
+          )
         )
       }),
       remove: Effect.fnUntraced(function*({ headers, params: { id }, request }) {

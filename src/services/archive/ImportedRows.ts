@@ -9,6 +9,7 @@ import { graceBegan } from "../accounts/GraceWindow.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
+import { routeLineInTurns } from "../routes/RouteLine.ts"
 
 /** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
@@ -94,10 +95,11 @@ export const importedRows = Effect.gen(function*() {
   })
 
   const insertRoute = Effect.fnUntraced(function*(owner: UserId, route: ArchivedRoute, now: Date) {
+    const line = route.geometry && (yield* routeLineInTurns(route.geometry))
     const rows = yield* sql`
       INSERT INTO routes ${
       sql.insert({
-        ...newRouteColumns(route, yield* places.at(startOf(route.geometry, route.waypoints))),
+        ...newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints))),
         ...yield* ownColumns(owner, route, now),
         published_at: route.visibility === "public" ? now : null
       })

@@ -1,19 +1,30 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
-import { lengthOf } from "./Geodesy.ts"
-import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Lines.ts"
+import { polyline6 } from "./Lines.ts"
+import { boxAround, type RouteLine, routeLine } from "./RouteLine.ts"
 import { MAX_SIMPLIFIED } from "./Simplification.ts"
 
-/** The length of a geometry in metres, where it has one. */
-const measured = (geometry: NewRoute["geometry"]) =>
-  geometry === undefined || geometry === null || geometry.length < 2 ? null : lengthOf(geometry)
+/** The geometry of a route that is written: what its client sent, or what was measured of it before. */
+type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined
+
+/** A new route whose line may be measured already. */
+export type RouteDraft = Omit<NewRoute, "geometry"> & { readonly geometry?: Geometry }
+
+/** A change of a route whose line may be measured already. */
+export type RouteChange = Omit<RoutePatch, "geometry"> & { readonly geometry?: Geometry }
+
+type Line = RouteLine | null | undefined
+
+const isMeasured = (geometry: Geometry): geometry is RouteLine =>
+  geometry !== null && geometry !== undefined && "json" in geometry
+
+/** The line of a geometry, measured once. */
+export const lineOf = (geometry: Geometry): Line => isMeasured(geometry) ? geometry : geometry && routeLine(geometry)
 
 /** Where a route begins: with its line, else with what was chosen. */
-export const startOf = (
-  geometry: ReadonlyArray<Position> | null | undefined,
-  waypoints: ReadonlyArray<Pick<Waypoint, "coord">>
-): Position => geometry?.[0] ?? waypoints[0]?.coord ?? [0, 0]
+export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
+  line?.start ?? waypoints[0]?.coord ?? [0, 0]
 
 const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
   JSON.stringify(waypoints.map(({ coord, name, timestamp, type }) => ({
@@ -25,34 +36,20 @@ const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
 
 const text = (value: string | null | undefined) => value === "" ? null : value
 
-const boxText = ({ east, north, south, west }: Bounds) => `(${east},${north}),(${west},${south})`
-
 /** The box around a route's line, or around its waypoints where it has none; as PostgreSQL reads it. */
-export const boxAround = (
-  geometry: ReadonlyArray<Position> | null | undefined,
-  waypoints: ReadonlyArray<Pick<Waypoint, "coord">>
-): string | null => {
-  const line = geometry === null || geometry === undefined || geometry.length === 0
-    ? waypoints.map(({ coord }) => coord)
-    : geometry
-  const bounds = boundsOf(line)
-  return bounds === undefined ? null : boxText(bounds)
-}
+export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): string | null =>
+  line?.box ?? boxAround(waypoints.map(({ coord }) => coord))
 
 /** The line of a route in every form that is ever answered, so that no read makes one of another. */
-const lineColumns = (geometry: RoutePatch["geometry"]) => {
-  if (geometry === undefined) return {}
-  if (geometry === null) return { geometry: null, simplified: null, polyline6: null, position_count: 0 }
-  return {
-    geometry: JSON.stringify(geometry),
-    simplified: JSON.stringify(simplifiedLine(geometry)),
-    polyline6: polyline6(geometry),
-    position_count: geometry.length
-  }
+const lineColumns = (line: Line) => {
+  if (line === undefined) return {}
+  if (line === null) return { geometry: null, simplified: null, polyline6: null, position_count: 0 }
+  const { json, polyline6, positionCount, simplified } = line
+  return { geometry: json, simplified, polyline6, position_count: positionCount }
 }
 
 /** The columns for what a body names. An absent member has none; `null` and "" for a text clear their column. */
-const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
+const columnsOf = (body: RouteChange | RouteDraft): Record<string, unknown> => {
   const columns = {
     name: body.name,
     description: text(body.description),
@@ -61,7 +58,7 @@ const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
     tags: body.tags === null ? [] : body.tags,
     favourite: body.favourite === null ? false : body.favourite,
     waypoints: body.waypoints && waypointText(body.waypoints),
-    ...lineColumns(body.geometry),
+    ...lineColumns(lineOf(body.geometry)),
     distance: body.distance,
     duration: body.duration,
     elevation_gain: body.elevationGain,
@@ -77,9 +74,9 @@ const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
  * The columns that a change sets. A new geometry without a distance is measured, as a new route's is: the distance of
  * the old one says nothing about it. Without a geometry there is no distance.
  */
-export const changedColumns = (patch: RoutePatch): Record<string, unknown> => ({
-  ...(patch.geometry === undefined ? {} : { distance: measured(patch.geometry) }),
-  ...columnsOf(patch)
+export const changedColumns = (change: RouteChange): Record<string, unknown> => ({
+  ...(change.geometry === undefined ? {} : { distance: lineOf(change.geometry)?.metres ?? null }),
+  ...columnsOf(change)
 })
 
 /** The columns for where a route starts. */
@@ -90,15 +87,19 @@ export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place
 })
 
 /** The columns of a new route, all but whose it is, its share token and its instants. */
-export const newRouteColumns = (route: NewRoute, place: Place): Record<string, unknown> => ({
-  ...columnsOf(route),
+export const newRouteColumns = (
+  route: Omit<RouteDraft, "geometry">,
+  line: Line,
+  place: Place
+): Record<string, unknown> => ({
+  ...columnsOf({ ...route, geometry: line }),
   ...placeColumns(place),
-  bounds: boxAround(route.geometry, route.waypoints),
+  bounds: boxOf(line, route.waypoints),
   visibility: route.visibility ?? "private",
   provenance: route.provenance ?? "routing-engine",
   tags: route.tags ?? [],
   favourite: route.favourite ?? false,
-  distance: route.distance ?? measured(route.geometry)
+  distance: route.distance ?? line?.metres ?? null
 })
 
 const longestPosition = (geometryText: string) =>

@@ -1,11 +1,12 @@
 import { Context, Effect, Layer, type Option, Schema } from "effect"
-import { type NotFound, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
-import { NewRoute, type StoredRoute, Waypoint } from "../../schema/Route.ts"
-import { detectFormat } from "../files/Detect.ts"
-import type { Dropped, FileFormat, WrittenRoute } from "../files/Document.ts"
-import { readRouteFile, writeRouteFile } from "../files/RouteFile.ts"
+import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
+import type { FileFormat, WrittenRoute } from "../files/Document.ts"
+import { writeRouteFile } from "../files/RouteFile.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { type ReadFile, readFile } from "./RouteJobs.ts"
 import { Routes } from "./Routes.ts"
 
 /** A route as a file. */
@@ -13,13 +14,6 @@ export interface ExportedFile {
   readonly name: string
   /** Made as they are asked for. */
   readonly pieces: Iterable<string>
-}
-
-/** What a file would become, and what of it would not. */
-export interface ReadFile {
-  readonly format: FileFormat
-  readonly route: NewRoute
-  readonly dropped: ReadonlyArray<Dropped>
 }
 
 /** Routes as files of other programs: GPX, GeoJSON, TCX and KML. */
@@ -32,38 +26,36 @@ export class RouteFiles extends Context.Service<RouteFiles, {
   ) => Effect.Effect<ExportedFile, NotFound>
   /**
    * What a file says of a route. Its format is told by the content type, else by the content. `UnsupportedMediaType` when
-   * it is none of ours, `ValidationFailed` when it is broken or holds no route.
+   * it is none of ours, `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The
+   * bytes may be gone afterwards.
    */
   readonly read: (
     contentType: string | undefined,
-    text: string
-  ) => Effect.Effect<ReadFile, UnsupportedMediaType | ValidationFailed>
+    bytes: ArrayBuffer
+  ) => Effect.Effect<ReadFile, Unavailable | UnsupportedMediaType | ValidationFailed>
 }>()("route-planning-service/RouteFiles") {
   static readonly layer = Layer.effect(
     RouteFiles,
-    Effect.map(Routes, (routes) =>
-      RouteFiles.of({
+    Effect.gen(function*() {
+      const heavy = yield* HeavyWork
+      const routes = yield* Routes
+
+      return RouteFiles.of({
         write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
           return { name: route.name, pieces: writeRouteFile(yield* toDocument(route), format) }
         }),
-        read: Effect.fn("RouteFiles.read")(function*(contentType, text) {
-          const format = detectFormat(contentType, text)
-          if (format === undefined) {
+        read: Effect.fn("RouteFiles.read")(function*(contentType, bytes) {
+          const outcome = yield* heavy.run(readFile, { contentType, bytes }, bytes.byteLength, [bytes])
+          if (outcome === undefined) {
             return yield* new UnsupportedMediaType({ message: "Send a file of GPX, GeoJSON, TCX or KML" })
           }
-          const { document, dropped } = yield* readRouteFile(text, format)
-          const route = yield* Effect.mapError(
-            decodeNewRoute({ ...document, provenance: "gpx-import" }),
-            ({ message }) => ValidationFailed.at("", message)
-          )
-          return { format, route, dropped }
+          return "file" in outcome ? outcome.file : yield* new ValidationFailed(outcome.refused)
         })
-      }))
+      })
+    })
   )
 }
-
-const decodeNewRoute = Schema.decodeUnknownEffect(NewRoute)
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
 

@@ -5,11 +5,20 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
-import type { NewRoute, RoutePatch, StoredRoute } from "../../schema/Route.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
-import { boxAround, changedColumns, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
+import {
+  boxOf,
+  changedColumns,
+  lineOf,
+  newRouteColumns,
+  placeColumns,
+  type RouteChange,
+  type RouteDraft,
+  startOf
+} from "./RouteColumns.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** One page of a list, and how many there are in all. */
@@ -27,7 +36,7 @@ export class Routes extends Context.Service<Routes, {
    * Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. `Conflict`
    * when the account is over one of its quotas.
    */
-  readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute, Conflict>
+  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, Conflict>
   /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
@@ -46,7 +55,7 @@ export class Routes extends Context.Service<Routes, {
   readonly update: (
     owner: UserId,
     id: RouteId,
-    patch: RoutePatch,
+    patch: RouteChange,
     expected: ExpectedVersion
   ) => Effect.Effect<StoredRoute, NotFound | Conflict>
   /** Deletes softly: gone for everyone at once, for good after 30 days. */
@@ -117,15 +126,16 @@ export class Routes extends Context.Service<Routes, {
       })
 
       // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
-      const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RoutePatch) {
+      const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RouteChange) {
         if (patch.geometry === undefined && patch.waypoints === undefined) return {}
         const stored = yield* lockStart({ owner, id })
         if (Option.isNone(stored)) return {}
         if (patch.geometry === undefined && stored.value.has_geometry) return {}
         const waypoints = patch.waypoints ?? stored.value.waypoints
+        const line = lineOf(patch.geometry)
         return {
-          ...placeColumns(yield* places.at(startOf(patch.geometry, waypoints))),
-          bounds: boxAround(patch.geometry, waypoints)
+          ...placeColumns(yield* places.at(startOf(line, waypoints))),
+          bounds: boxOf(line, waypoints)
         }
       })
 
@@ -149,7 +159,8 @@ export class Routes extends Context.Service<Routes, {
       return Routes.of({
         create: Effect.fn("Routes.create")(function*(owner, route) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const columns = newRouteColumns(route, yield* places.at(startOf(route.geometry, route.waypoints)))
+          const line = lineOf(route.geometry)
+          const columns = newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints)))
           const row = yield* insert({
             ...columns,
             user_id: owner,
@@ -188,7 +199,8 @@ export class Routes extends Context.Service<Routes, {
         }, Effect.catchTag("SqlError", Effect.die)),
 
         update: Effect.fn("Routes.update")(
-          function*(owner, id, patch, expected) {
+          function*(owner, id, change, expected) {
+            const patch = { ...change, geometry: lineOf(change.geometry) }
             const now = new Date(yield* Clock.currentTimeMillis)
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)

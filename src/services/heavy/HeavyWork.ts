@@ -1,0 +1,145 @@
+import { Context, Duration, Effect, Layer, Option, Pool, Schema, Semaphore } from "effect"
+import { availableParallelism } from "node:os"
+import { type Transferable, Worker } from "node:worker_threads"
+import { Unavailable } from "../../schema/Errors.ts"
+
+/**
+ * Work that takes longer than a request may hold up others. It runs in this thread or in another by its name, so what goes
+ * in and comes out is data (the structured clone algorithm).
+ */
+export interface HeavyJob<I, O> {
+  readonly name: string
+  run(input: I): O
+}
+
+/** How much heavy work there may be at once, and how much each piece of it may take. */
+export interface HeavyLimits {
+  readonly threads: number
+  /** How many pieces of work may wait for a thread. */
+  readonly queue: number
+  readonly maxWait: Duration.Duration
+  readonly maxDuration: Duration.Duration
+  readonly maxHeapMiB: number
+  /** A thread without work is ended after so long. */
+  readonly maxIdle: Duration.Duration
+}
+
+const defaultLimits = (): HeavyLimits => ({
+  // One core is left for everybody else.
+  threads: Math.max(1, availableParallelism() - 1),
+  queue: 16,
+  maxWait: Duration.seconds(2),
+  maxDuration: Duration.seconds(8),
+  maxHeapMiB: 320,
+  maxIdle: Duration.seconds(30)
+})
+
+/**
+ * Work on so many bytes is done at once: 64 KiB of a route take 1.4 ms, about as long as the way to a thread and back, and a
+ * thread that has to be started takes half a second of a core and 60 MiB.
+ */
+export const INLINE_BYTES = 65_536
+
+/** What a thread sends back: the result of a job, or what it threw. */
+export type Reply<O> = { readonly result: O } | { readonly error: unknown }
+
+class OutOfMemory extends Schema.TaggedError<OutOfMemory>()("OutOfMemory", {}) {}
+
+const RETRY_AFTER = Duration.seconds(5)
+
+const busy = () => Unavailable.retryAfter("Too much work of this kind is pending: try again", RETRY_AFTER)
+
+const tooMuch = (what: string) =>
+  Unavailable.retryAfter(`The request takes more ${what} than one request may have`, RETRY_AFTER)
+
+const isOutOfMemory = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
+
+/** A thread for as long as the scope lives. It has no settings of this process, and with them no secrets. */
+const threadOf = (entry: URL, { maxHeapMiB }: HeavyLimits) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const worker = new Worker(entry, {
+        env: {},
+        execArgv: [],
+        resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB, maxYoungGenerationSizeMb: 32 }
+      })
+      // Whoever waits for a reply has listeners of its own; without one an error would end the process.
+      worker.on("error", () => {}).unref()
+      return worker
+    }),
+    (worker) => Effect.promise(() => worker.terminate())
+  )
+
+/** Has a thread do a job, and waits for its reply or its end. */
+const ask = <I, O>(worker: Worker, { name }: HeavyJob<I, O>, input: I, transfer: ReadonlyArray<Transferable>) =>
+  Effect.callback<Reply<O>, OutOfMemory>((resume) => {
+    const onMessage = (reply: Reply<O>) => end(Effect.succeed(reply))
+    const onError = (error: unknown) => end(isOutOfMemory(error) ? Effect.fail(new OutOfMemory()) : Effect.die(error))
+    const onExit = (code: number) => end(Effect.die(new Error(`a thread ended with code ${code}`)))
+    const forget = () => void worker.off("message", onMessage).off("error", onError).off("exit", onExit)
+    const end = (exit: Effect.Effect<Reply<O>, OutOfMemory>) => {
+      forget()
+      resume(exit)
+    }
+    worker.on("message", onMessage).on("error", onError).on("exit", onExit)
+    worker.postMessage({ name, input }, transfer)
+    return Effect.sync(forget)
+  })
+
+/** A pool of threads for work that would hold up this one. They are started when there is work. */
+export class HeavyWork extends Context.Service<HeavyWork, {
+  /**
+   * Does a job: here where it is short, else in a thread. What is transferred is gone from this thread. `Unavailable`,
+   * with the seconds to wait, when too many jobs are pending or this one has waited too long, and when it takes more
+   * memory or time than a job may have. A job that throws is a defect. Interrupted, it ends at once.
+   */
+  readonly run: <I, O>(
+    job: HeavyJob<I, O>,
+    input: I,
+    bytes: number,
+    transfer?: ReadonlyArray<Transferable>
+  ) => Effect.Effect<O, Unavailable>
+}>()("route-planning-service/HeavyWork") {
+  /** `entry` is a module that serves jobs by `serveJobs`. */
+  static readonly layerOf = (entry: URL, limits: HeavyLimits) =>
+    Layer.effect(
+      HeavyWork,
+      Effect.gen(function*() {
+        const pool = yield* Pool.makeWithTTL({
+          acquire: threadOf(entry, limits),
+          min: 0,
+          max: limits.threads,
+          timeToLive: limits.maxIdle
+        })
+        const admission = yield* Semaphore.make(limits.threads + limits.queue)
+
+        const inThread = Effect.fnUntraced(function*<I, O>(
+          job: HeavyJob<I, O>,
+          input: I,
+          transfer: ReadonlyArray<Transferable>
+        ) {
+          const worker = yield* Pool.get(pool).pipe(
+            Effect.timeoutOrElse({ duration: limits.maxWait, orElse: () => Effect.fail(busy()) })
+          )
+          return yield* ask(worker, job, input, transfer).pipe(
+            Effect.timeoutOrElse({ duration: limits.maxDuration, orElse: () => Effect.fail(tooMuch("time")) }),
+            Effect.catchTag("OutOfMemory", () => Effect.fail(tooMuch("memory"))),
+            // A thread that has not replied is still at work, or dead.
+            Effect.onError(() => Pool.invalidate(pool, worker))
+          )
+        }, Effect.scoped)
+
+        return HeavyWork.of({
+          run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = []) {
+            if (bytes <= INLINE_BYTES) return job.run(input)
+            const reply = yield* inThread(job, input, transfer).pipe(Semaphore.withPermitsIfAvailable(admission, 1))
+            if (Option.isNone(reply)) return yield* busy()
+            return "error" in reply.value ? yield* Effect.die(reply.value.error) : reply.value.result
+          })
+        })
+      })
+    )
+
+  static readonly layer = HeavyWork.layerOf(new URL("./HeavyThread.ts", import.meta.url), defaultLimits())
+}

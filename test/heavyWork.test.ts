@@ -1,0 +1,136 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber } from "effect"
+import { Unavailable } from "../src/schema/Errors.ts"
+import { HeavyWork, INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
+import { crash, eat, lengthOf, spin, throwError, work } from "./support/HeavyThread.ts"
+
+const entry = new URL("./support/HeavyThread.ts", import.meta.url)
+
+const LIMITS = {
+  threads: 1,
+  queue: 2,
+  maxWait: Duration.minutes(1),
+  maxDuration: Duration.minutes(1),
+  maxHeapMiB: 64,
+  maxIdle: Duration.minutes(1)
+}
+
+const long = INLINE_BYTES + 1
+
+const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A, E, HeavyWork>) =>
+  Effect.provide(test, HeavyWork.layerOf(entry, { ...LIMITS, ...limits }), { local: true })
+
+const refusalOf = <A>(exit: Exit.Exit<A, Unavailable>) =>
+  Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason) : []
+
+/** That a job is still done, by a thread that is well. */
+const isWell = Effect.gen(function*() {
+  const heavy = yield* HeavyWork
+  assert.strictEqual(yield* heavy.run(lengthOf, new Uint8Array(5), long), 5)
+})
+
+describe("heavy work", () => {
+  it.live("is done here where it is short, else in a thread, and what is transferred is gone", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const bytes = new Uint8Array(INLINE_BYTES)
+        assert.strictEqual(yield* heavy.run(lengthOf, bytes, bytes.length, [bytes.buffer]), INLINE_BYTES)
+        assert.strictEqual(bytes.length, INLINE_BYTES)
+        const before = process.threadCpuUsage()
+        assert.strictEqual(yield* heavy.run(work, 300, long), 300)
+        const { system, user } = process.threadCpuUsage(before)
+        assert.isBelow((user + system) / 1000, 150)
+        assert.strictEqual(yield* heavy.run(lengthOf, bytes, long, [bytes.buffer]), INLINE_BYTES)
+        assert.strictEqual(bytes.length, 0)
+      })
+    ))
+
+  it.live("that throws is a defect of its own request, and the thread goes on", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const exit = yield* Effect.exit(heavy.run(throwError, "no", long))
+        assert.match(String(Exit.isFailure(exit) ? exit.cause : ""), /no/)
+        yield* isWell
+      })
+    ))
+
+  it.live("that ends its thread is a defect of its own request, and the next has another thread", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [exit] = yield* Effect.all([Effect.exit(heavy.run(crash, null, long)), isWell], { concurrency: 2 })
+        assert.match(String(Exit.isFailure(exit) ? exit.cause : ""), /ended with code 3/)
+        yield* isWell
+      })
+    ))
+
+  it.live("that runs out of memory is 503 with seconds to wait, and nobody else's fault", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [exit] = yield* Effect.all([Effect.exit(heavy.run(eat, null, long)), isWell], { concurrency: 2 })
+        const [error] = refusalOf(exit)
+        assert.instanceOf(error, Unavailable)
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        yield* isWell
+      })
+    ))
+
+  it.live("that takes too long is 503 with seconds to wait, and its thread is ended", () =>
+    withLimits(
+      { maxDuration: Duration.seconds(2) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        yield* isWell
+      })
+    ))
+
+  it.live("that waits too long for its turn is 503 with seconds to wait", () =>
+    withLimits(
+      { maxWait: Duration.millis(50) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const first = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        yield* Fiber.interrupt(first)
+      })
+    ))
+
+  it.live("beyond a full queue is 503 at once", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const pending = yield* Effect.forEach(
+          [1, 2, 3],
+          () => Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+        )
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        yield* Fiber.interruptAll(pending)
+        yield* isWell
+      })
+    ))
+
+  it.live("that is interrupted leaves its thread and its place in the queue to others", () =>
+    withLimits(
+      { queue: 0 },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        for (const _ of [1, 2, 3]) {
+          const running = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+          yield* Fiber.interrupt(running)
+        }
+        yield* isWell
+      })
+    ))
+})

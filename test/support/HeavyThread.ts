@@ -1,0 +1,41 @@
+import type { HeavyJob } from "../../src/services/heavy/HeavyWork.ts"
+import { serveJobs } from "../../src/services/heavy/ServeJobs.ts"
+
+/** Jobs that do what no job should. */
+export const lengthOf: HeavyJob<Uint8Array, number> = { name: "length", run: (bytes) => bytes.length }
+
+export const throwError: HeavyJob<string, never> = {
+  name: "throw",
+  run: (message) => {
+    throw new Error(message)
+  }
+}
+
+export const spin: HeavyJob<null, never> = {
+  name: "spin",
+  run: () => {
+    for (;;);
+  }
+}
+
+/** Works for so long of the thread's own time. */
+export const work: HeavyJob<number, number> = {
+  name: "work",
+  run: (milliseconds) => {
+    const end = performance.now() + milliseconds
+    while (performance.now() < end);
+    return milliseconds
+  }
+}
+
+export const eat: HeavyJob<null, never> = {
+  name: "eat",
+  run: () => {
+    const eaten: Array<Array<number>> = []
+    for (;;) eaten.push(Array.from({ length: 100_000 }, (_, index) => index + eaten.length / 3))
+  }
+}
+
+export const crash: HeavyJob<null, never> = { name: "crash", run: () => process.exit(3) }
+
+serveJobs([lengthOf, throwError, spin, work, eat, crash])
