@@ -5,7 +5,7 @@ const RUN_LENGTH = 16
 
 /** What is looked at, for all queries together and for each of them and each position, before a search settles. */
 const MIN_LOOKS = 100_000
-const LOOKS_EACH = 16
+const LOOKS_EACH = 8
 
 /** A box around neighbours on the line: two halves, or a run of positions. */
 interface Box {
@@ -76,7 +76,7 @@ const boxAround = (positions: ReadonlyArray<Position>, from: number, to: number)
 /**
  * Finds the positions of a line that are nearest to others, on a plane around each of those. Neighbours on a line are
  * near each other, so boxes around runs of them leave little to look at. A line that is made to defeat them, like a circle
- * around all queries, is searched until there were 16 looks for each position and query; then the best so far is taken.
+ * around all queries, is searched until there were 8 looks for each position and query; then the best so far is taken.
  */
 export class NearestPositions {
   readonly #positions: ReadonlyArray<Position>
