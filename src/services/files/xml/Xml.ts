@@ -2,6 +2,7 @@ import { Channel, Effect } from "effect"
 import { Xml } from "effect/encoding"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { carried } from "./Characters.ts"
+import { hasLongTag, MAX_TAG } from "./TagLengths.ts"
 import { XmlTree } from "./XmlTree.ts"
 
 const MAX_MESSAGE = 200
@@ -37,6 +38,7 @@ const decoded = (text: string) =>
  */
 export const parseXml = Effect.fnUntraced(function*(text: string, rootName: string, known: ReadonlySet<string>) {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return yield* ValidationFailed.at("", "Entity declarations are refused")
+  if (hasLongTag(text)) return yield* malformed(`a tag has more than ${MAX_TAG} characters`)
   const tree = new XmlTree(known)
   // Some devices write control characters into names.
   yield* Channel.runForEach(decoded(carried(text.trimStart())), (events) =>

@@ -1,0 +1,42 @@
+/** More than a tag of any format needs with all its namespaces. */
+export const MAX_TAG = 65_536
+
+const DOUBLE_QUOTE = 0x22
+const SINGLE_QUOTE = 0x27
+const GREATER_THAN = 0x3e
+
+/** What begins with the first and ends with the second, and is no tag. */
+const OTHERS = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"]] as const
+
+/** The index of the `>` that ends the tag at `start`: -1 where that is too far away, the length of the text without one. */
+const endOfTag = (text: string, start: number): number => {
+  const limit = Math.min(text.length, start + MAX_TAG)
+  let quote = 0
+  for (let index = start + 1; index < limit; index++) {
+    const code = text.charCodeAt(index)
+    if (code === quote) quote = 0
+    else if (quote === 0 && code === GREATER_THAN) return index
+    else if (quote === 0 && (code === DOUBLE_QUOTE || code === SINGLE_QUOTE)) quote = code
+  }
+  return limit === text.length ? limit : -1
+}
+
+const endAt = (text: string, start: number): number => {
+  const other = OTHERS.find(([opening]) => text.startsWith(opening, start))
+  if (other === undefined) return endOfTag(text, start)
+  const end = text.indexOf(other[1], start + other[0].length)
+  return end === -1 ? text.length : end
+}
+
+/**
+ * Whether a text has a tag of more than 64 KiB. A parser reads a tag as a whole, and 800,000 attributes take a second and
+ * 100 MiB before anybody may count them.
+ */
+export const hasLongTag = (text: string): boolean => {
+  for (let start = text.indexOf("<"); start !== -1;) {
+    const end = endAt(text, start)
+    if (end === -1) return true
+    start = text.indexOf("<", end)
+  }
+  return false
+}
