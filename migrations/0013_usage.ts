@@ -61,27 +61,29 @@ export default Effect.gen(function*() {
     RETURN coalesce(octet_length(body), 0) + coalesce(octet_length(headers), 0)`
 
   yield* sql`
-    CREATE FUNCTION require_quota(quota text, most bigint, used bigint, more bigint) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION refuse_usage(quota text, most bigint, used bigint) RETURNS void LANGUAGE plpgsql AS $$
     BEGIN
-      IF more > 0 AND used + more > most THEN
-        RAISE EXCEPTION 'over the quota of an account' USING ERRCODE = 'check_violation', CONSTRAINT = 'usage_limits',
-          DETAIL = json_build_object('quota', quota, 'limit', most, 'used', used)::text;
-      END IF;
+      RAISE EXCEPTION 'over the quota of an account' USING ERRCODE = 'check_violation', CONSTRAINT = 'usage_limits',
+        DETAIL = json_build_object('quota', quota, 'limit', most, 'used', used)::text;
     END $$`
 
   // An account that is being erased is not counted: its counters go last, when all the rows that they count are locked.
   yield* sql`
-    CREATE FUNCTION add_route_usage(owner bigint, more_routes bigint, more_bytes bigint) RETURNS void LANGUAGE plpgsql AS $$
+    CREATE FUNCTION add_route_usage(owner bigint, more bigint, bytes bigint) RETURNS void LANGUAGE plpgsql AS $$
     DECLARE
       used route_usage;
       most usage_limits;
     BEGIN
-      UPDATE route_usage SET routes = routes + more_routes, stored_bytes = stored_bytes + more_bytes
+      UPDATE route_usage SET routes = routes + more, stored_bytes = stored_bytes + bytes
         WHERE user_id = owner AND EXISTS (SELECT FROM users WHERE id = owner) RETURNING * INTO used;
-      IF more_routes > 0 OR more_bytes > 0 THEN
+      IF more > 0 OR bytes > 0 THEN
         SELECT * INTO most FROM usage_limits;
-        PERFORM require_quota('routes', most.max_routes, used.routes - more_routes, more_routes);
-        PERFORM require_quota('storedBytes', most.max_stored_bytes, used.stored_bytes - more_bytes, more_bytes);
+        IF more > 0 AND used.routes > most.max_routes THEN
+          PERFORM refuse_usage('routes', most.max_routes, used.routes - more);
+        END IF;
+        IF bytes > 0 AND used.stored_bytes > most.max_stored_bytes THEN
+          PERFORM refuse_usage('storedBytes', most.max_stored_bytes, used.stored_bytes - bytes);
+        END IF;
       END IF;
     END $$`
   yield* sql`
@@ -93,7 +95,9 @@ export default Effect.gen(function*() {
       UPDATE collection_usage SET collections = collections + more
         WHERE user_id = owner AND EXISTS (SELECT FROM users WHERE id = owner) RETURNING * INTO used;
       SELECT * INTO most FROM usage_limits;
-      PERFORM require_quota('collections', most.max_collections, used.collections - more, more);
+      IF more > 0 AND used.collections > most.max_collections THEN
+        PERFORM refuse_usage('collections', most.max_collections, used.collections - more);
+      END IF;
     END $$`
 
   // The locks that the triggers take keep writers out until the backfill below is committed.

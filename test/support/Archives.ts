@@ -72,15 +72,16 @@ const activeRequests = Effect.map(
 export const importedAfter = Effect.fnUntraced(function*(
   rider: Pick<Rider, "cookie">,
   bytes: Uint8Array,
-  between: Effect.Effect<unknown>
+  between: Effect.Effect<unknown>,
+  first = 10
 ) {
   const { origin } = yield* TestServer
   const run = Effect.runPromiseWith(yield* Effect.context<TestServer>())
   const before = yield* activeRequests
   const parts = async function*() {
-    yield bytes.slice(0, 10)
+    yield bytes.slice(0, first)
     await run(Effect.andThen(until(Effect.map(activeRequests, (active) => active > before)), between))
-    yield bytes.slice(10)
+    yield bytes.slice(first)
   }
   return yield* Effect.promise(async (signal) => {
     const response = await fetch(`${origin}/api/v1/users/me/import`, {

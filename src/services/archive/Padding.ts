@@ -4,9 +4,9 @@ import { createHash } from "node:crypto"
 const MAX_RATIO = 25
 
 /** So much of a file may be packed as well as it can be: an import accepts a few MiB of any ratio. */
-const ANY_RATIO_UP_TO = 4 * 1024 * 1024
+const ANY_RATIO_UP_TO = 2 * 1024 * 1024
 
-/** Characters of a line for each of its padding. A byte of a packed file has at most eight of these: a ratio of 48. */
+/** Bytes of a line for each of its padding. A byte of a packed file has at most eight of these: a ratio of 48. */
 const LINE_FOR_PADDING = 5
 
 const BLANKS = [" ", "\t"]
@@ -26,7 +26,7 @@ export const isTooRepetitive = ({ packed, size }: Packed): boolean =>
  * its own, so no two of an archive have the same.
  */
 export const paddingOf = (line: string): string => {
-  const outputLength = Math.ceil(line.length / LINE_FOR_PADDING / 8)
+  const outputLength = Math.ceil(Buffer.byteLength(line) / LINE_FOR_PADDING / 8)
   const bytes = createHash("shake256", { outputLength }).update(line).digest()
   return Array.from(bytes, (byte) => Array.from({ length: 8 }, (_, bit) => BLANKS[(byte >> bit) & 1]).join("")).join("")
 }

@@ -20,7 +20,7 @@ const MAX_UNPACKED = 512 * MIB
  * (`Padding.ts`), whatever its routes repeat.
  */
 const MAX_RATIO = 50
-const ANY_RATIO_UP_TO = 16 * MIB
+const ANY_RATIO_UP_TO = 8 * MIB
 
 /** The most of a file that is read as a whole: the manifest of as many files as an archive may have. */
 const MAX_WHOLE = 16 * MIB
