@@ -13,7 +13,10 @@ export const SETTINGS = {
   ANALYTICS_SALT: "a salt of the benchmark, 32 characters!",
   PAT_PEPPER: "a pepper of the benchmark, 32 characters",
   GOOGLE_CLIENT_ID: "benchmark",
-  GOOGLE_CLIENT_SECRET: "benchmark"
+  GOOGLE_CLIENT_SECRET: "benchmark",
+  // One account has all routes of some benchmarks.
+  MAX_ROUTES_PER_USER: "1000000",
+  MAX_STORED_BYTES_PER_USER: "1 TiB"
 }
 
 /** As `npm start` has them. */

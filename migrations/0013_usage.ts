@@ -53,11 +53,11 @@ export default Effect.gen(function*() {
   // octet_length takes the length of a long text from its header and does not load it.
   yield* sql`
     CREATE FUNCTION route_bytes(waypoints text, geometry text, simplified text, polyline6 text, description text)
-    RETURNS bigint LANGUAGE sql IMMUTABLE
+    RETURNS integer LANGUAGE sql IMMUTABLE
     RETURN octet_length(waypoints) + coalesce(octet_length(geometry), 0) + coalesce(octet_length(simplified), 0)
       + coalesce(octet_length(polyline6), 0) + coalesce(octet_length(description), 0)`
   yield* sql`
-    CREATE FUNCTION response_bytes(body text, headers text) RETURNS bigint LANGUAGE sql IMMUTABLE
+    CREATE FUNCTION response_bytes(body text, headers text) RETURNS integer LANGUAGE sql IMMUTABLE
     RETURN coalesce(octet_length(body), 0) + coalesce(octet_length(headers), 0)`
 
   yield* sql`
@@ -111,7 +111,7 @@ export default Effect.gen(function*() {
         CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
           PERFORM ${sql.literal(counted.add)}(user_id, amount, bytes) FROM (
-            SELECT user_id, sum(amount)::bigint AS amount, sum(bytes)::bigint AS bytes
+            SELECT user_id, sum(amount) AS amount, sum(bytes) AS bytes
             FROM (${sql.literal(changes.join(" UNION ALL "))}) changes
             GROUP BY user_id HAVING sum(amount) <> 0 OR sum(bytes) <> 0 ORDER BY user_id
           ) totals;

@@ -122,6 +122,16 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"strict\";q=10;w=60")
     }))
 
+  it.effect("of the strict tier are those of minting tokens too, so that nobody multiplies limits by it", () =>
+    Effect.gen(function*() {
+      const rider = yield* riderFrom("203.0.113.77")
+      const answers = yield* Effect.forEach(
+        Array.from({ length: 11 }, (_, n) => n),
+        (n) => rider.post("/auth/tokens", { name: `script ${n}`, scope: "read" })
+      )
+      assert.deepStrictEqual(answers.map(({ status }) => status), [...Array.from({ length: 10 }, () => 201), 429])
+    }))
+
   it.effect("never hold for probes", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

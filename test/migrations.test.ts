@@ -1,6 +1,10 @@
+import { NodeServices } from "@effect/platform-node"
+import { PgClient, PgMigrator } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
+import { fromFileSystem } from "effect/sql/MigratorFileSystem"
+import { join } from "node:path"
 import { databaseLive } from "../src/layers/Database.ts"
 import { clonedDatabase, emptyDatabase } from "./support/Databases.ts"
 
@@ -48,3 +52,41 @@ layer(migrated)("the schema", (it) => {
       assert.deepStrictEqual(references.filter(({ is_indexed }) => !is_indexed).map(({ reference }) => reference), [])
     }))
 })
+
+const migrateBelow = (id: number) => {
+  const all = fromFileSystem(join(import.meta.dirname, "../migrations"))
+  return PgMigrator.run({ loader: Effect.map(all, (list) => list.filter(([each]) => each < id)) })
+}
+
+it.live("usage counts what accounts had before it was counted", () =>
+  Effect.gen(function*() {
+    const url = yield* emptyDatabase
+    yield* Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateBelow(13)
+      yield* sql`
+        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+        SELECT h || '@example.com', h || '@example.com', h, h, now(), now() FROM unnest(array['ada', 'bob']) h`
+      yield* sql`
+        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6,
+          description, provenance, share_token, created_at, updated_at, deleted_at)
+        SELECT id, 'x', 'private', '{}', false, '[1]', '[22]', '[3]', NULL, 'é', 'generation', md5(n::text), now(), now(),
+          CASE WHEN n = 1 THEN now() END
+        FROM users, generate_series(1, 2) n WHERE handle = 'ada'`
+      yield* sql`
+        INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
+        SELECT id, 'x', 'private', md5(handle), now(), now() FROM users WHERE handle = 'ada'`
+      yield* sql`
+        INSERT INTO idempotency_keys (user_id, endpoint, key, request_hash, body, headers, created_at)
+        SELECT id, 'e', 'k', 'h', '{}', '{"a":1}', now() FROM users WHERE handle = 'ada'`
+      yield* migrateBelow(Infinity)
+      const usage = yield* sql`
+        SELECT u.handle, r.routes::int, r.stored_bytes::int, c.collections::int
+        FROM users u LEFT JOIN route_usage r ON r.user_id = u.id LEFT JOIN collection_usage c ON c.user_id = u.id
+        ORDER BY u.handle`
+      assert.deepStrictEqual(usage, [
+        { handle: "ada", routes: 2, stored_bytes: 2 * (3 + 4 + 3 + 2) + 2 + 7, collections: 1 },
+        { handle: "bob", routes: 0, stored_bytes: 0, collections: 0 }
+      ])
+    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
+  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
