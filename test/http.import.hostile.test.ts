@@ -26,7 +26,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
   it.effect("of nothing but line feeds is refused at the first of them", () =>
     Effect.gen(function*() {
       const { files, rider } = yield* attacker
-      const bytes = yield* sealed({ ...files, "routes.json": "[" + "\n".repeat(16 * MIB) })
+      const bytes = yield* sealed({ ...files, "routes.json": "[" + "\n".repeat(7 * MIB) })
       const { answer, millis } = yield* timed(imported(rider, bytes))
       assert.deepStrictEqual(issuesOf(answer.body), [{ path: "routes.json:2", message: "Expected an element" }])
       assert.isBelow(millis, 5000)
