@@ -1,6 +1,7 @@
-import { ByteSize, Effect, Stream } from "effect"
-import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
-import { PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
+import { Effect, Stream } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { PayloadTooLarge, type RequestTimeout, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
+import { arrivingBody } from "./BodyArrival.ts"
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -13,25 +14,20 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Number(request.headers["content-length"]) > limitBytes
 
-/** What became of a body that did not arrive whole. */
-const unreadable = ({ reason }: HttpServerError.HttpServerError) => {
-  const cause = "cause" in reason ? reason.cause : undefined
-  return cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
-    ? new RequestTimeout({ message: "The body did not arrive in time" })
-    : ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
+type BodyError = PayloadTooLarge | RequestTimeout | ValidationFailed
+
+/** The body as it comes, refused when it is longer than the limit: before it is read, where that is declared. */
+const limitedBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  limitBytes: number
+): Stream.Stream<Uint8Array, BodyError> => {
+  if (isDeclaredTooLarge(request, limitBytes)) return Stream.fail(tooLarge(limitBytes))
+  const body: Stream.Stream<Uint8Array, BodyError> = arrivingBody(request)
+  return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
 }
 
 const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  isDeclaredTooLarge(request, limitBytes)
-    ? Effect.fail(tooLarge(limitBytes))
-    : request.arrayBuffer.pipe(
-      Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
-      Effect.mapError((error) =>
-        error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-          ? tooLarge(limitBytes)
-          : unreadable(error)
-      )
-    )
+  Effect.map(Stream.mkUint8Array(limitedBody(request, limitBytes)), ({ buffer }) => buffer)
 
 /** The text of a body. Fails where it is not UTF-8. */
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
@@ -56,16 +52,11 @@ const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number
-): Stream.Stream<Uint8Array, PayloadTooLarge | RequestTimeout | UnsupportedMediaType | ValidationFailed> =>
+): Stream.Stream<Uint8Array, BodyError | UnsupportedMediaType> =>
   Stream.unwrap(Effect.gen(function*() {
     if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
       return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
     }
     yield* checkEncoding(request)
-    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
-    const body: Stream.Stream<Uint8Array, PayloadTooLarge | RequestTimeout | ValidationFailed> = Stream.mapError(
-      request.stream,
-      unreadable
-    )
-    return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
+    return limitedBody(request, limitBytes)
   }))

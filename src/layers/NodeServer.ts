@@ -1,24 +1,16 @@
 import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
-import { Config, Context, Effect, Layer } from "effect"
+import { Config, Effect, Layer } from "effect"
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { TransportRules } from "../http/Refusal.ts"
 import { port } from "../services/Addresses.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
-
-/**
- * In milliseconds: how long the headers of a request may take to arrive, and how long a connection may be on which nothing
- * moves, as of a client that went away without a word. The latter is more than the two minutes in which an import is
- * answered.
- */
-export const SocketTimeouts = Context.Reference<{ readonly headers: number; readonly idle: number }>(
-  "route-planning-service/SocketTimeouts",
-  { defaultValue: () => ({ headers: 5_000, idle: 150_000 }) }
-)
+import { applySocketTimeouts, SocketTimeouts } from "./SocketTimeouts.ts"
 
 const LIMITS = {
-  requestTimeout: 30_000,
+  // `BodyAllowance` bounds the body by its size, and `headersTimeout` what comes before it.
+  requestTimeout: 0,
   // Longer than a proxy in front keeps an idle connection (usually 60 s): it is the one to close it.
   keepAliveTimeout: 65_000,
   maxHeaderSize: MAX_HEADER_BYTES,
@@ -28,7 +20,7 @@ const LIMITS = {
   shouldUpgradeCallback: () => false
 }
 
-/** Node checks both timeouts so often. */
+/** Node checks the timeout of headers so often. */
 const CHECKING_INTERVAL = 1_000
 
 /** Effect listens a moment before it serves: requests that come in between are held until it does. */
@@ -44,12 +36,13 @@ const holdUntilServed = (server: Server) => {
   })
 }
 
-const makeServer = (timeouts: { readonly headers: number; readonly idle: number }) => {
+const makeServer = (timeouts: typeof SocketTimeouts.Service) => {
   const server = createServer({
     ...LIMITS,
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
-  }).setTimeout(timeouts.idle)
+  })
+  applySocketTimeouts(server, timeouts)
   // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
   server.maxHeadersCount = 0
   respondToParserErrors(server)

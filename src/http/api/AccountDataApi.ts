@@ -42,7 +42,8 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
           + "names the file, and in it the line. What an import brought before, or what never left, stays as it is, so the "
           + "same archive may be sent again; what is in the bin is taken out of it. Ids and share tokens are new, places are "
           + "derived anew. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
-          + "else is read of it may unpack to 512 MiB, and from 8 MiB on to 50 times its size. At most 512 MiB, within the 30 seconds that any request has to arrive, and 50,000 files; "
+          + "else is read of it may unpack to 512 MiB, and from 8 MiB on to 50 times its size. At most 512 MiB and 50,000 "
+          + "files; it has 30 seconds to arrive, and a second more for each 64 KiB; "
           + "one at a time."
       )
   )

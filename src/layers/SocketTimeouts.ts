@@ -1,0 +1,66 @@
+import { Context } from "effect"
+import type { Server, ServerResponse } from "node:http"
+import type { Socket } from "node:net"
+
+/**
+ * In milliseconds, how long Node waits on a connection: for the headers of a request; for a client to take any more of a
+ * response, or to send the rest of a body that nobody reads; and for anything at all, as from a client that went away
+ * without a word. The last is more than the two minutes in which an import has its response. Bodies that are read have
+ * their own allowance (`BodyAllowance`).
+ */
+export const SocketTimeouts = Context.Reference<{
+  readonly headers: number
+  readonly stalled: number
+  readonly idle: number
+}>("route-planning-service/SocketTimeouts", {
+  defaultValue: () => ({ headers: 5_000, stalled: 30_000, idle: 150_000 })
+})
+
+type Timeouts = typeof SocketTimeouts.Service
+
+/** A connection is looked at so many times within the time after which a response counts as stalled. */
+const LOOKS = 3
+
+/** Since when nothing has moved on a connection, and when that was seen last. */
+interface Silence {
+  readonly since: number
+  readonly seen: number
+}
+
+/**
+ * Ends responses of which the client takes nothing, and connections on which nothing moves. Node reports a socket without
+ * a sent or received byte; while a long write goes on in parts, it does not. Without a request it closes at once: that is
+ * the end of `keepAliveTimeout`.
+ */
+const closeSilentSockets = (server: Server, { idle, stalled }: Timeouts) => {
+  const look = stalled / LOOKS
+  const silences = new WeakMap<Socket, Silence>()
+  const responses = new WeakMap<Socket, ServerResponse>()
+  server.on("request", (request, response) => void responses.set(request.socket, response))
+  server.setTimeout(look, (socket: Socket) => {
+    const now = performance.now()
+    const last = silences.get(socket)
+    const since = last === undefined || now - last.seen > look * 1.5 ? now - look : last.since
+    silences.set(socket, { since, seen: now })
+    const limit = socket.writableLength > 0 ? stalled : idle
+    // A timer may be some milliseconds early.
+    if (responses.get(socket)?.writableFinished !== false || now - since >= limit - look / 2) socket.destroy()
+    else socket.setTimeout(look)
+  })
+}
+
+/** Closes a connection on which the rest of a body that nobody reads takes too long. */
+const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
+  server.on("request", (request, response) => {
+    response.once("finish", () => {
+      if (request.complete) return
+      const timer = setTimeout(() => request.complete || request.socket.destroy(), stalled)
+      request.once("close", () => clearTimeout(timer))
+    })
+  })
+}
+
+export const applySocketTimeouts = (server: Server, timeouts: Timeouts): void => {
+  closeSilentSockets(server, timeouts)
+  closeUnreadBodies(server, timeouts)
+}
