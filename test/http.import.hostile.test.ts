@@ -112,5 +112,5 @@ layer(TestServer.layer())("a hostile archive", (it) => {
 const openArchives = Effect.promise(async () => {
   const descriptors = await readdir("/proc/self/fd").catch(() => [])
   const paths = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")))
-  return paths.filter((path) => path.includes("account-import-"))
+  return paths.filter((path) => path.includes("route-planning-service-"))
 })

@@ -3,6 +3,7 @@ import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { apiDocsLayer } from "./ApiDocs.ts"
+import { Downloads } from "./Downloads.ts"
 import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
@@ -23,6 +24,7 @@ import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
+import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { refusalLayer } from "./Refusal.ts"
@@ -55,7 +57,7 @@ const middleware = Layer.mergeAll(
 const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide(handlers),
   Layer.provide(middleware),
-  Layer.provide([Idempotency.layer, Limiter.layer])
+  Layer.provide([Downloads.layer, Idempotency.layer, Limiter.layer])
 )
 
 const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
@@ -66,6 +68,7 @@ const routes = Layer.mergeAll(
   corsLayer,
   clientAddressLayer,
   refusalLayer,
+  largeResponsesLayer,
   otherMethodsLayer,
   api,
   docs,

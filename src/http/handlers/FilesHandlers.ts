@@ -1,5 +1,5 @@
 import { create } from "content-disposition"
-import { Context, Effect, Option, Stream } from "effect"
+import { Context, Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -11,6 +11,7 @@ import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { readBody } from "../Body.ts"
+import { Downloads } from "../Downloads.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { createdAnswer, readAnswer } from "../RouteAnswer.ts"
 
@@ -18,6 +19,7 @@ export const FilesHandlers = HttpApiBuilder.group(
   Api,
   "files",
   Effect.fn(function*(handlers) {
+    const downloads = yield* Downloads
     const files = yield* RouteFiles
     const idempotency = yield* Idempotency
     const routes = yield* Routes
@@ -25,9 +27,11 @@ export const FilesHandlers = HttpApiBuilder.group(
     const download = (format: FileFormat) =>
       Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
-        const { name, pieces } = yield* files.write(params.ref, viewer, format)
-        return HttpServerResponse.stream(Stream.fromIterable(pieces).pipe(Stream.encodeText), {
+        yield* downloads.admit
+        const { bytes, name, size } = yield* files.write(params.ref, viewer, format)
+        return HttpServerResponse.stream(bytes, {
           contentType: CONTENT_TYPES[format],
+          contentLength: size,
           headers: { "content-disposition": create(`${fileName(name)}.${format}`) }
         })
       })

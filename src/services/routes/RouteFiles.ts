@@ -1,29 +1,37 @@
-import { Context, Effect, Layer, type Option, Schema } from "effect"
+import { Context, Effect, Layer, type Option, Schema, type Scope, Semaphore, Stream } from "effect"
 import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { FileFormat, WrittenRoute } from "../files/Document.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
+import { makeSpool, type SpooledFile } from "../files/Spool.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { type ReadFile, readFile } from "./RouteJobs.ts"
 import { Routes } from "./Routes.ts"
 
-/** A route as a file. */
-export interface ExportedFile {
+/** A route as a file that is ready to be sent. `name` is the route's. */
+export interface ExportedFile extends SpooledFile {
   readonly name: string
-  /** Made as they are asked for. */
-  readonly pieces: Iterable<string>
 }
+
+/** Routes that are read and written to files at once: each is in memory as a whole for as long as that takes. */
+const MAX_WRITERS = 2
+
+/** Of all files that are being sent. An ordinary one of 100,000 positions has 25 MB, one of hostile digits 100. */
+const MAX_DISK_BYTES = 1024 * 1024 * 1024
 
 /** Routes as files of other programs: GPX, GeoJSON, TCX and KML. */
 export class RouteFiles extends Context.Service<RouteFiles, {
-  /** A route that the viewer may see, as a file; by the rules of `Routes.get`. */
+  /**
+   * A route that the viewer may see, as a file; by the rules of `Routes.get`. Nothing of the route stays in memory while
+   * the file is sent: it is on the disk until the scope closes. `Unavailable` where the disk has no room.
+   */
   readonly write: (
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, NotFound>
+  ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
   /**
    * What a file says of a route. Its format is told by the content type, else by the content. `UnsupportedMediaType` when
    * it is none of ours, `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The
@@ -39,12 +47,17 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     Effect.gen(function*() {
       const heavy = yield* HeavyWork
       const routes = yield* Routes
+      const writers = yield* Semaphore.make(MAX_WRITERS)
+      const spooled = makeSpool(MAX_DISK_BYTES)
 
       return RouteFiles.of({
         write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
-          return { name: route.name, pieces: writeRouteFile(yield* toDocument(route), format) }
-        }),
+          const pieces = writeRouteFile(yield* toDocument(route), format)
+          // One at a time: more would be made before the first is written, all in one go.
+          const bytes = Stream.fromIterable(pieces, { chunkSize: 1 }).pipe(Stream.encodeText)
+          return { name: route.name, ...yield* spooled(bytes) }
+        }, writers.withPermit),
         read: Effect.fn("RouteFiles.read")(function*(contentType, bytes) {
           const outcome = yield* heavy.run(readFile, { contentType, bytes }, bytes.byteLength, [bytes])
           if (outcome === undefined) {

@@ -1,0 +1,64 @@
+import { Duration, Effect, type Scope, Stream } from "effect"
+import { Unavailable } from "../../schema/Errors.ts"
+import { type NamelessFile, namelessFile } from "../archive/NamelessFile.ts"
+
+/** A file that is not longer than that is held in memory: it costs less than the disk, and no more than a socket's buffers. */
+const HELD_BYTES = 128 * 1024
+
+/** What is read of the disk at once. */
+const PIECE_BYTES = 64 * 1024
+
+/** A file that was written to its end. */
+export interface SpooledFile {
+  readonly size: number
+  /** From the disk as fast as it is taken, and no faster. */
+  readonly bytes: Stream.Stream<Uint8Array>
+}
+
+const fromDisk = (file: NamelessFile, size: number) =>
+  Stream.unfold(0, (position) =>
+    position >= size
+      ? Effect.undefined
+      : Effect.map(
+        file.read(position, Math.min(PIECE_BYTES, size - position)),
+        (bytes) => [bytes, position + bytes.length] as const
+      ))
+
+const noRoom = () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5))
+
+/**
+ * Takes files whole, at the pace of whoever makes them, so that a slow client holds up neither the maker nor what the file
+ * is made of. A file is on the disk for as long as its scope is open. `Unavailable` where the disk has no room, or the
+ * files of the process together would have more than the limit.
+ */
+export const makeSpool = (limitBytes: number) => {
+  const disk = { bytes: 0 }
+
+  const reserve = Effect.fnUntraced(function*(bytes: number) {
+    if (disk.bytes + bytes > limitBytes) return yield* noRoom()
+    disk.bytes += bytes
+  })
+
+  return Effect.fnUntraced(function*(
+    pieces: Stream.Stream<Uint8Array>
+  ): Effect.fn.Return<SpooledFile, Unavailable, Scope.Scope> {
+    const held: Array<Uint8Array> = []
+    const own = { size: 0, onDisk: 0 }
+    yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
+    const file = yield* Effect.cached(namelessFile("a download"))
+
+    yield* Stream.runForEach(pieces, (piece) => {
+      own.size += piece.length
+      held.push(piece)
+      if (own.size <= HELD_BYTES) return Effect.void
+      const bytes = Buffer.concat(held.splice(0))
+      return reserve(bytes.length).pipe(
+        Effect.andThen(Effect.sync(() => own.onDisk += bytes.length)),
+        Effect.andThen(file),
+        Effect.flatMap((file) => file.append(bytes))
+      )
+    })
+    const { onDisk, size } = own
+    return { size, bytes: onDisk === 0 ? Stream.fromIterable(held) : fromDisk(yield* file, size) }
+  })
+}
