@@ -27,21 +27,23 @@ const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: num
       )
     )
 
-const decodeUtf8 = (bytes: ArrayBuffer) =>
+/** The text of a body. Fails where it is not UTF-8. */
+export const decodeUtf8 = (bytes: ArrayBuffer) =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => ValidationFailed.at("", "Expected valid UTF-8")
   })
 
 /**
- * The body of a request as text. Fails when it is compressed, longer than the limit (before it is read, where that is
- * declared), broken off, or not UTF-8.
+ * The body of a request. Fails when it is compressed, longer than the limit (before it is read, where that is declared), or
+ * broken off.
  */
+export const readBody = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Effect.andThen(checkEncoding(request), readBytes(request, limitBytes))
+
+/** The same as text; fails also where it is not UTF-8. */
 export const readText = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  checkEncoding(request).pipe(
-    Effect.andThen(readBytes(request, limitBytes)),
-    Effect.flatMap(decodeUtf8)
-  )
+  Effect.flatMap(readBody(request, limitBytes), decodeUtf8)
 
 const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 

@@ -2,17 +2,16 @@ import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { pipeline } from "node:stream/promises"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
-import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import { type ArchivedFile, Manifest, MAX_FILES } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
-import { decodeJson } from "./JsonShape.ts"
+import { decodeBounded } from "../json/BoundedJson.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
 import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
 
 /** What an archive may unpack to, so that a small one cannot keep the service busy for long. */
-const MAX_FILES = 50_000
 const MAX_TOTAL = 4096 * MIB
 
 /** The most of a file that is read as a whole: the manifest of as many files as an archive may have. */
@@ -157,7 +156,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
     const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, (chunks) => chunks)))
-    return yield* Effect.mapError(decodeJson(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
+    return yield* Effect.mapError(decodeBounded(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
   })
 
   const manifest = yield* read(MANIFEST, Manifest)
