@@ -1,12 +1,14 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
-import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
+import { MAX_DISTANCE, type NewRoute, type RoutePatch, type Waypoint } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
 import { type Bounds, boundsOf, polyline6, simplified } from "./Lines.ts"
 
 /** The length of a geometry in metres, where it has one. */
 const measured = (geometry: NewRoute["geometry"]) =>
-  geometry === undefined || geometry === null || geometry.length < 2 ? null : lengthOf(geometry)
+  geometry === undefined || geometry === null || geometry.length < 2
+    ? null
+    : Math.min(lengthOf(geometry), MAX_DISTANCE)
 
 /** Where a route begins: with its line, else with what was chosen. */
 export const startOf = (
