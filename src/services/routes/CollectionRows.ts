@@ -13,6 +13,7 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 
 /** No user has this id. */
 const NOBODY = 0
@@ -50,7 +51,7 @@ export const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["S
 /** What reads and checks collections, from `collections c`, their members `m`, and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const decodeRows = Schema.decodeUnknownEffect(Schema.Array(CollectionRow))
+  const decodeRows = readableRows("collections", CollectionRow)
 
   // One's own routes, public ones, and the unlisted ones of whoever made the collection: to put a route into a shared
   // collection is to share it. What became private since, or was deleted, or whose owner is leaving, is left out.

@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
@@ -6,6 +6,7 @@ import type { Page } from "../../schema/Page.ts"
 import type { Listing, Viewport } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import type { PageOf } from "./Routes.ts"
 
@@ -42,7 +43,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+      const decodeRows = readableRows("routes", RouteRow)
 
       // A favourite is its owner's own business.
       const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)

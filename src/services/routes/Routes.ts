@@ -8,6 +8,7 @@ import type { Page } from "../../schema/Page.ts"
 import type { NewRoute, RoutePatch, StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { Places } from "../places/Places.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { boxAround, columnsOf, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
@@ -55,7 +56,7 @@ export class Routes extends Context.Service<Routes, {
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+      const decodeRows = readableRows("routes", RouteRow)
 
       const insert = SqlSchema.findOne({
         Request: Columns,
