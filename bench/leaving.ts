@@ -3,7 +3,7 @@ import { hash } from "argon2"
 import { ConfigProvider, Console, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { join } from "node:path"
 import { Client } from "pg"
-import { databaseLayer } from "../src/layers/Database.ts"
+import { databaseLive } from "../src/layers/Database.ts"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { AccountErasure } from "../src/services/accounts/AccountErasure.ts"
 import { Audit } from "../src/services/operations/Audit.ts"
@@ -103,7 +103,7 @@ const erasing = (url: string) =>
     Effect.provide(
       AccountErasure.layer.pipe(
         Layer.provide(Audit.layer),
-        Layer.provide(databaseLayer),
+        Layer.provide(databaseLive),
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
       )
     )

@@ -1,14 +1,24 @@
 import { Config, ConfigProvider, Effect, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { join, resolve } from "node:path"
-import { databaseLayer } from "./layers/Database.ts"
+import { applicationLayer, backgroundLayer } from "./layers/Application.ts"
+import { databaseLive } from "./layers/Database.ts"
 import { developmentMailboxLayer } from "./layers/development/DevelopmentMailbox.ts"
 import { generatedSecrets } from "./layers/development/DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./layers/development/EmbeddedDatabase.ts"
 import { engineHintLayer } from "./layers/development/EngineHint.ts"
-import { applicationLayer } from "./layers/Live.ts"
+import {
+  httpClientLive,
+  httpServerLive,
+  identityProviderLive,
+  placesLive,
+  randomnessLive,
+  rateCountersLive,
+  routingEngineLive
+} from "./layers/Live.ts"
+import { mailerLayerOr } from "./layers/Mail.ts"
 import { run } from "./layers/process/Run.ts"
-import { Places } from "./services/places/Places.ts"
+import { secretsLayer } from "./layers/Settings.ts"
 
 /** The given database, or an embedded one that keeps its data in the data directory. */
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
@@ -30,8 +40,17 @@ const defaultsLayer = (directory: string) =>
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
   return Layer.merge(applicationLayer, engineHintLayer).pipe(
-    Layer.provide([developmentMailboxLayer(directory), Places.layer]),
-    Layer.provide(databaseLayer),
+    Layer.provide(httpServerLive),
+    Layer.provide(backgroundLayer),
+    Layer.provide([
+      identityProviderLive,
+      mailerLayerOr(developmentMailboxLayer(directory)),
+      placesLive,
+      rateCountersLive,
+      routingEngineLive
+    ]),
+    Layer.provide([databaseLive, httpClientLive, randomnessLive]),
+    Layer.provide(secretsLayer),
     Layer.provide(defaultsLayer(directory))
   )
 }))

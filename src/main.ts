@@ -1,14 +1,25 @@
 import { Layer } from "effect"
-import { databaseLayer } from "./layers/Database.ts"
-import { applicationLayer, mailerLayer } from "./layers/Live.ts"
+import { applicationLayer, backgroundLayer } from "./layers/Application.ts"
+import { databaseLive } from "./layers/Database.ts"
+import {
+  httpClientLive,
+  httpServerLive,
+  identityProviderLive,
+  mailerLive,
+  placesLive,
+  randomnessLive,
+  rateCountersLive,
+  routingEngineLive
+} from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
 import { inWorkers } from "./layers/process/Workers.ts"
 import { settingsLayer } from "./layers/Settings.ts"
-import { Places } from "./services/places/Places.ts"
 
 applicationLayer.pipe(
-  Layer.provide([mailerLayer, Places.layer]),
-  Layer.provide(databaseLayer),
+  Layer.provide(httpServerLive),
+  Layer.provide(backgroundLayer),
+  Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
+  Layer.provide([databaseLive, httpClientLive, randomnessLive]),
   Layer.provide(settingsLayer),
   Layer.launch,
   inWorkers,

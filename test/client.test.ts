@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { makeClient } from "../src/client.ts"
 import type { Position } from "../src/schema/Geometry.ts"
+import { RATE_TIERS } from "../src/schema/RateTier.ts"
 import { newEmail, signedIn } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { TestServer } from "./support/TestServer.ts"
@@ -150,7 +151,7 @@ const watched = Effect.fnUntraced(function*(options: Options) {
 const used = Effect.gen(function*() {
   const { find } = yield* watched({})
   yield* TestClock.adjust("1 minute")
-  yield* Effect.forEach(Array.from({ length: 60 }), () => find, { concurrency: 10, discard: true })
+  yield* Effect.forEach(Array.from({ length: RATE_TIERS.default }), () => find, { concurrency: 10, discard: true })
 })
 
 const realTime = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))

@@ -2,11 +2,13 @@ import { assert, describe, layer } from "@effect/vitest"
 import { ConfigProvider, Context, Deferred, Effect, Fiber, Layer, Logger, Metric, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { databaseLayer } from "../src/layers/Database.ts"
-import { AccountErasure } from "../src/services/accounts/AccountErasure.ts"
+import { databaseLive } from "../src/layers/Database.ts"
+import { AccountErasure, erasureLayer } from "../src/services/accounts/AccountErasure.ts"
 import { Audit } from "../src/services/operations/Audit.ts"
 import { runSweep } from "../src/services/operations/Sweeps.ts"
 import { clonedDatabase } from "./support/Databases.ts"
+import { Spans } from "./support/Spans.ts"
+import { until } from "./support/Waiting.ts"
 
 const DAY = 86_400_000
 
@@ -14,7 +16,7 @@ class Url extends Context.Service<Url, string>()("test/erasure/Url") {}
 
 /** The sweep on a pool of its own, as another process would have it. */
 const sweeperOn = (url: string) =>
-  Layer.fresh(AccountErasure.layer.pipe(Layer.provide(Audit.layer), Layer.provideMerge(databaseLayer))).pipe(
+  Layer.fresh(AccountErasure.layer.pipe(Layer.provide(Audit.layer), Layer.provideMerge(databaseLive))).pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
   )
 
@@ -92,6 +94,36 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.deepInclude(yield* valueOf("sweep_failures_total", "accounts"), { count: 2 })
       assert.deepInclude(yield* valueOf("sweep_lag_seconds", "accounts"), { value: 90 })
       assert.deepInclude(yield* valueOf("sweep_last_run_timestamp_seconds", "accounts"), { value: 30 * 86_400 + 90 })
+    }))
+})
+
+const sweepLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
+  erasureLayer.pipe(
+    Layer.provideMerge(Spans.layer),
+    Layer.provideMerge(sweeperOn(url))
+  )))
+
+layer(sweepLayer)("the sweep of accounts", (it) => {
+  it.effect("sleeps until an account is due, and an hour at most, at the end of which it sees what others wrote", () =>
+    Effect.gen(function*() {
+      const { count } = yield* Spans
+      const runs = count("AccountErasure.eraseDue")
+      const left = countOf("users", "true")
+      yield* until(Effect.map(runs, (count) => count === 1))
+      yield* usersWhoLeft("late", 1, new Date(-30 * DAY))
+      yield* TestClock.adjust("1 minute").pipe(Effect.andThen(left), Effect.repeat({ times: 58 }))
+      assert.strictEqual(yield* runs, 1)
+      assert.strictEqual(yield* left, 1)
+      yield* TestClock.adjust("1 minute")
+      yield* until(Effect.map(left, (count) => count === 0))
+
+      yield* usersWhoLeft("due", 1, new Date(-30 * DAY + 2.5 * 3_600_000))
+      yield* TestClock.adjust("1 hour")
+      yield* until(Effect.map(runs, (count) => count === 3))
+      yield* TestClock.adjust("29 minutes")
+      assert.strictEqual(yield* left, 1)
+      yield* TestClock.adjust("1 minute")
+      yield* until(Effect.map(left, (count) => count === 0))
     }))
 })
 

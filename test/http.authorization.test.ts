@@ -65,6 +65,21 @@ const revoked = Effect.gen(function*() {
   return yield* withToken(token)
 })
 
+/** The cookie alone of a session that was ended. */
+const endedCookie = Effect.gen(function*() {
+  const rider = yield* signedIn
+  yield* rider.post("/auth/logout")
+  return yield* withHeaders({ cookie: rider.cookie })
+})
+
+/** The script of an account that is pending deletion. */
+const pendingScript = Effect.gen(function*() {
+  const rider = yield* signedIn
+  const script = yield* scriptOf(rider, "write")
+  yield* SqlClient.SqlClient.use((sql) => sql`UPDATE users SET deletion_requested_at = 'epoch' WHERE id = ${rider.id}`)
+  return script
+})
+
 const both = Effect.gen(function*() {
   const rider = yield* signedIn
   const { token } = yield* mint(rider, "read")
@@ -85,7 +100,9 @@ const lasting = Effect.gen(function*() {
     revoked: yield* revoked,
     malformed: yield* withToken("service_pat_made_up"),
     forged: yield* Effect.flatMap(forged, withToken),
-    both: yield* both
+    both: yield* both,
+    endedCookie: yield* endedCookie,
+    pendingScript: yield* pendingScript
   }
 })
 
@@ -113,7 +130,9 @@ const callersFor = (n: number, made: Effect.Success<typeof lasting>) => ({
   "token, revoked": Effect.succeed(made.revoked),
   "token, malformed": Effect.succeed(made.malformed),
   "session signed with another secret": Effect.succeed(made.forged),
-  "session's cookie and token `read`": Effect.succeed(made.both)
+  "session's cookie and token `read`": Effect.succeed(made.both),
+  "cookie of an ended session": Effect.succeed(made.endedCookie),
+  "token `write`, account pending deletion": Effect.succeed(made.pendingScript)
 })
 
 const verdict = (status: number) => status === 401 || status === 403 ? String(status) : "yes"

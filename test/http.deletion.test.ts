@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "./support/Actors.ts"
@@ -7,7 +7,7 @@ import { Mailbox } from "./support/Mailbox.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
-import { untilNone } from "./support/Waiting.ts"
+import { until, untilNone } from "./support/Waiting.ts"
 
 const SignedIn = Schema.Struct({ accessToken: Schema.String })
 
@@ -21,17 +21,10 @@ const signInAgain = Effect.fnUntraced(function*(rider: Rider) {
   return yield* withHeaders({ cookie: `__Host-service_session=${accessToken}` })
 })
 
-/** As if the deletion had been asked for so many seconds before now. */
-const requestedAgo = (rider: Rider, seconds: number) =>
-  Effect.flatMap(
-    Effect.clockWith((clock) => clock.currentTimeMillis),
-    (now) =>
-      SqlClient.SqlClient.use((sql) =>
-        sql`UPDATE users SET deletion_requested_at = ${new Date(now - seconds * 1000)} WHERE id = ${rider.id}`
-      )
-  )
+/** The 30 days but for their last second, in which all is still open. */
+const UNTIL_LAST_SECOND = Duration.subtract(Duration.days(30), Duration.seconds(1))
 
-const MONTH = 30 * 86_400
+const accountOf = (rider: Rider) => SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
 
 layer(TestServer.layer())("an account that is to be deleted", (it) => {
   it.effect("is hidden at once, with its routes and collections, and its sessions and tokens end", () =>
@@ -64,8 +57,8 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       assert.strictEqual(cookies.length, 1)
       assert.match(cookies[0] ?? "", /^__Host-service_session=;.*Max-Age=0/)
       assert.deepStrictEqual(new Set(yield* statuses), new Set([404]))
-      assert.deepStrictEqual((yield* visitor.get(`/routes/by-user/${rider.id}`)).body, [])
-      assert.deepStrictEqual((yield* visitor.get(`/collections/by-user/${rider.id}`)).body, [])
+      assert.strictEqual((yield* visitor.get(`/routes/by-user/${rider.id}`)).status, 404)
+      assert.strictEqual((yield* visitor.get(`/collections/by-user/${rider.id}`)).status, 404)
       assert.strictEqual((yield* rider.get("/users/me")).status, 401)
       assert.strictEqual((yield* (yield* withToken(token)).get("/users/me")).status, 401)
 
@@ -94,21 +87,31 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       assert.strictEqual((yield* back.get(`/routes/${route.id}`)).status, 404)
     }))
 
-  it.effect("can come back until 30 days are over, and from that instant on not, even before a sweep", () =>
+  it.effect("is there in the last second of its 30 days, and gone after it, at the default settings", () =>
+    Effect.gen(function*() {
+      const earlier = yield* signedIn
+      yield* earlier.delete("/users/me")
+      yield* TestClock.adjust("1 second")
+      const rider = yield* signedIn
+      yield* rider.delete("/users/me")
+      yield* TestClock.adjust(UNTIL_LAST_SECOND)
+      // The sweep that erases the earlier account looks at the later one in its last second.
+      yield* untilNone(accountOf(earlier))
+      const back = yield* signInAgain(rider)
+      assert.deepInclude((yield* back.get("/users/me")).body, { deletionStatus: "pending_hard_delete" })
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* logIn(rider)).status, 401)
+      yield* untilNone(accountOf(rider))
+      assert.strictEqual((yield* logIn(rider)).status, 401)
+      assert.strictEqual((yield* back.post("/users/me/cancel-deletion")).status, 401)
+    }))
+
+  it.effect("is gone when the clock has moved by 30 days at once", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* rider.delete("/users/me")
-      yield* requestedAgo(rider, MONTH - 1)
-      const back = yield* signInAgain(rider)
-      assert.strictEqual((yield* back.get("/users/me")).status, 200)
-      yield* TestClock.adjust("1 second")
-      assert.strictEqual((yield* logIn(rider)).status, 401)
-      for (const path of ["/users/me", "/users/me/export", "/me/sessions", "/routes", "/routes/1"]) {
-        assert.strictEqual((yield* back.get(path)).status, 401, path)
-      }
-      assert.strictEqual((yield* back.delete("/users/me")).status, 401)
-      const late = yield* back.post("/users/me/cancel-deletion")
-      assert.deepInclude(late.body, { statusCode: 409, code: "CONFLICT" })
+      yield* TestClock.adjust("30 days")
+      yield* untilNone(accountOf(rider))
     }))
 
   it.effect("is erased by the sweep, with every trace, and the address can sign up anew", () =>
@@ -125,10 +128,9 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* mint(rider, "write")
       yield* rider.post("/collections", { name: "canary-collection" }, { headers: { "idempotency-key": "canary-key" } })
       yield* rider.delete("/users/me")
-      yield* requestedAgo(rider, MONTH + 1)
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("30 days")
+      yield* untilNone(accountOf(rider))
       const sql = yield* SqlClient.SqlClient
-      yield* untilNone(sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
       const columns = yield* sql<{ table_name: string; column_name: string }>`
         SELECT table_name, column_name FROM information_schema.columns
         WHERE table_schema = 'public' AND data_type IN ('text', 'character varying', 'json', 'jsonb', 'ARRAY')`
@@ -150,28 +152,39 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* mint(rider, "read")
-      yield* rider.post("/collections", { name: "x" }, { headers: { "idempotency-key": "k" } })
+      const collection = yield* rider.post("/collections", { name: "x" }, { headers: { "idempotency-key": "k" } })
+      yield* rider.delete(`/collections/${created(collection.body).id}`)
+      yield* (yield* anonymous).post("/auth/request-password-reset", { email: rider.email })
       const sql = yield* SqlClient.SqlClient
-      const long = "1960-01-01T00:00:00Z"
-      yield* sql`INSERT INTO used_id_tokens (token_hash, expires_at) VALUES ('h', ${long})`
-      yield* sql`
-        INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
-        VALUES ('h', ${rider.id}, 'verify-email', ${long}, ${long})`
-      yield* sql`UPDATE collections SET deleted_at = ${long}`
-      yield* sql`UPDATE sessions SET expires_at = ${long}`
-      yield* sql`UPDATE personal_access_tokens SET expires_at = ${long}`
-      yield* sql`UPDATE idempotency_keys SET created_at = ${long}`
-      const tables = [
-        "used_id_tokens",
-        "email_tokens",
-        "collections",
-        "sessions",
-        "personal_access_tokens",
-        "idempotency_keys"
+      const queries = [
+        sql`SELECT 1 FROM email_tokens`,
+        sql`SELECT 1 FROM collections WHERE deleted_at IS NOT NULL`,
+        sql`SELECT 1 FROM sessions`,
+        sql`SELECT 1 FROM personal_access_tokens`,
+        sql`SELECT 1 FROM idempotency_keys`
       ]
-      // The sweep of the test before may still be at work, and would sleep through the first of these hours.
-      for (const table of tables) {
-        yield* untilNone(Effect.andThen(TestClock.adjust("1 hour"), sql`SELECT 1 FROM ${sql(table)}`))
+      for (const query of queries) yield* until(Effect.map(query, (rows) => rows.length > 0))
+      yield* TestClock.adjust("90 days")
+      for (const query of queries) yield* untilNone(query)
+    }))
+})
+
+layer(TestServer.withoutSweeps())("an account whose 30 days are over, before any sweep", (it) => {
+  it.effect("cannot be signed in to, used or brought back", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* rider.delete("/users/me")
+      yield* TestClock.adjust(UNTIL_LAST_SECOND)
+      const back = yield* signInAgain(rider)
+      assert.strictEqual((yield* back.get("/users/me")).status, 200)
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual((yield* logIn(rider)).status, 401)
+      for (const path of ["/users/me", "/users/me/export", "/me/sessions", "/routes"]) {
+        assert.strictEqual((yield* back.get(path)).status, 401, path)
       }
+      assert.strictEqual((yield* back.delete("/users/me")).status, 401)
+      const late = yield* back.post("/users/me/cancel-deletion")
+      assert.deepInclude(late.body, { statusCode: 409, code: "CONFLICT" })
+      assert.strictEqual((yield* accountOf(rider)).length, 1)
     }))
 })

@@ -1,8 +1,10 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import { USER_PATHS } from "../src/schema/User.ts"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
+import { operations } from "./support/OpenApi.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
@@ -102,7 +104,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const token = yield* requestReset(rider.email)
-      assert.strictEqual((yield* reset(token, "password1234")).status, 400)
+      assert.strictEqual((yield* reset(token, "short")).status, 400)
       assert.strictEqual((yield* reset(token)).status, 200)
     }))
 
@@ -116,28 +118,76 @@ layer(TestServer.layer())("a forgotten password", (it) => {
     }))
 })
 
-layer(TestServer.layer())("a password", (it) => {
-  it.effect("that is common, or holds one's name or address, is refused with the reason", () =>
+layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "2" }))("a password that must have a strength of 2", (it) => {
+  it.effect("is refused with the reason when it is common or contains its owner's name or address", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      const refusal = (password: string, email = newEmail(), name = "Alma Rider") =>
-        Effect.map(visitor.post("/auth/signup-email", { email, password, name }), ({ status, text }) =>
-          `${status} ${text}`)
+      const outcome = (password: string, email = newEmail(), name = "Alma Rider") =>
+        Effect.map(
+          visitor.post("/auth/signup-email", { email, password, name }),
+          ({ status, text }) => `${status} ${text}`
+        )
       for (
         const common of [
           "password1234",
           "aaaaaaaaaaaa",
+          "x".repeat(64),
           "123456789012",
           "qwertyuiop12",
           "PasswordPassword",
           "1qaz2wsx3edc"
         ]
       ) {
-        assert.match(yield* refusal(common), /^400 .*common/, common)
+        assert.match(yield* outcome(common), /^400 .*common/, common)
       }
-      assert.match(yield* refusal("xx alma rider 77!"), /^400 .*your name/)
-      assert.match(yield* refusal("my BERTHOLD.k 1981", "berthold.k@example.com"), /^400 .*your email address/)
-      assert.match(yield* refusal("a fine pass phrase"), /^201/)
+      assert.match(yield* outcome("xx alma rider 77!"), /^400 .*your name/)
+      assert.match(yield* outcome("my BERTHOLD.k 1981", "berthold.k@example.com"), /^400 .*your email address/)
+      assert.match(yield* outcome("a fine pass phrase"), /^201/)
+    }))
+
+  it.effect("is refused at a reset, which keeps the link, and at a change", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const token = yield* requestReset(rider.email)
+      assert.strictEqual((yield* reset(token, "password1234")).status, 400)
+      const change = { currentPassword: rider.password, newPassword: "password1234" }
+      assert.strictEqual((yield* rider.post("/users/me/password", change)).status, 400)
+      assert.strictEqual((yield* reset(token)).status, 200)
+    }))
+})
+
+layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "4" }))("a password that must have a strength of 4", (it) => {
+  it.effect("is refused when a strength of 2 would do", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const status = (password: string) =>
+        Effect.map(visitor.post("/auth/signup-email", { email: newEmail(), password }), (answer) => answer.status)
+      assert.strictEqual(yield* status("blue monkey1"), 400)
+      assert.strictEqual(yield* status("kV9#tq2!Lm0z"), 201)
+    }))
+})
+
+layer(TestServer.layer())("a password", (it) => {
+  it.effect("needs nothing but its length by default, and signs in", () =>
+    Effect.gen(function*() {
+      for (
+        const password of [
+          "password1234",
+          "aaaaaaaaaaaa",
+          "x".repeat(64),
+          "my alma rider password",
+          "p\u{1F6B2}".repeat(512)
+        ]
+      ) {
+        const email = newEmail()
+        const visitor = yield* anonymous
+        const signUp = yield* visitor.post("/auth/signup-email", { email, password, name: "Alma Rider" })
+        assert.strictEqual(signUp.status, 201, password)
+        const token = yield* (yield* Mailbox).tokenFor(email)
+        assert.strictEqual((yield* visitor.post("/auth/verify-email", { token })).status, 200)
+        assert.strictEqual((yield* logIn(email, password)).status, 200, password)
+        assert.strictEqual((yield* reset(yield* requestReset(email), "aaaaaaaaaaaa")).status, 200)
+      }
     }))
 
   it.effect("is changed by who knows it, and every other session ends", () =>
@@ -148,7 +198,6 @@ layer(TestServer.layer())("a password", (it) => {
       assert.strictEqual(yield* change({ newPassword: NEW_PASSWORD }), 400)
       assert.strictEqual(yield* change({ currentPassword: "wrong", newPassword: NEW_PASSWORD }), 403)
       assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: "short" }), 400)
-      assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: "password1234" }), 400)
       assert.strictEqual((yield* elsewhere.get("/users/me")).status, 200)
       assert.strictEqual(yield* change({ currentPassword: rider.password, newPassword: NEW_PASSWORD }), 200)
       assert.strictEqual((yield* rider.get("/users/me")).status, 200)
@@ -322,10 +371,8 @@ layer(TestServer.layer())("profiles", (it) => {
           "al_ma",
           "älma",
           "аlma",
-          "12345",
           "me",
-          "admin",
-          "by-user",
+          "profile",
           "",
           null,
           "a b"
@@ -333,12 +380,41 @@ layer(TestServer.layer())("profiles", (it) => {
       ) {
         assert.strictEqual(yield* status(handle), 400, String(handle))
       }
-      assert.strictEqual(yield* status("alma-1"), 200)
+      for (const handle of ["alma-1", "alma-1", "admin", "routes", "by-user", "api", "12345", "---"]) {
+        assert.strictEqual(yield* status(handle), 200, handle)
+      }
       assert.strictEqual(yield* status("alma-1"), 200)
       const taken = yield* other.patch("/users/me", { handle: "alma-1", name: "Thief" })
       assert.deepInclude(taken.body, { statusCode: 409, code: "CONFLICT" })
       assert.notStrictEqual(record((yield* other.get("/users/me")).body)["name"], "Thief")
     }))
+
+  it.effect("are found by a handle of digits, which is never read as an id", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const visitor = yield* anonymous
+      assert.strictEqual((yield* rider.patch("/users/me", { handle: "4711" })).status, 200)
+      assert.deepInclude(record((yield* visitor.get("/users/4711")).body), { id: rider.id, handle: "4711" })
+      const handle = String(other.id + 1000)
+      assert.strictEqual((yield* visitor.get(`/users/${handle}`)).status, 404)
+      assert.strictEqual((yield* rider.patch("/users/me", { handle })).status, 200)
+      assert.strictEqual(record((yield* visitor.get(`/users/${handle}`)).body)["id"], rider.id)
+    }))
+
+  it.effect("derive a first handle of digits from a name of digits", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "20 26" })
+      assert.strictEqual(record((yield* rider.get("/users/me")).body)["handle"], "20-26")
+      const other = yield* signedInAs({ name: "2026" })
+      assert.strictEqual(record((yield* other.get("/users/me")).body)["handle"], "2026")
+    }))
+
+  it("cannot have as a handle what is a path of its own below /users/, and may have everything else", () => {
+    const segments = operations.flatMap(({ path }) => /^\/api\/v1\/users\/([a-z0-9-]+)/.exec(path)?.[1] ?? [])
+    assert.includeMembers(segments, ["me", "profile"])
+    assert.deepStrictEqual(new Set(Object.values<string>(USER_PATHS)), new Set(segments))
+  })
 
   it.effect("of 64 users who want one handle one gets it", () =>
     Effect.gen(function*() {

@@ -291,7 +291,7 @@ layer(TestServer.layer())("an import", (it) => {
         ["a file less", packed({}, [gpx]), gpx],
         ["a file more", packed({ "routes/../evil.gpx": "x" }), ""],
         ["an unnamed file", packed({ "notes.txt": "x" }), "notes.txt"],
-        ["a file changed", packed({ [gpx]: (files[gpx] ?? "").replace("first", "First") }), gpx],
+        ["a file changed", packed({ "routes.json": routes.replace("first", "First") }), "routes.json"],
         ["a file longer", packed({ "tokens.json": "[ ] " }), "tokens.json"],
         ["a file twice", zipped([...Object.entries(files), [gpx, "x"]]), ""],
         ["nothing required", sealed({ "manifest.json": files["manifest.json"] ?? "" }), "profile.json"],
@@ -337,9 +337,12 @@ layer(TestServer.layer())("an import", (it) => {
       const more = yield* imported(rider, resized(lying, 3))
       assert.strictEqual(more.status, 400)
       assert.include(more.text, "profile.json: The file cannot be read")
-      const much = yield* imported(rider, resized(yield* archiveOf(rider), 0xf0_00_00_00, 0xf0_00_00_00))
+      const much = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 28, 2 ** 28))
       assert.strictEqual(much.status, 400)
-      assert.include(much.text, "it unpacks to more than 4294967296 bytes")
+      assert.include(much.text, "what is read of it unpacks to more than 536870912 bytes")
+      const dense = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 25))
+      assert.strictEqual(dense.status, 400)
+      assert.include(dense.text, "what is read of it unpacks to more than 50 times its size")
     }))
 
   it.effect("is refused before it is read when it is no ZIP archive by its type, or longer than 512 MiB", () =>
@@ -448,8 +451,8 @@ describe("an array with one element a line", () => {
   it.effect("is refused at the line that is no UTF-8, or too long", () =>
     Effect.gen(function*() {
       assert.strictEqual(yield* complaintOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
-      const long = new Uint8Array(9 * 1024 * 1024).fill(0x31)
-      assert.strictEqual(yield* complaintOf(long), "1: Expected a line of at most 8388608 bytes")
+      const long = new Uint8Array(11 * 1024 * 1024).fill(0x31)
+      assert.strictEqual(yield* complaintOf(long), "1: Expected a line of at most 10485760 bytes")
     }))
 
   it.effect("is refused at the line that is no element, and at the first element too many", () =>

@@ -1,91 +1,115 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { anonymous, newEmail, signedIn, signedInAs } from "./support/Actors.ts"
+import { TestClock } from "effect/testing"
+import { anonymous, newEmail, signedIn } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { CLIENT_ID, SignInProvider } from "./support/SignInProvider.ts"
 import { TestServer } from "./support/TestServer.ts"
 
-const MONTH = 30 * 86_400
+/** Somebody whose account is to be deleted. */
+interface Leaver {
+  readonly sub: string
+  readonly email: string
+  readonly password: string
+}
 
-/** The 30 days' last second, in which all is still open, and their end. */
-const LAST_SECOND = MONTH - 1
+/** A request that opens an account. */
+interface Attempt {
+  readonly path: string
+  readonly body: Readonly<Record<string, string>>
+}
 
-const requestedAgo = (email: string, seconds: number) =>
-  Effect.flatMap(
-    Effect.clockWith((clock) => clock.currentTimeMillis),
-    (now) =>
-      SqlClient.SqlClient.use((sql) =>
-        sql`UPDATE users SET deletion_requested_at = ${new Date(now - seconds * 1000)} WHERE email = ${email}`
-      )
+const byPassword = ({ email, password }: Leaver) =>
+  Effect.succeed<Attempt>({ path: "/auth/login-email", body: { email, password } })
+
+const byProvider = ({ email, sub }: Leaver) =>
+  Effect.flatMap(SignInProvider, ({ idToken }) => idToken({ sub, email })).pipe(
+    Effect.map((idToken): Attempt => ({ path: "/auth/google", body: { idToken } }))
   )
 
-const byPassword = Effect.fnUntraced(function*(seconds: number) {
-  const { email, password } = yield* signedIn
-  yield* requestedAgo(email, seconds)
-  return yield* (yield* anonymous).post("/auth/login-email", { email, password })
-})
-
-const byLinkedProvider = Effect.fnUntraced(function*(seconds: number) {
-  const provider = yield* SignInProvider
-  const visitor = yield* anonymous
-  const person = { sub: crypto.randomUUID(), email: newEmail() }
-  yield* visitor.post("/auth/google", { idToken: yield* provider.idToken(person) })
-  yield* requestedAgo(person.email, seconds)
-  return yield* visitor.post("/auth/google", { idToken: yield* provider.idToken(person) })
-})
-
-const byProviderEmail = Effect.fnUntraced(function*(seconds: number) {
-  const { email } = yield* signedIn
-  yield* requestedAgo(email, seconds)
-  const idToken = yield* (yield* SignInProvider).idToken({ sub: crypto.randomUUID(), email })
-  return yield* (yield* anonymous).post("/auth/google", { idToken })
-})
-
-const byVerification = Effect.fnUntraced(function*(seconds: number) {
-  const visitor = yield* anonymous
-  const email = newEmail()
-  yield* visitor.post("/auth/signup-email", { email, password: "a long enough password" })
-  const token = yield* (yield* Mailbox).tokenFor(email)
-  yield* requestedAgo(email, seconds)
-  return yield* visitor.post("/auth/verify-email", { token })
-})
-
-const byReset = Effect.fnUntraced(function*(seconds: number) {
-  const visitor = yield* anonymous
-  const email = newEmail()
-  yield* signedInAs({ email })
+/** The token of the link that a request has mailed. */
+const mailedAfter = Effect.fnUntraced(function*({ email }: Leaver, { body, path }: Attempt) {
   const mailbox = yield* Mailbox
   const before = (yield* mailbox.mailsTo(email)).length
-  yield* visitor.post("/auth/request-password-reset", { email })
-  const token = yield* mailbox.tokenAfter(email, before)
-  yield* requestedAgo(email, seconds)
-  return yield* visitor.post("/auth/reset-password", { token, password: "a long enough password" })
+  yield* (yield* anonymous).post(path, body)
+  return yield* mailbox.tokenAfter(email, before)
+})
+
+const byVerification = Effect.fnUntraced(function*(leaver: Leaver) {
+  const token = yield* mailedAfter(leaver, yield* byPassword(leaver))
+  return { path: "/auth/verify-email", body: { token } }
+})
+
+const byReset = Effect.fnUntraced(function*(leaver: Leaver) {
+  const token = yield* mailedAfter(leaver, { path: "/auth/request-password-reset", body: { email: leaver.email } })
+  return { path: "/auth/reset-password", body: { token, password: "a long enough password" } }
+})
+
+const newLeaver = (): Leaver => ({ sub: crypto.randomUUID(), email: newEmail(), password: "a long enough password" })
+
+const rider = Effect.gen(function*() {
+  const { delete: remove, email, password } = yield* signedIn
+  yield* remove("/users/me")
+  return { ...newLeaver(), email, password }
+})
+
+const linked = Effect.gen(function*() {
+  const visitor = yield* anonymous
+  const leaver = newLeaver()
+  const { body, path } = yield* byProvider(leaver)
+  const { headers } = yield* visitor.post(path, body)
+  yield* visitor.delete("/users/me", { headers: { cookie: headers.getSetCookie()[0]?.split(";")[0] ?? "" } })
+  return leaver
+})
+
+/** Who has not proven an address cannot sign in and ask for the deletion, but an administrator can. */
+const unverified = Effect.gen(function*() {
+  const leaver = newLeaver()
+  const { email, password } = leaver
+  yield* (yield* anonymous).post("/auth/signup-email", { email, password })
+  yield* (yield* Mailbox).tokenFor(email)
+  const now = new Date(yield* Clock.currentTimeMillis)
+  const sql = yield* SqlClient.SqlClient
+  yield* Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${now} WHERE email = ${email}`)
+  return leaver
 })
 
 const serverLayer = Layer.unwrap(
   Effect.map(
     SignInProvider,
     ({ issuer }) =>
-      TestServer.layer({ GOOGLE_ISSUER: issuer, GOOGLE_CLIENT_ID: CLIENT_ID, GOOGLE_CLIENT_SECRET: "secret" })
+      TestServer.withoutSweeps({
+        GOOGLE_ISSUER: issuer,
+        GOOGLE_CLIENT_ID: CLIENT_ID,
+        GOOGLE_CLIENT_SECRET: "secret"
+      })
   )
 ).pipe(Layer.provideMerge(SignInProvider.layer))
 
 layer(serverLayer)("an account whose 30 days are over, before any sweep", (it) => {
   const ways = [
-    ["a password", byPassword, 401],
-    ["a linked provider", byLinkedProvider, 401],
-    ["a provider that vouches for the address", byProviderEmail, 401],
-    ["a link that proves the address", byVerification, 400],
-    ["a link that resets the password", byReset, 400]
+    ["a password", rider, byPassword, 401],
+    ["a linked provider", linked, byProvider, 401],
+    ["a provider that vouches for the address", rider, byProvider, 401],
+    ["a link that proves the address", unverified, byVerification, 400],
+    ["a link that resets the password", rider, byReset, 400]
   ] as const
 
-  for (const [name, way, refusal] of ways) {
+  for (const [name, leaving, by, refusal] of ways) {
     it.effect(`is opened by ${name} until the last second, and from then on not`, () =>
       Effect.gen(function*() {
-        const open = yield* way(LAST_SECOND)
+        const leavers = [yield* leaving, yield* leaving] as const
+        yield* TestClock.adjust("29 days")
+        yield* TestClock.adjust("23 hours")
+        yield* TestClock.adjust("59 minutes")
+        const [first, second] = [yield* by(leavers[0]), yield* by(leavers[1])]
+        const visitor = yield* anonymous
+        yield* TestClock.adjust("59 seconds")
+        const open = yield* visitor.post(first.path, first.body)
         assert.strictEqual(open.status, 200, open.text)
-        const closed = yield* way(MONTH)
+        yield* TestClock.adjust("1 second")
+        const closed = yield* visitor.post(second.path, second.body)
         assert.strictEqual(closed.status, refusal, closed.text)
         assert.notInclude(closed.text, "accessToken")
         assert.isEmpty(closed.headers.getSetCookie())

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { request } from "node:http"
-import { SocketPatience } from "../src/layers/Live.ts"
+import { SocketTimeouts } from "../src/layers/NodeServer.ts"
 import { anonymous, newEmail, signedIn, withHeaders } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
@@ -553,7 +553,9 @@ layer(TestServer.layer())("without listed origins", (it) => {
     }))
 })
 
-layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketPatience, 300))), { excludeTestServices: true })(
+layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, idle: 300 }))), {
+  excludeTestServices: true
+})(
   "a connection on which nothing moves",
   (it) => {
     it.effect("is closed, before any other limit would", () =>

@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { anonymous, newEmail, signedInAs, withHeaders } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { CLIENT_ID, type Person, SignInProvider } from "./support/SignInProvider.ts"
@@ -87,14 +88,26 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       }
     }))
 
-  it.effect("accepts an ID token once", () =>
+  it.effect("accepts an ID token again until it expires, always for the same account", () =>
     Effect.gen(function*() {
-      const idToken = yield* (yield* SignInProvider).idToken(newPerson())
+      const person = newPerson()
+      const idToken = yield* (yield* SignInProvider).idToken(person)
       const answers = yield* Effect.all(Array.from({ length: 16 }, () => signInBy({ idToken })), {
         concurrency: "unbounded"
       })
-      assert.strictEqual(answers.filter(({ status }) => status === 200).length, 1)
-      assert.isTrue(answers.every(({ status }) => status === 200 || status === 401))
+      assert.isTrue(answers.every(({ status }) => status === 200))
+      yield* TestClock.adjust("59 minutes")
+      yield* TestClock.adjust("59 seconds")
+      const last = yield* signInBy({ idToken })
+      assert.strictEqual(last.status, 200)
+      assert.deepStrictEqual(
+        new Set(answers.map(({ body }) => userIn(body).id)),
+        new Set([userIn(last.body).id])
+      )
+      const rows = yield* SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM users WHERE email = ${person.email}`)
+      assert.strictEqual(rows.length, 1)
+      yield* TestClock.adjust("1 second")
+      assert.deepInclude((yield* signInBy({ idToken })).body, { statusCode: 401, code: "UNAUTHORIZED" })
     }))
 
   it.effect("is refused for an address that the provider has not verified, and makes no account", () =>

@@ -1,11 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
+import { scriptOf } from "./support/Tokens.ts"
+import { untilNone } from "./support/Waiting.ts"
 
 const idsIn = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
@@ -166,7 +168,10 @@ layer(TestServer.layer({}, somewhere))("forms of a line", (it) => {
         assert.isUndefined(yield* line("none"), path)
         assert.match(String(yield* line("polyline6")), /^[\x3f-\x7e]{5000,}$/)
       }
-      assert.isAtMost(Number(Object(of((yield* visitor.get("/routes/public")).body)).length), 200)
+      const byDefault = (query: string) => Effect.map(visitor.get(`/routes/public${query}`), ({ body }) => of(body))
+      for (const query of ["", "?gate=indexable"]) assert.deepStrictEqual<unknown>(yield* byDefault(query), geometry)
+      assert.isAtMost(Number(Object(yield* byDefault("?gate=public")).length), 200)
+      assert.deepStrictEqual<unknown>(yield* byDefault("?gate=public&geometry=full"), geometry)
       assert.strictEqual((yield* rider.get("/routes?geometry=")).status, 400)
     }))
 
@@ -194,10 +199,113 @@ layer(TestServer.layer())("routes of a user", (it) => {
       assert.strictEqual(answer.headers.get("x-total-count"), "2")
       const page = yield* visitor.get(`/routes/by-user/${rider.id}?limit=1&offset=1`)
       assert.deepStrictEqual(idsIn(page.body), [first.id])
-      for (const nobody of ["999999999", "9007199254740991"]) {
-        assert.deepStrictEqual((yield* visitor.get(`/routes/by-user/${nobody}`)).body, [])
-      }
+      const links = page.headers.get("link") ?? ""
+      for (const relation of ["prev", "last"]) assert.include(links, `rel="${relation}"`)
+      const beyond = yield* visitor.get(`/routes/by-user/${rider.id}?offset=9007199254740991`)
+      assert.deepStrictEqual([beyond.body, beyond.headers.get("x-total-count")], [[], "2"])
       assert.strictEqual((yield* visitor.get("/routes/by-user/x")).status, 404)
+    }))
+
+  it.effect("and their collections are not found without such a user, or while the deletion is pending", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      yield* publish(rider, {})
+      yield* rider.post("/collections", { name: "Summer", visibility: "public" })
+      const lists = (id: number | string) => [`/routes/by-user/${id}`, `/collections/by-user/${id}`]
+      for (const path of lists(rider.id)) {
+        const answer = yield* visitor.get(path)
+        assert.deepStrictEqual([idsIn(answer.body).length, answer.headers.get("x-total-count")], [1, "1"], path)
+      }
+      const newcomer = yield* signedIn
+      for (const path of lists(newcomer.id)) assert.deepStrictEqual((yield* visitor.get(path)).body, [])
+      yield* rider.delete("/users/me")
+      const unknown = { statusCode: 404, code: "NOT_FOUND", message: "No such user" }
+      for (const id of [rider.id, "999999999", "9007199254740991"]) {
+        for (const path of lists(id)) assert.deepStrictEqual((yield* visitor.get(path)).body, unknown, path)
+      }
+    }))
+})
+
+layer(TestServer.layer({ MAX_ROUTES_PER_USER: "20000" }, somewhere))("totals of the public listing", (it) => {
+  const fillFor = (rider: Rider, count: number) =>
+    SqlClient.SqlClient.use((sql) =>
+      sql`
+        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, bounds,
+          position_count, distance, place_city, place_country_code, published_at, created_at, updated_at)
+        SELECT ${rider.id}, 'Filled', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation',
+          md5(n::text || ${rider.email}::text),
+          CASE WHEN n % 2 = 0 THEN box '(9.6,47.2),(9.5,47.1)' ELSE box '(180.5,-17),(179.5,-18)' END,
+          30, n, 'Vaduz', 'LI', 'epoch', 'epoch', 'epoch'
+        FROM generate_series(1, ${count}::int) n`
+    )
+
+  const totalOf = (query: string) =>
+    Effect.flatMap(anonymous, (visitor) => visitor.get(`/routes/public?geometry=none&${query}`)).pipe(
+      Effect.map(({ headers }) => Number(headers.get("x-total-count")))
+    )
+
+  it.effect("are exact whatever their size, and so is the last page", () =>
+    Effect.gen(function*() {
+      yield* fillFor(yield* signedIn, 12_345)
+      assert.strictEqual(yield* totalOf("gate=public"), 12_345)
+      assert.strictEqual(yield* totalOf("gate=indexable"), 12_345 - 499)
+      assert.strictEqual(yield* totalOf("gate=public&placeCity=vaduz&minDistance=2001&maxDistance=12344"), 10_344)
+      assert.strictEqual(yield* totalOf("gate=public&bbox=9,47,10,48"), 6172)
+      // A route across the antimeridian is in both boxes of this viewport, and counts once.
+      assert.strictEqual(yield* totalOf("gate=public&bbox=-180,-90,180,90"), 12_345)
+      assert.strictEqual(yield* totalOf("gate=public&bbox=179,-20,-179,0"), 6173)
+      const visitor = yield* anonymous
+      const page = yield* visitor.get("/routes/public?gate=public&limit=100&offset=12300&geometry=none")
+      assert.strictEqual(idsIn(page.body).length, 45)
+      assert.include(page.headers.get("link"), "offset=12300&geometry=none>; rel=\"last\"")
+    }))
+
+  it.effect("of a page beyond the end are right, however far beyond, and its list is empty", () =>
+    Effect.gen(function*() {
+      yield* fillFor(yield* signedIn, 3)
+      const visitor = yield* anonymous
+      for (const offset of ["1000000", "1000001", "9007199254740991"]) {
+        const page = yield* visitor.get(
+          `/routes/public?gate=public&minDistance=1&maxDistance=3&limit=2&offset=${offset}`
+        )
+        assert.strictEqual(page.status, 200)
+        const total = Number(page.headers.get("x-total-count"))
+        assert.deepStrictEqual([page.body, total > 0], [[], true])
+        const last = Math.floor((total - 1) / 2) * 2
+        for (const relation of ["prev", "last"]) {
+          assert.match(page.headers.get("link") ?? "", new RegExp(`offset=${last}>; rel="${relation}"`))
+        }
+        assert.notInclude(page.headers.get("link"), "rel=\"next\"")
+      }
+      for (const offset of ["9007199254740992", "9007199254740993", "-1", "1.5", "1e3"]) {
+        assert.strictEqual((yield* visitor.get(`/routes/public?offset=${offset}`)).status, 400, offset)
+      }
+    }))
+
+  it.effect("may be five seconds old, and no more", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const city = (n: number) => `gate=public&placeCity=Fresh&limit=${n}`
+      const more = SqlClient.SqlClient.use((sql) =>
+        sql`
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, place_city,
+            published_at, created_at, updated_at)
+          SELECT ${rider.id}, 'Fresh', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation', md5(random()::text),
+            'Fresh', 'epoch', 'epoch', 'epoch' FROM generate_series(1, 2)`
+      )
+      yield* more
+      assert.strictEqual(yield* totalOf(city(1)), 2)
+      yield* more
+      yield* TestClock.adjust("4999 millis")
+      assert.strictEqual(yield* totalOf(city(1)), 2)
+      assert.strictEqual(yield* totalOf(city(3)), 3)
+      assert.strictEqual(yield* totalOf(city(5)), 4)
+      yield* TestClock.adjust("1 milli")
+      assert.strictEqual(yield* totalOf(city(1)), 4)
+      yield* SqlClient.SqlClient.use((sql) => sql`UPDATE routes SET visibility = 'private' WHERE user_id = ${rider.id}`)
+      yield* TestClock.adjust("5 seconds")
+      assert.strictEqual(yield* totalOf(city(1)), 0)
     }))
 })
 
@@ -251,6 +359,47 @@ layer(TestServer.layer())("entity tags", (it) => {
 })
 
 layer(TestServer.layer())("the bin", (it) => {
+  it.effect("gives a script a public route back only if it confirms that, and says nothing of others' routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const stranger = yield* scriptOf(yield* signedIn, "write")
+      const deleted = Effect.fnUntraced(function*(visibility: string) {
+        const { id } = created((yield* rider.post("/routes", newRoute({ name: "Loop", visibility }))).body)
+        yield* rider.delete(`/routes/${id}`)
+        return id
+      })
+      const confirmed = { headers: { "x-service-confirm": "true" } }
+      const id = yield* deleted("public")
+      for (const options of [undefined, { headers: { "x-service-confirm": "1" } }]) {
+        const refused = yield* script.post(`/routes/${id}/restore`, undefined, options)
+        assert.deepStrictEqual(refused.body, {
+          statusCode: 428,
+          code: "PRECONDITION_REQUIRED",
+          message: "Send X-Service-Confirm: true to do this",
+          details: {
+            impact: {
+              action: "route.publish",
+              resource: "route",
+              id,
+              summary: "Anybody will be able to find and open \"Loop\"."
+            }
+          }
+        })
+      }
+      assert.strictEqual((yield* rider.get(`/routes/${id}`)).status, 404)
+      for (const options of [undefined, confirmed]) {
+        assert.strictEqual((yield* stranger.post(`/routes/${id}/restore`, undefined, options)).status, 404)
+      }
+      assert.strictEqual((yield* script.post(`/routes/${id}/restore`, undefined, confirmed)).status, 200)
+      assert.strictEqual((yield* script.post(`/routes/${id}/restore`)).status, 404)
+      assert.strictEqual((yield* script.post("/routes/999999999/restore")).status, 404)
+      for (const visibility of ["private", "unlisted"]) {
+        assert.strictEqual((yield* script.post(`/routes/${yield* deleted(visibility)}/restore`)).status, 200)
+      }
+      assert.strictEqual((yield* rider.post(`/routes/${yield* deleted("public")}/restore`)).status, 200)
+    }))
+
   it.effect("keeps a deleted route for 30 days, for its owner", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -273,22 +422,21 @@ layer(TestServer.layer())("the bin", (it) => {
   it.effect("is emptied by a sweep at 30 days and not before", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const route = created((yield* rider.post("/routes", newRoute({}))).body)
-      yield* rider.delete(`/routes/${route.id}`)
-      const rows = SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE id = ${route.id}`)
-      const age = (seconds: number) =>
-        SqlClient.SqlClient.use((sql) =>
-          sql`UPDATE routes SET deleted_at = ${"1970-01-01"}::timestamptz + interval '2 hours' - ${seconds} * interval '1 second'
-            WHERE id = ${route.id}`
-        )
-      yield* age(30 * 86_400 - 3600)
-      yield* TestClock.adjust("1 hour")
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
-      assert.strictEqual((yield* rows).length, 1)
-      yield* age(30 * 86_400)
-      yield* TestClock.adjust("1 hour")
-      yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 200)))
-      assert.strictEqual((yield* rows).length, 0)
+      const deleted = Effect.gen(function*() {
+        const route = created((yield* rider.post("/routes", newRoute({}))).body)
+        yield* rider.delete(`/routes/${route.id}`)
+        return route.id
+      })
+      const rowOf = (id: number) => SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE id = ${id}`)
+      const first = yield* deleted
+      yield* TestClock.adjust("1 second")
+      const second = yield* deleted
+      yield* TestClock.adjust(Duration.subtract(Duration.days(30), Duration.seconds(1)))
+      // The sweep that purges the first route looks at the second one in its last second.
+      yield* untilNone(rowOf(first))
+      assert.strictEqual((yield* rowOf(second)).length, 1)
+      yield* TestClock.adjust("1 second")
+      yield* untilNone(rowOf(second))
     }))
 
   it.effect("gives nothing back after 30 days, even before a sweep", () =>

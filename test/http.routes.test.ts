@@ -149,6 +149,33 @@ layer(TestServer.layer({}, Places.layer))("routes", (it) => {
       assert.notProperty(created((yield* rider.post("/routes", newRoute({ geometry: [] }))).body), "distance")
     }))
 
+  it.effect("a changed geometry is measured again unless the change has a distance; place, box and simplified line follow", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const before = { visibility: "public", geometry: [[9.5209, 47.1415], [9.53, 47.15]], distance: 5 }
+      const after = Array.from({ length: 300 }, (_, n) => [174.76 + n / 3000, -36.85 + Math.sin(n / 20) / 100])
+      const { id } = created((yield* rider.post("/routes", newRoute(before))).body)
+      const { distance } = created((yield* rider.post("/routes", newRoute({ geometry: after }))).body)
+      assert.isAbove(Number(distance), 10_000)
+      const changed = yield* rider.patch(`/routes/${id}`, { geometry: after })
+      assert.deepInclude(changed.body, { distance, placeCountryCode: "NZ" })
+      const line = Schema.decodeUnknownSync(Schema.Struct({ geometry: Schema.Array(Schema.Unknown) }))
+      const { geometry } = line((yield* rider.get(`/routes/${id}?geometry=simplified`)).body)
+      assert.isBelow(geometry.length, after.length)
+      assert.deepStrictEqual([geometry[0], geometry.at(-1)], [after[0], after.at(-1)])
+      const inBox = (box: string) => rider.get(`/routes/public?gate=public&bbox=${box}`)
+      assert.strictEqual((yield* inBox("174,-37,175,-36")).headers.get("x-total-count"), "1")
+      assert.strictEqual((yield* inBox("9,47,10,48")).headers.get("x-total-count"), "0")
+
+      const patch = (body: object) => Effect.map(rider.patch(`/routes/${id}`, body), ({ body }) => created(body))
+      assert.strictEqual((yield* patch({ geometry: before.geometry, distance: 7 }))["distance"], 7)
+      assert.strictEqual((yield* patch({ name: "renamed", waypoints: [{ coord: [1, 2] }] }))["distance"], 7)
+      assert.notProperty(yield* patch({ geometry: after, distance: null }), "distance")
+      assert.strictEqual((yield* patch({ geometry: after }))["distance"], distance)
+      assert.notProperty(yield* patch({ geometry: null }), "distance")
+      assert.strictEqual((yield* patch({ geometry: null, distance: 8 }))["distance"], 8)
+    }))
+
   it.effect("the place is that of the geometry's first position, else of the first waypoint, also after a change", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -558,7 +585,7 @@ layer(TestServer.layer())("lists of routes", (it) => {
   it.effect("queries are plain decimals within their bounds, given once", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      for (const query of ["limit=1", "limit=200", "offset=0", "offset=1000000", "limit=5&unknown=x"]) {
+      for (const query of ["limit=1", "limit=200", "offset=0", "offset=9007199254740991", "limit=5&unknown=x"]) {
         assert.strictEqual((yield* rider.get(`/routes?${query}`)).status, 200, query)
       }
       const refused = [
@@ -574,7 +601,7 @@ layer(TestServer.layer())("lists of routes", (it) => {
         "limit=5&limit=6",
         "limit=%201",
         "offset=-1",
-        "offset=1000001",
+        "offset=9007199254740992",
         "offset=9223372036854775808",
         "offset="
       ]

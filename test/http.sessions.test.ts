@@ -12,6 +12,7 @@ const Claims = Schema.fromJsonString(Schema.Struct({
   sub: Schema.String,
   sid: Schema.String,
   role: Schema.String,
+  units: Schema.String,
   iss: Schema.String,
   aud: Schema.String,
   iat: Schema.Finite,
@@ -53,7 +54,33 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(claims.sub, String(rider.id))
       assert.strictEqual(claims.exp, claims.iat + 900)
       assert.strictEqual(claims.role, "user")
+      assert.strictEqual(claims.units, "metric")
       assert.strictEqual(answer.headers.get("cache-control"), "no-store")
+    }))
+
+  it.effect("a token carries the units that the user chose, and metric until then", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const unitsNow = Effect.map(refresh(rider.token), (token) => claimsOf(token).units)
+      assert.strictEqual(yield* unitsNow, "metric")
+      for (
+        const [preferences, units] of [
+          [{ units: "imperial" }, "imperial"],
+          [{ mapStyle: "dark" }, "imperial"],
+          [{ units: null }, "metric"],
+          [null, "metric"]
+        ]
+      ) {
+        yield* rider.patch("/users/me", { preferences })
+        assert.strictEqual(yield* unitsNow, units)
+      }
+    }))
+
+  it.effect("a token of an older process, without units, is accepted", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { units: _, ...claims } = claimsOf(rider.token)
+      assert.strictEqual(yield* status(yield* sign(claims)), 200)
     }))
 
   it.effect("a token is good for 15 minutes, and each request brings a fresh one", () =>
@@ -115,11 +142,11 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual((yield* bad.get("/routes/4711")).status, 401)
     }))
 
-  it.effect("a bad credential is refused where none would do", () =>
+  it.effect("a bad cookie is cleared where none would do", () =>
     Effect.gen(function*() {
       const stale = yield* withCookie("nonsense")
       const answer = yield* stale.get("/routes/4711")
-      assert.strictEqual(answer.status, 401)
+      assert.strictEqual(answer.status, 404)
       assert.match(freshCookie(answer.headers), /^__Host-service_session=;/)
     }))
 

@@ -77,11 +77,8 @@ describe("whom a credential identifies", () => {
         subject: ada.sub,
         email: ada.email,
         name: ada.name,
-        picture: ada.picture,
-        tokenHash: identity.tokenHash,
-        expiresAt: new Date(NOW + 3_600_000)
+        picture: ada.picture
       })
-      assert.match(identity.tokenHash, /^[\w-]{43}$/)
       assert.deepStrictEqual({ ...provider.forms[0] }, {
         grant_type: "authorization_code",
         code: "4/0AX4XfWh-a.code",
@@ -104,18 +101,6 @@ describe("whom a credential identifies", () => {
   fact("a code of three parts that is no JWT is a code", () =>
     Effect.gen(function*() {
       assert.strictEqual((yield* withCode("b2f1.9c3e.77aa")).subject, ada.sub)
-    }))
-
-  fact("tokens are told apart by their hash, spellings of one are not", () =>
-    Effect.gen(function*() {
-      const provider = yield* OpenIdProvider
-      const token = yield* provider.token()
-      const { tokenHash } = yield* withToken(token)
-      assert.notStrictEqual((yield* withToken(yield* provider.token({ jti: "2" }))).tokenHash, tokenHash)
-      const last = "AQgw".indexOf(token.at(-1) ?? "")
-      assert.isAtLeast(last, 0)
-      const respelt = `${token.slice(0, -1)}${"BRhx".at(last)}`
-      assert.strictEqual((yield* withToken(respelt)).tokenHash, tokenHash)
     }))
 
   fact("ES256 is as good as RS256", () =>
@@ -179,8 +164,8 @@ describe("tokens that are refused", () => {
 
   fact("those before and after their time", () =>
     Effect.gen(function*() {
-      assert.strictEqual(yield* outcomeOf({ exp: SECONDS - 59 }), "accepted")
-      assert.strictEqual(yield* outcomeOf({ exp: SECONDS - 60 }), "Unauthorized")
+      assert.strictEqual(yield* outcomeOf({ exp: SECONDS + 1 }), "accepted")
+      assert.strictEqual(yield* outcomeOf({ exp: SECONDS }), "Unauthorized")
       assert.strictEqual(yield* outcomeOf({ exp: undefined }), "Unauthorized")
       assert.strictEqual(yield* outcomeOf({ iat: SECONDS + 60 }), "accepted")
       assert.strictEqual(yield* outcomeOf({ iat: SECONDS + 61 }), "Unauthorized")
@@ -194,9 +179,10 @@ describe("tokens that are refused", () => {
     Effect.gen(function*() {
       const provider = yield* OpenIdProvider
       const token = yield* provider.token()
-      yield* TestClock.adjust("1 hour")
+      yield* TestClock.adjust("59 minutes")
+      yield* TestClock.adjust("59 seconds")
       assert.strictEqual(yield* outcome(token), "accepted")
-      yield* TestClock.adjust("1 minute")
+      yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* outcome(token), "Unauthorized")
     }))
 
@@ -298,7 +284,7 @@ describe("the provider's keys", () => {
     () =>
       Effect.gen(function*() {
         const provider = yield* OpenIdProvider
-        const token = yield* provider.token()
+        const token = yield* provider.token({ exp: SECONDS + 7200 })
         assert.strictEqual(provider.hits(DISCOVERY), 0)
         yield* Effect.all(Array.from({ length: 50 }, () => withToken(token)), { concurrency: "unbounded" })
         yield* TestClock.adjust("599 seconds")

@@ -1,9 +1,10 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Redacted } from "effect"
+import { ConfigProvider, Console, Context, Effect, Layer, Redacted, References } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
 import { text } from "node:stream/consumers"
-import { Mailer } from "../src/services/mail/Mailer.ts"
+import { type Mail, Mailer } from "../src/services/mail/Mailer.ts"
+import { LogFormat } from "../src/services/operations/LogFormat.ts"
 import { listening } from "./support/Listening.ts"
 
 interface Received {
@@ -31,23 +32,27 @@ class Provider extends Context.Service<Provider, {
     )
 }
 
-const send = Effect.gen(function*() {
+const MAIL: Mail = {
+  to: "rider@example.com",
+  subject: "Verify",
+  text: "Open:",
+  link: Redacted.make("https://x/?token=canary")
+}
+
+const FROM = { EMAIL_FROM: "Routes <routes@example.com>" }
+
+const sendWith = Effect.fnUntraced(function*(more: Readonly<Record<string, string>>) {
   const { url } = yield* Provider
-  const settings = { EMAIL_API_KEY: "canary-key", EMAIL_API_URL: url, EMAIL_FROM: "Routes <routes@example.com>" }
-  yield* Mailer.use((mailer) =>
-    mailer.send({
-      to: "rider@example.com",
-      subject: "Verify",
-      text: "Open:",
-      link: Redacted.make("https://x/?token=canary")
-    })
-  ).pipe(
+  const settings = { EMAIL_API_KEY: "canary-key", EMAIL_API_URL: url, ...more }
+  yield* Mailer.use((mailer) => mailer.send(MAIL)).pipe(
     Effect.provide(Mailer.layerApi.pipe(
       Layer.provide(NodeHttpClient.layerUndici),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
     ))
   )
 })
+
+const send = sendWith(FROM)
 
 it.live("a mail is posted to the provider, with the key and the whole link", () =>
   Effect.gen(function*() {
@@ -62,6 +67,58 @@ it.live("a mail is posted to the provider, with the key and the whole link", () 
       text: "Open:\n\nhttps://x/?token=canary\n"
     })
   }).pipe(Effect.provide(Provider.layer(200))))
+
+it.live("mails come from no-reply and the host of BASE_URL unless EMAIL_FROM is set", () =>
+  Effect.gen(function*() {
+    yield* sendWith({ BASE_URL: "https://routes.example.com:8443/app" })
+    yield* sendWith({})
+    const { received } = yield* Provider
+    assert.deepStrictEqual(received.map(({ body }) => JSON.parse(body).from), [
+      "no-reply@routes.example.com",
+      "no-reply@localhost"
+    ])
+  }).pipe(Effect.provide(Provider.layer(200))))
+
+/** What is written for two mails, the second of which has no link. */
+const written = Effect.fnUntraced(function*(format: "json" | "pretty") {
+  const lines: Array<string> = []
+  yield* Mailer.use((mailer) => Effect.andThen(mailer.send(MAIL), mailer.send({ ...MAIL, link: undefined }))).pipe(
+    Effect.provide(Mailer.layerStandardOutput),
+    Effect.provideService(LogFormat, format),
+    Effect.provideService(Console.Console, { ...globalThis.console, log: (line) => void lines.push(String(line)) }),
+    // Links are needed whatever is logged.
+    Effect.provideService(References.MinimumLogLevel, "None")
+  )
+  return lines
+})
+
+it.effect("without a provider mails are JSON objects where the log is JSON, with the ids of their trace", () =>
+  Effect.gen(function*() {
+    const lines = yield* written("json")
+    const [first, second] = lines.map((line) => JSON.parse(line))
+    assert.match(first.traceId, /^[0-9a-f]{32}$/)
+    assert.match(first.spanId, /^[0-9a-f]{16}$/)
+    const { spanId: _, ...mail } = first
+    assert.deepStrictEqual(mail, {
+      timestamp: "1970-01-01T00:00:00.000Z",
+      level: "INFO",
+      message: "mail",
+      traceId: (yield* Effect.currentParentSpan).traceId,
+      to: "rider@example.com",
+      subject: "Verify",
+      link: "https://x/?token=canary"
+    })
+    assert.deepInclude(second, { message: "mail", to: "rider@example.com", subject: "Verify" })
+    assert.notProperty(second, "link")
+  }).pipe(Effect.withSpan("test")))
+
+it.effect("without a provider mails are lines with the address and the whole link where the log is pretty", () =>
+  Effect.gen(function*() {
+    assert.deepStrictEqual(yield* written("pretty"), [
+      "mail to rider@example.com: Verify https://x/?token=canary",
+      "mail to rider@example.com: Verify"
+    ])
+  }))
 
 it.live("a provider that fails for a moment is asked again", () =>
   Effect.gen(function*() {

@@ -2,7 +2,7 @@ import { assert, it, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import distanceLimit from "../migrations/0012_distance_limit.ts"
-import { databaseLayer } from "../src/layers/Database.ts"
+import { databaseLive } from "../src/layers/Database.ts"
 import { clonedDatabase, emptyDatabase } from "./support/Databases.ts"
 
 const tables = SqlClient.SqlClient.use((sql) =>
@@ -14,7 +14,7 @@ it.live(
   () =>
     Effect.gen(function*() {
       const url = yield* emptyDatabase
-      const started = Layer.fresh(databaseLayer).pipe(
+      const started = Layer.fresh(databaseLive).pipe(
         Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url, DATABASE_POOL_SIZE: "2" })))
       )
       const counts = yield* Effect.all(
@@ -28,7 +28,7 @@ it.live(
 )
 
 const migrated = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
-  databaseLayer.pipe(
+  databaseLive.pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
   )))
 

@@ -106,7 +106,7 @@ describe("the OpenAPI document", () => {
         [undefined, 10, "strict"],
         ["read", 60, "moderate"],
         ["write", 60, "moderate"],
-        [undefined, 300, "default"],
+        [undefined, 10, "strict"],
         [undefined, undefined, undefined]
       ]
     )
@@ -116,19 +116,72 @@ describe("the OpenAPI document", () => {
     )
     assert.include(
       byId.get("tokens.mint")?.description,
-      "personal access tokens are refused. At most 300 requests a minute"
+      "personal access tokens are refused. At most 10 requests a minute"
     )
+  })
+
+  it("limits the profile, routes, collections and the routing proxy to 60 a minute, other reads to 300", () => {
+    const idsOf = (tier: string) =>
+      operations.filter(({ operation }) => operation["x-rate-limit"]?.tier === tier).map(({ operation }) =>
+        operation.operationId
+      ).toSorted()
+    assert.deepStrictEqual(idsOf("moderate"), [
+      "collections.addRoute",
+      "collections.create",
+      "collections.get",
+      "collections.list",
+      "collections.remove",
+      "collections.removeRoute",
+      "collections.routes",
+      "collections.setRoutes",
+      "collections.update",
+      "files.geojson",
+      "files.gpx",
+      "files.import",
+      "files.kml",
+      "files.tcx",
+      "routes.create",
+      "routes.get",
+      "routes.list",
+      "routes.remove",
+      "routes.restore",
+      "routes.update",
+      "routing.route",
+      "routing.traceAttributes",
+      "users.me",
+      "users.profile",
+      "users.update"
+    ])
+    const byDefault = [
+      "routes.listPublic",
+      "routes.listByUser",
+      "routes.listDeleted",
+      "collections.listByUser",
+      "users.publicProfile",
+      "users.cancelDeletion"
+    ]
+    assert.includeMembers(idsOf("default"), byDefault)
+  })
+
+  it("says of lists without a stated page which page they give", () => {
+    for (const id of ["routes.listByUser", "collections.listByUser", "collections.routes"]) {
+      const { description = "", parameters = [] } = byId.get(id) ?? {}
+      assert.include(description, "`limit` (1 to 200, default 100) from `offset`", id)
+      assert.include(description, "`X-Total-Count`", id)
+      assert.includeMembers(parameters.map(({ name }) => name), ["limit", "offset"])
+      assert.includeMembers(headersOf(id, "200"), ["Link", "X-Total-Count"])
+    }
   })
 
   it("names each answer that an operation can give, and none that it cannot", () => {
     assert.deepStrictEqual(
       ["routes.update", "routes.get", "routes.listPublic", "users.me", "routing.route", "health.live"].map(answersOf),
       [
-        [200, 400, 401, 403, 404, 409, 413, 415, 428, 429, 500, 503],
-        [200, 304, 400, 401, 403, 404, 429, 500, 503],
+        [200, 400, 401, 403, 404, 408, 409, 413, 415, 428, 429, 500, 503],
+        [200, 304, 400, 401, 404, 429, 500, 503],
         [200, 400, 429, 500, 503],
         [200, 401, 429, 500, 503],
-        [200, 400, 404, 413, 415, 429, 500, 502, 503, 504],
+        [200, 400, 404, 408, 413, 415, 429, 500, 502, 503, 504],
         [200, 500, 503]
       ]
     )

@@ -2,11 +2,13 @@ import { assert, layer } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Logger, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { databaseLayer } from "../src/layers/Database.ts"
+import { databaseLive } from "../src/layers/Database.ts"
 import { UserId } from "../src/schema/Ids.ts"
 import { type Mail, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
 import { Outbox } from "../src/services/mail/Outbox.ts"
+import { outboxDeliveryLayer } from "../src/services/mail/OutboxDelivery.ts"
 import { clonedDatabase } from "./support/Databases.ts"
+import { Spans } from "./support/Spans.ts"
 import { SECRETS } from "./support/TestServer.ts"
 import { until } from "./support/Waiting.ts"
 
@@ -43,15 +45,13 @@ const MAIL: Mail = {
 }
 
 const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
-  Outbox.layer.pipe(
+  outboxDeliveryLayer.pipe(
+    Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(Provider.layer),
-    Layer.provideMerge(databaseLayer),
+    Layer.provideMerge(Spans.layer),
+    Layer.provideMerge(databaseLive),
     Layer.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => logged.push(line))])),
-    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({
-      ...SECRETS,
-      DATABASE_URL: url,
-      OUTBOX_POLL_INTERVAL: "1 hour"
-    })))
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...SECRETS, DATABASE_URL: url })))
   )))
 
 /** The user whom the mails are for. */
@@ -133,5 +133,30 @@ layer(outboxLayer)("the outbox", (it) => {
         return (yield* waiting).length === 0
       }))
       yield* until(Effect.sync(() => logged.some((line) => line.includes("not sent within a day"))))
+    }))
+})
+
+layer(outboxLayer)("an outbox in which there is nothing", (it) => {
+  it.effect("is looked at less and less often, and still every five minutes", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { count } = yield* Spans
+      const { taken } = yield* Provider
+      const before = yield* count("Outbox.deliver")
+      // Each minute is long enough for a look; the queries beside it let the look end.
+      yield* TestClock.adjust("1 minute").pipe(
+        Effect.andThen(Effect.repeat(waiting, { times: 4 })),
+        Effect.repeat({ times: 59 })
+      )
+      const looks = (yield* count("Outbox.deliver")) - before
+      assert.isAtLeast(looks, 1)
+      assert.isAtMost(looks, 20)
+
+      // Nobody wakes it, as if another process had written the mail and ended.
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* until(Effect.andThen(
+        TestClock.adjust("5 minutes"),
+        Effect.map(Ref.get(taken), (mails) => mails.length === 1)
+      ))
     }))
 })

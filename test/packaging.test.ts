@@ -123,9 +123,9 @@ describe("Compose and Kubernetes", () => {
     assert.includeMembers(kubernetes, asked)
   })
 
-  it("have room on a disk for all archives that are taken in at once, and let them through", () => {
-    const [, atOnce] = /const MAX_AT_ONCE = (\d+)/.exec(textOf("src/services/archive/AccountImport.ts")) ?? []
-    const mib = Number(atOnce) * ARCHIVE_BODY_LIMIT / 1024 / 1024
+  it("have room on a disk for the uploaded archives that the service keeps at once, and let them through", () => {
+    const [, gib] = /"IMPORT_DISK_BUDGET", "(\d+) GiB"/.exec(sources) ?? []
+    const mib = Number(gib) * 1024
     const [, sizeLimit] = /emptyDir: \{ sizeLimit: (\d+)Mi \}/.exec(textOf("deploy/kubernetes/deployment.yaml")) ?? []
     assert.isAbove(Number(sizeLimit), mib)
     assert.match(textOf("deploy/compose.yaml"), /^ {4}tmpfs: \[\]\n {4}volumes: \["uploads:\/tmp"\]$/m)

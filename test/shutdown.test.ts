@@ -9,6 +9,7 @@ import { Collector } from "./support/Collector.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { front } from "./support/Front.ts"
 import { MailProvider } from "./support/MailProvider.ts"
+import { sendRaw } from "./support/RawHttp.ts"
 import { logged, type Replica, replica } from "./support/Replica.ts"
 import { idOf, newRoute } from "./support/Routes.ts"
 import { StandInEngine } from "./support/StandInEngine.ts"
@@ -224,6 +225,9 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
           const answer = yield* caller.get(path)
           assert.deepStrictEqual([path, answer.status, answer.headers.get("connection")], [path, status, "close"])
         }
+        const rubbish = yield* sendRaw(process.server.origin, "rubbish\r\n\r\n")
+        assert.deepStrictEqual([rubbish.status, /^Connection: close$/im.test(rubbish.head)], [400, true])
+        assert.include(rubbish.body, `{"statusCode":400,"code":"VALIDATION_FAILED"`)
         yield* idle.closed
         assert.isTrue(Exit.isFailure(yield* Effect.exit(caller.get("//health/live"))))
         yield* Effect.sleep("300 millis")

@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { clonedDatabase } from "./support/Databases.ts"
+import { sendRaw } from "./support/RawHttp.ts"
 import { logged, type Replica, replica } from "./support/Replica.ts"
 import { until } from "./support/Waiting.ts"
 
@@ -52,7 +53,15 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
         )
         assert.deepStrictEqual(new Set(statuses.map(({ status }) => status)), new Set([200]))
 
+        const rubbish = yield* Effect.all(
+          Array.from({ length: 4 }, () => sendRaw(primary.server.origin, "rubbish\r\n\r\n"))
+        )
+        assert.isTrue(rubbish.every(({ body }) => body.startsWith(`{"statusCode":400,`)))
+
         const scrape = yield* primary.server.call("GET", "//metrics")
+        const refused = /^http_server_request_duration_seconds_count\{.*route="unmatched",status="400".*\} (\d+)$/gm
+        const counted = [...scrape.text.matchAll(refused)].map(([, count]) => Number(count))
+        assert.strictEqual(counted.reduce((sum, count) => sum + count, 0), 4)
         const told = [...scrape.text.matchAll(/^process_cpu_seconds_total\{worker="(\d+)"\} /gm)]
         assert.deepStrictEqual(new Set(told.map(([, worker]) => worker)), new Set(["1", "2"]))
         assert.lengthOf([...scrape.text.matchAll(/^# TYPE process_cpu_seconds_total /gm)], 1)

@@ -1,6 +1,6 @@
 import { ByteSize, Effect, Stream } from "effect"
-import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
-import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
+import { HttpIncomingMessage, type HttpServerError, type HttpServerRequest } from "effect/http"
+import { PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -13,7 +13,13 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Number(request.headers["content-length"]) > limitBytes
 
-const brokenOff = () => ValidationFailed.at("", "The body broke off")
+/** What became of a body that did not arrive whole. */
+const unreadable = ({ reason }: HttpServerError.HttpServerError) => {
+  const cause = "cause" in reason ? reason.cause : undefined
+  return cause instanceof Error && "code" in cause && cause.code === "ERR_HTTP_REQUEST_TIMEOUT"
+    ? new RequestTimeout({ message: "The body did not arrive in time" })
+    : ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
+}
 
 const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   isDeclaredTooLarge(request, limitBytes)
@@ -23,7 +29,7 @@ const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: num
       Effect.mapError((error) =>
         error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
           ? tooLarge(limitBytes)
-          : brokenOff()
+          : unreadable(error)
       )
     )
 
@@ -54,16 +60,16 @@ const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number
-): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
+): Stream.Stream<Uint8Array, PayloadTooLarge | RequestTimeout | UnsupportedMediaType | ValidationFailed> =>
   Stream.unwrap(Effect.gen(function*() {
     if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
       return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
     }
     yield* checkEncoding(request)
     if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
-    const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = Stream.mapError(
+    const body: Stream.Stream<Uint8Array, PayloadTooLarge | RequestTimeout | ValidationFailed> = Stream.mapError(
       request.stream,
-      brokenOff
+      unreadable
     )
     return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
   }))

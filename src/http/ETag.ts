@@ -17,9 +17,13 @@ export const etagOf = ({ user, version }: Versioned, form: GeometryForm | "route
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 
-/** Whether a client that sends `If-None-Match` has this answer already (RFC 9110, 13.1.2). */
+/** Its opaque part, which is all that a weak comparison compares (RFC 9110, 8.8.3.2). */
+const opaque = (tag: string) => tag.replace(/^W\//, "")
+
+/** Whether a client that sends `If-None-Match` has this response already (RFC 9110, 13.1.2: compared weakly). */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
-  ifNoneMatch !== undefined && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).includes(etag))
+  ifNoneMatch !== undefined
+  && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
 
 const OURS = /^(?:W\/)?"(\d{1,15})-/
 

@@ -1,8 +1,8 @@
-import { Array as Arr } from "effect"
-import { HttpMethod, HttpRouter, HttpServerResponse } from "effect/http"
+import { Array as Arr, Effect } from "effect"
+import { HttpMethod, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { MethodNotAllowed } from "../schema/Errors.ts"
 import { toResponse } from "./ErrorResponse.ts"
-import { paths } from "./RouteTemplates.ts"
+import { paths, routedMethod } from "./RouteTemplates.ts"
 
 /** A path that answers GET answers HEAD. */
 const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
@@ -27,4 +27,15 @@ export const methodNotAllowedLayer = HttpRouter.addAll(
   paths.flatMap((endpoints) =>
     refusalsOf(endpoints[0].path, withHead(Arr.dedupe(endpoints.map((endpoint) => endpoint.method))))
   )
+)
+
+const routed = (request: HttpServerRequest.HttpServerRequest): HttpServerRequest.HttpServerRequest => {
+  const method = routedMethod(request.method)
+  return method === request.method ? request : Object.create(request, { method: { value: method } })
+}
+
+/** Routes a request with an unusual method (PROPFIND, PURGE) to where its path is refused, or to no path at all. */
+export const otherMethodsLayer = HttpRouter.middleware(
+  (httpEffect) => Effect.updateService(httpEffect, HttpServerRequest.HttpServerRequest, routed),
+  { global: true }
 )

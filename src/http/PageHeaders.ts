@@ -14,7 +14,7 @@ export const pageHeaders = (url: string, page: Page, total: number): Record<stri
   const last = Math.max(0, Math.ceil(total / limit) - 1) * limit
   const relations: ReadonlyArray<readonly [string, number, boolean]> = [
     ["first", 0, true],
-    ["prev", Math.max(0, offset - limit), offset > 0],
+    ["prev", Math.min(Math.max(0, offset - limit), last), offset > 0],
     ["next", offset + limit, offset + limit < total],
     ["last", last, true]
   ]

@@ -30,8 +30,12 @@ for (const path of paths) {
 
 for (const path of [DOCS_PAGE, DOCS_DOCUMENT] as const) templates.all(path, path)
 
+/** The router knows the methods of `HttpMethod.all`. Every other one counts as TRACE, which no path has. */
+export const routedMethod = (method: string): HttpMethod.HttpMethod =>
+  HttpMethod.isHttpMethod(method) ? method : "TRACE"
+
 /** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
 export const templateOf = (method: string, url: string): string | undefined => {
   const query = url.indexOf("?")
-  return templates.find(method, query === -1 ? url : url.slice(0, query))?.handler
+  return templates.find(routedMethod(method), query === -1 ? url : url.slice(0, query))?.handler
 }

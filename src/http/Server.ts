@@ -16,7 +16,7 @@ import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
 import { Idempotency } from "./Idempotency.ts"
-import { methodNotAllowedLayer } from "./MethodNotAllowed.ts"
+import { methodNotAllowedLayer, otherMethodsLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
 import { authenticationLayer } from "./middleware/Authentication.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
@@ -25,6 +25,7 @@ import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
+import { refusalLayer } from "./Refusal.ts"
 import { ROUTER } from "./RouteTemplates.ts"
 
 const handlers = Layer.mergeAll(
@@ -64,6 +65,8 @@ const routes = Layer.mergeAll(
   answerHeadersLayer,
   corsLayer,
   clientAddressLayer,
+  refusalLayer,
+  otherMethodsLayer,
   api,
   docs,
   methodNotAllowedLayer

@@ -1,6 +1,6 @@
 import { NodeServices } from "@effect/platform-node"
 import { PgClient, PgMigrator } from "@effect/sql-pg"
-import { Config, Layer } from "effect"
+import { Clock, Config, Layer } from "effect"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
@@ -12,6 +12,12 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
+/**
+ * Idle connections are closed by the time of the machine: a test clock that moves by 30 days would wake the pool 43,200
+ * times, and leave it without a connection.
+ */
+const machineClock = Layer.sync(Clock.Clock, Clock.Clock.defaultValue)
+
 /** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
 const clientLayer = PgClient.layerConfig({
   url: Config.Redacted("DATABASE_URL"),
@@ -20,7 +26,7 @@ const clientLayer = PgClient.layerConfig({
   applicationName: Config.succeed("route-planning-service"),
   startupParameters: Config.succeed(SESSION_LIMITS),
   transformJson: Config.succeed(false)
-})
+}).pipe(Layer.provide(machineClock))
 
 /** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
 const migratorLayer = PgMigrator.layer({
@@ -28,4 +34,4 @@ const migratorLayer = PgMigrator.layer({
 }).pipe(Layer.provide(NodeServices.layer))
 
 /** A migrated database. */
-export const databaseLayer = Layer.provideMerge(migratorLayer, clientLayer)
+export const databaseLive = Layer.provideMerge(migratorLayer, clientLayer)

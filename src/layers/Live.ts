@@ -1,166 +1,30 @@
-import { NodeFileSystem, NodeHttpClient, NodeHttpServer } from "@effect/platform-node"
-import { Config, Context, Effect, Layer, Option } from "effect"
+import { NodeHttpClient } from "@effect/platform-node"
+import { Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { createServer, type Server } from "node:http"
-import { serverLayer } from "../http/Server.ts"
-import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
-import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
-import { Accounts } from "../services/accounts/Accounts.ts"
-import { Handles } from "../services/accounts/Handles.ts"
-import { Profiles } from "../services/accounts/Profiles.ts"
-import { Pseudonyms } from "../services/accounts/Pseudonyms.ts"
-import { Roles } from "../services/accounts/Roles.ts"
-import { port } from "../services/Addresses.ts"
-import { AccountExport } from "../services/archive/AccountExport.ts"
-import { AccountImport } from "../services/archive/AccountImport.ts"
-import { MailedTokens } from "../services/credentials/MailedTokens.ts"
-import { PasswordChanges } from "../services/credentials/PasswordChanges.ts"
-import { PasswordPolicy } from "../services/credentials/PasswordPolicy.ts"
-import { Passwords } from "../services/credentials/Passwords.ts"
-import { PersonalAccessTokens } from "../services/credentials/PersonalAccessTokens.ts"
-import { Sessions } from "../services/credentials/Sessions.ts"
-import { SessionTokens } from "../services/credentials/SessionTokens.ts"
-import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
-import { RateLimits } from "../services/limits/RateLimits.ts"
-import { Mailer } from "../services/mail/Mailer.ts"
-import { Outbox } from "../services/mail/Outbox.ts"
-import { Metrics } from "../services/metrics/Metrics.ts"
-import { Administration } from "../services/operations/Administration.ts"
-import { Audit } from "../services/operations/Audit.ts"
-import { Draining } from "../services/operations/Draining.ts"
-import { Health } from "../services/operations/Health.ts"
-import { purgeLayer } from "../services/operations/Purge.ts"
-import { SystemStatus } from "../services/operations/SystemStatus.ts"
+import { Places } from "../services/places/Places.ts"
 import { IdentityProvider } from "../services/provider/IdentityProvider.ts"
-import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
-import { Collections } from "../services/routes/Collections.ts"
-import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
-import { RouteBin } from "../services/routes/RouteBin.ts"
-import { RouteFiles } from "../services/routes/RouteFiles.ts"
-import { Routes } from "../services/routes/Routes.ts"
-import { Routing } from "../services/routing/Routing.ts"
 import { RoutingEngine } from "../services/routing/RoutingEngine.ts"
-import { TraceMatching } from "../services/routing/TraceMatching.ts"
-import { drainLayer, RUNNING_REQUESTS } from "./process/Shutdown.ts"
+import { mailerLayer } from "./Mail.ts"
+import { listenLayer } from "./NodeServer.ts"
 import { rateCountersLayer } from "./Redis.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
-/** By the provider's API where there is a key for it, else on standard output. */
-export const mailerLayer = Layer.unwrap(
-  Effect.map(Config.option(Config.Redacted("EMAIL_API_KEY")), (key) =>
-    Option.isSome(key)
-      ? Mailer.layerApi.pipe(Layer.provide(NodeHttpClient.layerUndici))
-      : Layer.provide(
-        Mailer.layerStandardOutput,
-        Layer.effectDiscard(Effect.logWarning("EMAIL_API_KEY is not set: mailed links go to standard output"))
-      ))
-)
+export const mailerLive = mailerLayer
 
-/** What signs people in, and scripts. */
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
-  .pipe(
-    Layer.provideMerge(AccountDeletion.layer),
-    Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
-    Layer.provideMerge(Layer.mergeAll(
-      Handles.layer,
-      IdentityProvider.layer.pipe(Layer.provide(NodeHttpClient.layerUndici)),
-      MailedTokens.layer,
-      PasswordPolicy.layer,
-      Passwords.layer,
-      SessionTokens.layer
-    ))
-  )
+/** Sign-in by the OpenID Connect provider at `GOOGLE_ISSUER`. */
+export const identityProviderLive = IdentityProvider.layer
 
-/** What the routing engine is asked for. */
-const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer).pipe(
-  Layer.provideMerge(RoutingEngine.layer),
-  Layer.provide(NodeHttpClient.layerUndici)
-)
+/** Valhalla at `ROUTING_ENGINE_URL`, measured with the application. */
+export const routingEngineLive = RoutingEngine.layer.pipe(Layer.provide(telemetryLayer))
 
-/** What takes an account out as a whole, and in again. */
-const accountDataLayer = Layer.mergeAll(
-  AccountExport.layer,
-  AccountImport.layer.pipe(Layer.provide(NodeFileSystem.layer))
-)
+/** Cities and borders of the world, from files. */
+export const placesLive = Places.layer
 
-/** The capabilities, on a database, a mailer and places. */
-const servicesLayer = Layer.mergeAll(
-  accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
-  Collections.layer,
-  erasureLayer.pipe(Layer.provide(AccountErasure.layer)),
-  Health.layer,
-  IdempotencyKeys.layer,
-  Metrics.layer,
-  PublicRoutes.layer,
-  purgeLayer,
-  RateLimits.layer,
-  RouteBin.layer,
-  routingLayer,
-  RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
-).pipe(
-  Layer.provideMerge(Audit.layer),
-  Layer.provideMerge(Draining.layer),
-  Layer.provide([Pseudonyms.layer, Roles.layer, rateCountersLayer]),
-  Layer.provideMerge(SecureRandom.layerWebCrypto)
-)
+/** Counts of the rate limits: in Redis where `REDIS_URL` is set, in this process where not. */
+export const rateCountersLive = rateCountersLayer
 
-/** Slow clients are cut off; idle connections outlive those of a proxy in front (its usual limit is 60 s). */
-const LIMITS = {
-  headersTimeout: 5_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 1_000,
-  maxHeaderSize: 16 * 1024
-}
+export const httpClientLive = NodeHttpClient.layerUndici
 
-/**
- * In milliseconds, a connection on which nothing moves is closed after so long: whoever does not read an export, or went
- * away without a word. More than the two minutes in which an import is answered.
- */
-export const SocketPatience = Context.Reference<number>("route-planning-service/SocketPatience", {
-  defaultValue: () => 150_000
-})
+export const randomnessLive = SecureRandom.layerWebCrypto
 
-const starting = JSON.stringify({ statusCode: 503, code: "INTERNAL", message: "The service is starting" })
-
-/** Effect listens a moment before it serves; without an answer of our own a request in between would wait for ever. */
-const serverWith = (patience: number) => {
-  const server = createServer(LIMITS).setTimeout(patience)
-  return server.on("request", (_request, response) => {
-    if (server.listenerCount("request") > 1) return
-    response.writeHead(503, { "content-type": "application/json", "cache-control": "no-store" }).end(starting)
-  })
-}
-
-/** For the requests that were interrupted to say so, in milliseconds. */
-const LAST_WORDS = 250
-
-/** Cuts off what has not ended by itself, like half a request. */
-const closeConnections = (node: Server) =>
-  Effect.callback<void>((resume) => {
-    const close = () => {
-      node.closeAllConnections()
-      resume(Effect.void)
-    }
-    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
-  })
-
-/** Listens for as long as the scope lives; then running requests have their time, and no longer. */
-const listenLayer = Layer.unwrap(Effect.map(SocketPatience, (patience) => {
-  const node = serverWith(patience)
-  return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
-    Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
-      port,
-      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
-      gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
-    }))
-  )
-}))
-
-/** The application, all but its database, mailer and places: what production, development and tests have in common. */
-export const applicationLayer = drainLayer.pipe(
-  Layer.provideMerge(serverLayer),
-  Layer.provideMerge(listenLayer),
-  Layer.provide(servicesLayer),
-  Layer.provide(telemetryLayer)
-)
+export const httpServerLive = listenLayer

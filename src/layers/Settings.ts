@@ -16,12 +16,21 @@ const SECRETS = new Set(["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"])
 
 const MIN_SECRET_LENGTH = 32
 
+const isProduction = Config.String("NODE_ENV").pipe(
+  Config.withDefault(""),
+  Config.map((environment) => environment === "production")
+)
+
+const SHORT = `is shorter than ${MIN_SECRET_LENGTH} characters`
+
+/** In production nothing that is required may be missing, or short where it is a secret; elsewhere short ones are taken. */
 const complaintAbout = Effect.fnUntraced(function*(name: string) {
   const setting = yield* Effect.result(Config.Redacted(name))
   if (Result.isFailure(setting) || Redacted.value(setting.success) === "") return [`${name} is missing`]
-  return SECRETS.has(name) && Redacted.value(setting.success).length < MIN_SECRET_LENGTH
-    ? [`${name} is shorter than ${MIN_SECRET_LENGTH} characters`]
-    : []
+  if (!SECRETS.has(name) || Redacted.value(setting.success).length >= MIN_SECRET_LENGTH) return []
+  if (yield* isProduction) return [`${name} ${SHORT}`]
+  yield* Effect.logWarning(`${name} ${SHORT}: production refuses to start with it`)
+  return []
 })
 
 const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)
@@ -36,22 +45,32 @@ const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
 
 /** Limits may be off for a load test, not where strangers call. */
 const limitsComplaint = Config.all({
-  environment: Config.String("NODE_ENV").pipe(Config.withDefault("")),
+  isProduction,
   isLimited: Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
 }).pipe(
-  Config.map(({ environment, isLimited }) =>
-    isLimited || environment !== "production" ? [] : ["RATE_LIMITS_ENABLED must not be false in production"]
+  Config.map(({ isLimited, isProduction }) =>
+    isLimited || !isProduction ? [] : ["RATE_LIMITS_ENABLED must not be false in production"]
   )
 )
 
-/** Refuses to start without the required settings, naming all that are missing or too short at once. */
+const refuseFor = (complaints: ReadonlyArray<string>) =>
+  complaints.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: complaints.join("; ") }))
+
+/**
+ * Refuses to start without the required settings, naming all that are missing or too short at once. Outside production
+ * short secrets are taken with a warning.
+ */
 export const settingsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    const complaints = [
+    yield* refuseFor([
       ...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(),
       ...yield* databaseComplaint,
       ...yield* limitsComplaint
-    ]
-    if (complaints.length > 0) return yield* new SettingsRefused({ message: complaints.join("; ") })
+    ])
   })
+)
+
+/** The same of the secrets alone, for a program that makes up the rest. */
+export const secretsLayer = Layer.effectDiscard(
+  Effect.flatMap(Effect.forEach([...SECRETS], complaintAbout), (complaints) => refuseFor(complaints.flat()))
 )

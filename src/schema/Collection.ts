@@ -44,7 +44,10 @@ export const Addition = Schema.Struct({
   )
 }).annotate({ identifier: "Addition" })
 
-/** A collection as it is answered. `routeIds` and `routeCount` hold what the caller may see. */
+/**
+ * A collection as it is answered. `routeIds` and `routeCount` leave out the private routes of others. `shareToken` is
+ * there for its owner, and for anyone who opened the collection by it.
+ */
 export const Collection = Schema.Struct({
   id: CollectionId,
   name: Schema.String,
@@ -52,7 +55,9 @@ export const Collection = Schema.Struct({
   visibility: Visibility,
   routeIds: Schema.Array(RouteId),
   routeCount: Schema.Int,
-  shareToken: ShareToken,
+  shareToken: Schema.optionalKey(
+    ShareToken.annotate({ description: "For its owner, and for anyone who opened the collection by it" })
+  ),
   user: UserSummary,
   createdAt: Timestamp,
   updatedAt: Timestamp

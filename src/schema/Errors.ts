@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 
 /** Structured context of an error: validation issues, the impact of a destructive call, a trace id. */
 const ErrorDetails = Schema.Record(Schema.String, Schema.Json)
@@ -39,6 +39,32 @@ export class ValidationFailed
       details: { issues: issues.map(({ message, path }) => ({ path, message })) }
     })
   }
+}
+
+/** A request that did not arrive in time (RFC 9110, 15.5.9). */
+export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(shape(408, "VALIDATION_FAILED"), {
+  httpApiStatus: 408,
+  description: "The request did not arrive in time; the connection is closed"
+}) {
+  readonly _tag = "RequestTimeout"
+}
+
+/** An `Expect` header that names anything but `100-continue` (RFC 9110, 15.5.18). */
+export class ExpectationFailed
+  extends Schema.Error<ExpectationFailed>("ExpectationFailed")(shape(417, "VALIDATION_FAILED"), {
+    httpApiStatus: 417,
+    description: "The `Expect` header names something else than `100-continue`"
+  })
+{
+  readonly _tag = "ExpectationFailed"
+}
+
+/** A request line and headers over their common limit, `details.limitBytes` (RFC 6585, 5). */
+export class HeadersTooLarge extends Schema.Error<HeadersTooLarge>("HeadersTooLarge")(shape(431, "VALIDATION_FAILED"), {
+  httpApiStatus: 431,
+  description: "The request line and headers are over their limit, `details.limitBytes`"
+}) {
+  readonly _tag = "HeadersTooLarge"
 }
 
 /** A body over the limit of its endpoint; `details.limitBytes` is that limit. */
@@ -94,7 +120,9 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
 /** The request is fine, the state it meets is not: a name is taken, a quota is full. */
 export class Conflict extends Schema.Error<Conflict>("Conflict")(shape(409, "CONFLICT"), {
   httpApiStatus: 409,
-  description: "The request is fine, the state it meets is not"
+  description:
+    "The request is fine, the state it meets is not. Over a quota of the account `details` has `quota`, `limit` "
+    + "and `used`"
 }) {
   readonly _tag = "Conflict"
 }
@@ -128,6 +156,14 @@ export class Internal extends Schema.Error<Internal>("Internal")(shape(500, "INT
   readonly _tag = "Internal"
 }
 
+/** A transfer coding other than `chunked` (RFC 9112, 6.1). */
+export class NotImplemented extends Schema.Error<NotImplemented>("NotImplemented")(shape(501, "INTERNAL"), {
+  httpApiStatus: 501,
+  description: "The transfer coding is not implemented"
+}) {
+  readonly _tag = "NotImplemented"
+}
+
 /** A service that we depend on answered something that we cannot use. */
 export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502, "INTERNAL"), {
   httpApiStatus: 502,
@@ -136,12 +172,20 @@ export class BadGateway extends Schema.Error<BadGateway>("BadGateway")(shape(502
   readonly _tag = "BadGateway"
 }
 
-/** A part that the answer needs is away for now; trying again later is right. */
+/**
+ * A part that the response needs is away or too busy for now; trying again later is right. `details.retryAfterSeconds`, if
+ * known, says when, and the response has it in `Retry-After` (RFC 9110, 10.2.3).
+ */
 export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(shape(503, "INTERNAL"), {
   httpApiStatus: 503,
-  description: "A part that the answer needs is away for now"
+  description:
+    "A part that the answer needs is away or too busy for now; `Retry-After`, if sent, says when to try again"
 }) {
   readonly _tag = "Unavailable"
+
+  static retryAfter(message: string, wait: Duration.Duration): Unavailable {
+    return new Unavailable({ message, details: { retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) } })
+  }
 }
 
 /** A service that we depend on did not answer in time. */
@@ -161,10 +205,14 @@ export const ServiceError = Schema.Union([
   Forbidden,
   NotFound,
   MethodNotAllowed,
+  RequestTimeout,
   Conflict,
+  ExpectationFailed,
   PreconditionRequired,
   RateLimited,
+  HeadersTooLarge,
   Internal,
+  NotImplemented,
   BadGateway,
   Unavailable,
   GatewayTimeout

@@ -1,20 +1,27 @@
 import { Schema, SchemaGetter } from "effect"
 
-/** Offsets are bounded, so that no request can make the database skip a billion rows. */
-const MAX_OFFSET = 1_000_000
+export const MAX_LIMIT = 200
+
+export const DEFAULT_LIMIT = 100
+
+/** Beyond the end of a list is an empty page, however far. */
+const MAX_OFFSET = Number.MAX_SAFE_INTEGER
 
 /** A plain decimal number in a query: no sign, no exponent, no empty string. */
 const decimal = (minimum: number, maximum: number, description: string) =>
   Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected: "a plain decimal number" })).pipe(
-    Schema.decodeTo(Schema.Int.check(Schema.isBetween({ minimum, maximum })).annotate({ description }), {
-      decode: SchemaGetter.transform(Number),
-      encode: SchemaGetter.String()
-    })
+    Schema.decodeTo(
+      Schema.Number.check(Schema.isBetween({ minimum, maximum }).abort(), Schema.isInt()).annotate({ description }),
+      {
+        decode: SchemaGetter.transform(Number),
+        encode: SchemaGetter.String()
+      }
+    )
   )
 
-/** The query of every list: `limit` 1 to 200, 100 if absent; `offset` from 0. */
+/** The query of every list. */
 export const PageQuery = {
-  limit: Schema.optionalKey(decimal(1, 200, "How many; 100 if absent")),
+  limit: Schema.optionalKey(decimal(1, MAX_LIMIT, `How many; ${DEFAULT_LIMIT} if absent`)),
   offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
 }
 
@@ -24,6 +31,6 @@ export interface Page {
 }
 
 export const pageOf = (query: { readonly limit?: number; readonly offset?: number }): Page => ({
-  limit: query.limit ?? 100,
+  limit: query.limit ?? DEFAULT_LIMIT,
   offset: query.offset ?? 0
 })

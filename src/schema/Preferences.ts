@@ -1,4 +1,5 @@
 import { Schema, Struct } from "effect"
+import { optionalMember } from "./Optional.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
 /** A value out of an open set: known ones are documented, unknown ones are kept. */
@@ -9,14 +10,6 @@ export type Visibility = typeof Visibility.Type
 
 export const Activity = Schema.Literals(["run", "cycle", "walk"])
 export type Activity = typeof Activity.Type
-
-/** What a route asks of the routing engine, in our own words. Known surface preferences: `paved`, `any`, `unpaved`. */
-export const RoutingPreferences = Schema.Struct({
-  surfacePreference: Schema.optionalKey(OpenValue),
-  avoidFerries: Schema.optionalKey(Schema.Boolean),
-  avoidHighways: Schema.optionalKey(Schema.Boolean)
-}).annotate({ identifier: "RoutingPreferences" })
-export type RoutingPreferences = typeof RoutingPreferences.Type
 
 const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 })).annotate({
   description: "Kilometres per hour"
@@ -29,6 +22,25 @@ const optionalMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
 /** The same where `null` clears a member. */
 const clearableMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).mapFields(Struct.map(Schema.NullOr)).mapFields(Struct.map(Schema.optionalKey))
+
+/** The units of a user who has chosen none. */
+export const DEFAULT_UNITS = "metric"
+const routingPreferences = {
+  surfacePreference: OpenValue,
+  avoidFerries: Schema.Boolean,
+  avoidHighways: Schema.Boolean
+}
+
+/** What a route asks of the routing engine, in our own words. Known surface preferences: `paved`, `any`, `unpaved`. */
+export const RoutingPreferences = optionalMembers(routingPreferences).annotate({ identifier: "RoutingPreferences" })
+export type RoutingPreferences = typeof RoutingPreferences.Type
+
+/** The same as a request has them: a member that is `null` is left out. */
+export const RequestedPreferences = Schema.Struct({
+  surfacePreference: optionalMember(OpenValue),
+  avoidFerries: optionalMember(Schema.Boolean),
+  avoidHighways: optionalMember(Schema.Boolean)
+})
 
 const members = {
   units: OpenValue,
@@ -53,14 +65,18 @@ const overlays = {
   cyclingNodes: Schema.Boolean
 }
 
-const routingDefaults = { cycle: RoutingPreferences, run: RoutingPreferences, walk: RoutingPreferences }
+const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
+  cycle: preferences,
+  run: preferences,
+  walk: preferences
+})
 
 /** A user's settings. All members are optional; unknown members are ignored and never stored. */
 export const Preferences = optionalMembers({
   ...members,
   sportSpeeds: optionalMembers(sportSpeeds),
   overlays: optionalMembers(overlays),
-  routingDefaults: optionalMembers(routingDefaults)
+  routingDefaults: optionalMembers(byActivity(RoutingPreferences))
 }).annotate({ identifier: "Preferences" })
 export type Preferences = typeof Preferences.Type
 
@@ -69,6 +85,6 @@ export const PreferencesPatch = clearableMembers({
   ...members,
   sportSpeeds: clearableMembers(sportSpeeds),
   overlays: clearableMembers(overlays),
-  routingDefaults: clearableMembers(routingDefaults)
+  routingDefaults: clearableMembers(byActivity(clearableMembers(routingPreferences)))
 }).annotate({ identifier: "PreferencesPatch" })
 export type PreferencesPatch = typeof PreferencesPatch.Type

@@ -10,6 +10,12 @@ const Gate = Schema.Literals(["indexable", "public"]).annotate({
   description: "What clears the quality gate, newest-updated first (if absent); or all, newest-published first"
 })
 
+/** How much of its line a route has in the listing unless the query says so, by the gate. */
+export const DEFAULT_FORM: Readonly<Record<typeof Gate.Type, GeometryForm>> = {
+  indexable: "full",
+  public: "simplified"
+}
+
 const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
 
 /** A viewport in degrees. `west` greater than `east` crosses the antimeridian. */

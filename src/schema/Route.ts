@@ -3,7 +3,7 @@ import { Coordinate, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
-import { Activity, OpenValue, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -51,7 +51,7 @@ const clearable = {
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
   endAddress: nullable(Address),
-  routingPreferences: nullable(RoutingPreferences),
+  routingPreferences: nullable(RequestedPreferences),
   tags: nullable(Tags),
   favourite: nullable(Schema.Boolean)
 }
@@ -84,7 +84,7 @@ export const Route = Schema.Struct({
   activity: Schema.optionalKey(Activity),
   visibility: Visibility,
   tags: Schema.Array(Schema.String),
-  favourite: Schema.Boolean,
+  favourite: Schema.Boolean.annotate({ description: "The owner's mark: `false` for everybody else" }),
   waypoints: Schema.Array(Waypoint),
   geometry: Schema.optionalKey(Schema.Union([Schema.String, Positions])),
   distance: Schema.optionalKey(Metres),

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
-import { Activity, RoutingPreferences } from "./Preferences.ts"
+import { defaultedMember, optionalMember } from "./Optional.ts"
+import { Activity, RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
 
 /** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
@@ -18,9 +19,9 @@ const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
 /** A route to be computed, through locations in their order. */
 export const RoutingRequest = Schema.Struct({
   activity: Activity,
-  preferences: RoutingPreferences,
+  preferences: RequestedPreferences,
   locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
-  walkingSpeedKmh: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })))
+  walkingSpeedKmh: optionalMember(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })))
 }).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
 
@@ -58,16 +59,16 @@ export const MAX_TRACE = 50_000
 const TracePoint = Schema.Struct({
   lat: Latitude,
   lon: Longitude,
-  time: Schema.optionalKey(Seconds)
+  time: optionalMember(Seconds)
 })
 export type TracePoint = typeof TracePoint.Type
 
-/** A recorded trace: its points, or an encoded polyline with six decimals. */
+/** A recorded trace: its points, or an encoded polyline with six decimals; of a ride unless it says otherwise. */
 export const TraceRequest = Schema.Struct({
-  activity: Activity,
-  shape: Schema.optionalKey(Schema.Array(TracePoint).check(Schema.isMinLength(2), Schema.isMaxLength(MAX_TRACE))),
-  encodedPolyline: Schema.optionalKey(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000))),
-  preferences: Schema.optionalKey(RoutingPreferences)
+  activity: defaultedMember(Activity, "cycle"),
+  shape: optionalMember(Schema.Array(TracePoint).check(Schema.isMinLength(2), Schema.isMaxLength(MAX_TRACE))),
+  encodedPolyline: optionalMember(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000))),
+  preferences: optionalMember(RequestedPreferences)
 }).check(
   Schema.makeFilter(({ encodedPolyline, shape }) =>
     (encodedPolyline === undefined) !== (shape === undefined) || "Expected either shape or encodedPolyline"

@@ -2,13 +2,21 @@ import { Schema } from "effect"
 import { type SessionId, type TokenId, UserId } from "./Ids.ts"
 import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
-import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import type { Scope } from "./Token.ts"
+import { Usage } from "./Usage.ts"
 
 /** The public address of a user's profile. */
 export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
 export type Handle = typeof Handle.Type
+
+/** Paths of their own below `/users/`, where otherwise a handle stands. */
+export const USER_PATHS = { me: "me", profile: "profile" } as const
+
+const RESERVED_HANDLES: ReadonlySet<string> = new Set(Object.values(USER_PATHS))
+
+export const isReservedHandle = (handle: string): boolean => RESERVED_HANDLES.has(handle)
 
 export const DisplayName = trimmedText(1, 100)
 
@@ -48,7 +56,9 @@ export type User = typeof User.Type
 /** `totalDistance` is in metres; both count live routes only. */
 export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Metres })
 
-export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics }).annotate({ identifier: "Profile" })
+export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate({
+  identifier: "Profile"
+})
 export type Profile = typeof Profile.Type
 
 const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u
@@ -78,11 +88,13 @@ export const Email = trimmedText(3, MAX_EMAIL).check(
   })
 )
 
-/** A new password. The policy that also knows common passwords and the user's own name is a service's. */
-export const NewPassword = WellFormedString.check(isCodePointLength(12, 128))
+const MAX_PASSWORD_LENGTH = 1024
 
-/** A password to be verified: no more is asked of it than that hashing it cannot be abused. */
-export const PasswordAttempt = WellFormedString.check(isCodePointLength(1, 1024))
+/** A new password, counted after NFKC, as it is hashed. Its strength is checked by the `PasswordPolicy` service. */
+export const NewPassword = WellFormedString.check(isNormalizedLength(12, MAX_PASSWORD_LENGTH))
+
+/** A password to be verified: whatever `NewPassword` accepts, and shorter ones, which are merely wrong. */
+export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, MAX_PASSWORD_LENGTH))
 
 /** 32 random bytes, base64url: the secret of a mailed link. */
 export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))

@@ -1,7 +1,8 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Conflict } from "../schema/Errors.ts"
 import { UserId } from "../schema/Ids.ts"
+import { conflictOrDie } from "./limits/Quotas.ts"
 
 /** An answer as it is kept to be given again. */
 export interface KeptAnswer {
@@ -32,7 +33,8 @@ const anotherRequest = new Conflict({ message: "This Idempotency-Key was used fo
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   /**
    * Does the work of a call, or gives the first answer again. `Conflict` while the first is in flight, and for another
-   * request under the same key. A call that failed is forgotten, and may be tried again.
+   * request under the same key, and when the account has no room for the response. A call that failed is forgotten, and
+   * may be tried again. The work and the response are one transaction: neither is stored without the other.
    */
   readonly once: <E, R>(
     call: RepeatableCall,
@@ -89,9 +91,12 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
           const isOurs = yield* Effect.orDie(claim(call, yield* Clock.currentTimeMillis))
           if (!isOurs) return yield* replay(call)
-          const answer = yield* work.pipe(Effect.onError(() => Effect.ignore(forget(call))))
-          yield* Effect.orDie(keep(call, answer))
-          return answer
+          return yield* work.pipe(
+            Effect.tap((answer) => Effect.catchTag(keep(call, answer), "SqlError", conflictOrDie)),
+            sql.withTransaction,
+            Effect.catchIf(SqlError.isSqlError, Effect.die),
+            Effect.onError(() => Effect.ignore(forget(call)))
+          )
         })
       })
     })

@@ -1,9 +1,20 @@
-import { Config, Duration, Result, Schema, SchemaTransformation } from "effect"
+import { ByteSize, Config, Duration, Result, Schema, SchemaTransformation } from "effect"
 import { IpNetwork } from "effect/net"
 
 /** A whole number from one to another, both included. */
 export const whole = (minimum: number, maximum: number, name: string) =>
   Config.schema(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum })), name)
+
+const CountableBytes = Schema.ByteSize.check(
+  Schema.makeFilter((size) => size > 0 && size <= Number.MAX_SAFE_INTEGER, { expected: "a size as in 2 GiB" })
+)
+
+/** A number of bytes, written with its unit as in `512 MiB`. */
+export const byteSize = (name: string, otherwise: ByteSize.Input) =>
+  Config.schema(CountableBytes, name).pipe(
+    Config.withDefault(ByteSize.fromInputUnsafe(otherwise)),
+    Config.map(ByteSize.toNumberUnsafe)
+  )
 
 const HttpUrl = Schema.URLFromString.check(
   Schema.makeFilter(({ protocol }) => /^https?:$/.test(protocol) ? undefined : "Expected an http or https URL")

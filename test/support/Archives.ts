@@ -6,6 +6,7 @@ import { fromBufferPromise } from "yauzl"
 import { Manifest } from "../../src/schema/Archive.ts"
 import type { Rider } from "./Actors.ts"
 import { TestServer } from "./TestServer.ts"
+import { until } from "./Waiting.ts"
 
 /** The files of an archive by name. */
 export type Files = Readonly<Record<string, string>>
@@ -61,17 +62,24 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
 
-/** Sends the first bytes of an archive, and the others after something else. */
+/** How many requests the server is responding to, this one included. */
+const activeRequests = Effect.map(
+  TestServer.use((server) => server.call("GET", "//metrics")),
+  ({ text }) => Number(/^http_server_active_requests (\d+)$/m.exec(text)?.[1])
+)
+
+/** Sends the first bytes of an archive, and the others after something else, which begins when the server has the first. */
 export const importedAfter = Effect.fnUntraced(function*(
   rider: Pick<Rider, "cookie">,
   bytes: Uint8Array,
   between: Effect.Effect<unknown>
 ) {
   const { origin } = yield* TestServer
-  const run = Effect.runPromiseWith(yield* Effect.context())
+  const run = Effect.runPromiseWith(yield* Effect.context<TestServer>())
+  const before = yield* activeRequests
   const parts = async function*() {
     yield bytes.slice(0, 10)
-    await run(between)
+    await run(Effect.andThen(until(Effect.map(activeRequests, (active) => active > before)), between))
     yield bytes.slice(10)
   }
   return yield* Effect.promise(async (signal) => {

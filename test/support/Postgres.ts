@@ -2,7 +2,7 @@ import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import type { TestProject } from "vitest/node"
-import { databaseLayer } from "../../src/layers/Database.ts"
+import { databaseLive } from "../../src/layers/Database.ts"
 import { embeddedPostgres } from "../../src/layers/development/EmbeddedDatabase.ts"
 import { databaseAt, TEMPLATE } from "./Databases.ts"
 import { temporaryDirectory } from "./TemporaryDirectory.ts"
@@ -14,7 +14,7 @@ declare module "vitest" {
 }
 
 const withDatabase = (url: string) =>
-  databaseLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
+  databaseLive.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
 
 /** One server for the whole run, with one migrated database that each test file clones. */
 const start = Effect.gen(function*() {

@@ -39,8 +39,11 @@ const PRODUCTION = {
   ROUTING_ENGINE_URL: "http://127.0.0.1:9"
 }
 
-const start = (env: Readonly<Record<string, string>>, port: number) => {
-  const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", MAIN], {
+/** What `npm run dev` starts, but for the secrets and the database that it would make. */
+export const DEVELOPMENT = join(ROOT, "src/dev.ts")
+
+const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
+  const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", program], {
     env: { ...COMPILED, ...PRODUCTION, PORT: String(port), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -57,14 +60,15 @@ const isReady = (origin: string) =>
     fetch(`${origin}/health/ready`).then(({ ok }) => ok ? undefined : Promise.reject(new Error("not ready")))
   )
 
-/** Starts one on a port, a free one by default, and kills it when the scope closes. */
+/** Starts a program, the production one by default, on a port, a free one by default, and kills it when the scope closes. */
 export const replica: (
   env: Readonly<Record<string, string>>,
-  port?: number
-) => Effect.Effect<Replica, never, Scope.Scope> = Effect.fnUntraced(function*(env, wanted) {
+  port?: number,
+  program?: string
+) => Effect.Effect<Replica, never, Scope.Scope> = Effect.fnUntraced(function*(env, wanted, program = MAIN) {
   const port = wanted ?? (yield* Effect.promise(() => freePort()))
   const { child, chunks, ended } = yield* Effect.acquireRelease(
-    Effect.sync(() => start(env, port)),
+    Effect.sync(() => start(env, port, program)),
     ({ child, ended }) =>
       Effect.promise(() => {
         child.kill("SIGKILL")

@@ -1,7 +1,15 @@
 import { ConfigProvider, Context, Effect, Layer, Schema } from "effect"
 import { HttpServer } from "effect/http"
-import { databaseLayer } from "../../src/layers/Database.ts"
-import { applicationLayer } from "../../src/layers/Live.ts"
+import { applicationLayer, backgroundLayer, mailDeliveryLayer } from "../../src/layers/Application.ts"
+import { databaseLive } from "../../src/layers/Database.ts"
+import {
+  httpClientLive,
+  httpServerLive,
+  identityProviderLive,
+  randomnessLive,
+  rateCountersLive,
+  routingEngineLive
+} from "../../src/layers/Live.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
@@ -26,9 +34,11 @@ const parse = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
 const bodyOf = ({ body, raw }: Call) => raw ?? (body === undefined ? undefined : JSON.stringify(body))
 
-const answerOf = async (url: string, method: string, call: Call): Promise<Answer> => {
+type Send = (url: string, init: RequestInit) => Promise<Response>
+
+const answerOf = async (send: Send, url: string, method: string, call: Call): Promise<Answer> => {
   const body = bodyOf(call)
-  const response = await fetch(url, {
+  const response = await send(url, {
     method,
     headers: { ...(call.body === undefined ? {} : { "content-type": "application/json" }), ...call.headers },
     ...(body === undefined ? {} : { body }),
@@ -45,7 +55,7 @@ const answerOf = async (url: string, method: string, call: Call): Promise<Answer
 }
 
 /** Spares a test that is not about places the loading of all cities of the world. */
-const nowhere = Layer.succeed(Places, { at: () => Effect.succeed({}) })
+export const nowhere = Layer.succeed(Places, { at: () => Effect.succeed({}) })
 
 /** The whole service on a real socket, with a database of its own. */
 export class TestServer extends Context.Service<TestServer, {
@@ -57,6 +67,10 @@ export class TestServer extends Context.Service<TestServer, {
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
   ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places)))
+
+  /** The same without the sweeps: what is due stays, and mails are sent all the same. */
+  static readonly withoutSweeps = (settings: Readonly<Record<string, string>> = {}) =>
+    Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, mailDeliveryLayer)))
 
   /** The same on a database that is there. */
   static readonly on = (url: string, settings: Readonly<Record<string, string>>) => onDatabase(url, settings, nowhere)
@@ -73,27 +87,36 @@ export class TestServer extends Context.Service<TestServer, {
   )
 }
 
-/** The service that listens at an origin. */
-export const serverAt = (origin: string) =>
+/** The service that listens at an origin, or that a function calls. */
+export const serverAt = (origin: string, send: Send = fetch) =>
   TestServer.of({
     origin,
     call: (method, path, call = {}) => {
       const url = path.startsWith("//") ? `${origin}${path.slice(1)}` : `${origin}/api/v1${path}`
-      return Effect.promise(() => answerOf(url, method, call))
+      return Effect.promise(() => answerOf(send, url, method, call))
     }
   })
 
-const testServer = Layer.effect(
+/** The service that `httpServerLive` has on a socket. */
+export const socketServer = Layer.effect(
   TestServer,
   Effect.map(HttpServer.HttpServer, ({ address }) => serverAt(HttpServer.formatAddress(address)))
 )
 
-const onDatabase = (url: string, settings: Readonly<Record<string, string>>, places: Layer.Layer<Places>) =>
-  testServer.pipe(
+const onDatabase = (
+  url: string,
+  settings: Readonly<Record<string, string>>,
+  places: Layer.Layer<Places>,
+  background: typeof backgroundLayer = backgroundLayer
+) =>
+  socketServer.pipe(
     Layer.provideMerge(applicationLayer),
+    Layer.provideMerge(httpServerLive),
+    Layer.provide(background),
+    Layer.provide([identityProviderLive, places, rateCountersLive, routingEngineLive]),
     Layer.provideMerge(Mailbox.layer),
-    Layer.provideMerge(databaseLayer),
-    Layer.provide(places),
+    Layer.provideMerge(databaseLive),
+    Layer.provide([httpClientLive, randomnessLive]),
     Layer.provide(configLayer(url, settings))
   )
 
@@ -103,7 +126,7 @@ export const SECRETS = {
   PAT_PEPPER: "a pepper for tests, 32 characters or more"
 }
 
-const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
+export const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
   ConfigProvider.layer(ConfigProvider.fromUnknown({
     ...SECRETS,
     DATABASE_URL: url,
@@ -113,10 +136,6 @@ const configLayer = (url: string, settings: Readonly<Record<string, string>>) =>
     RATE_LIMITS_ENABLED: "false",
     // Nobody listens there: a test that wants an engine brings one.
     ROUTING_ENGINE_URL: "http://127.0.0.1:9",
-    // A test that moves the clock by a month should not poll for each second of it.
-    OUTBOX_POLL_INTERVAL: "1 hour",
-    PURGE_SWEEP_INTERVAL: "1 hour",
-    ERASURE_SWEEP_INTERVAL: "1 hour",
     // No front waits to see that a test's server is no longer ready, and its clock may stand still.
     SHUTDOWN_DRAIN_DELAY: "0 seconds",
     ...settings

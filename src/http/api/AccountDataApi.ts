@@ -1,7 +1,14 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { ImportReport } from "../../schema/Archive.ts"
-import { Conflict, PayloadTooLarge, Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  Conflict,
+  PayloadTooLarge,
+  RequestTimeout,
+  Unavailable,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
 import { AnswerWithin, ARCHIVE_BODY_LIMIT, BodyLimit } from "./Requests.ts"
@@ -23,7 +30,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
     HttpApiEndpoint.post("import", "/import", {
       payload: archive,
       success: ImportReport.pipe(HttpApiSchema.status("Created")),
-      error: [Conflict, PayloadTooLarge, Unavailable, UnsupportedMediaType, ValidationFailed]
+      error: [Conflict, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType, ValidationFailed]
     })
       .annotate(BodyLimit, ARCHIVE_BODY_LIMIT)
       .annotate(AnswerWithin, Duration.minutes(2))
@@ -34,7 +41,8 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
           + "preferences that are not set here. The archive is checked as a whole before anything is stored; `details.issues` "
           + "names the file, and in it the line. What an import brought before, or what never left, stays as it is, so the "
           + "same archive may be sent again; what is in the bin is taken out of it. Ids and share tokens are new, places are "
-          + "derived anew. At most 512 MiB, within the 30 seconds that any request has to arrive, and 50,000 files; "
+          + "derived anew. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
+          + "else is read of it may unpack to 512 MiB, and from 16 MiB on to 50 times its size. At most 512 MiB, within the 30 seconds that any request has to arrive, and 50,000 files; "
           + "one at a time."
       )
   )

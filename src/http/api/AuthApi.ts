@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
+import { optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
@@ -14,9 +15,9 @@ const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotat
 
 /** One of the three: an authorization code of the popup flow, an ID token, or the field that one-tap posts. */
 const ProviderCredential = Schema.Struct({
-  code: Schema.optionalKey(Secret),
-  idToken: Schema.optionalKey(Secret),
-  credential: Schema.optionalKey(Secret)
+  code: optionalMember(Secret),
+  idToken: optionalMember(Secret),
+  credential: optionalMember(Secret)
 }).check(
   Schema.makeFilter(
     ({ code, credential, idToken }) =>
@@ -36,7 +37,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign in by the identity provider").annotate(
       OpenApi.Description,
       "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
-        + "address is linked. Sets the session cookie."
+        + "address is linked. An ID token may be sent again until it expires, an authorization code once. Sets the session "
+        + "cookie."
     ),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({
@@ -48,8 +50,9 @@ export class AuthApi extends HttpApiGroup.make("auth")
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
       "Registers an account and mails a verification link, good for 24 hours. The answer is the same for an address "
-        + "that has an account already; its owner is told by mail. A common password, or one that holds the email "
-        + "address or name, is refused."
+        + "that has an account already; its owner is told by mail. A password of 12 to 1,024 characters is "
+        + "accepted, unless the operator asks for a strength: then a common one, and one that contains the email address "
+        + "or name, is refused."
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),

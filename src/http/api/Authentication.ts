@@ -41,8 +41,14 @@ export class AdminAuthentication extends HttpApiMiddleware.Service<
   { provides: CurrentSession }
 >()("route-planning-service/AdminAuthentication", { error }) {}
 
-/** Any credential is welcome. None is an anonymous visitor, a bad one is refused all the same. */
+/**
+ * Any credential is welcome. Without one, with a cookie that is no longer good (which is cleared), and while the
+ * account's deletion is pending, the caller is an anonymous visitor. A bad `Authorization` is refused all the same.
+ */
 export class OptionalAuthentication extends HttpApiMiddleware.Service<OptionalAuthentication, { provides: Viewer }>()(
   "route-planning-service/OptionalAuthentication",
-  { error }
+  { error: [Unauthorized, RateLimited] }
 ) {}
+
+/** No credential counts. A session cookie that is no longer good is cleared all the same. */
+export class StaleCookie extends HttpApiMiddleware.Service<StaleCookie>()("route-planning-service/StaleCookie") {}

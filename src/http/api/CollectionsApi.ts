@@ -5,9 +5,17 @@ import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { PageQuery } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
-import { AddressLimit, RequiredScope } from "./Access.ts"
-import { Authentication, OptionalAuthentication } from "./Authentication.ts"
-import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader, NoneMatchHeader } from "./Requests.ts"
+import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
+import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
+import {
+  ConfirmHeader,
+  FormQuery,
+  IdempotencyHeader,
+  JsonBody,
+  MatchHeader,
+  NoneMatchHeader,
+  PAGED
+} from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 const params = { id: CollectionIdFromPath }
@@ -95,16 +103,23 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       error: NotFound
     }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Open the routes of a collection").annotate(
       OpenApi.Description,
-      "The routes of a collection in its order, as the caller may see them."
-    ),
+      "The routes of a collection in its order, as the caller may see them. Unlisted routes are among them only for the "
+        + "owner, and for anyone who opens the collection by its share token: their ids in `routeIds` open nothing. "
+        + PAGED
+    )
+  )
+  .annotateEndpoints(Tier, "moderate")
+  .add(
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
       query: PageQuery,
-      success: Schema.Array(Collection)
-    }).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public collections").annotate(
-      OpenApi.Description,
-      "A user's public collections, newest first."
-    )
+      success: Schema.Array(Collection),
+      error: NotFound
+    }).middleware(StaleCookie).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public collections")
+      .annotate(
+        OpenApi.Description,
+        `A user's public collections, newest first. ${PAGED} 404 for a user who does not exist or is pending deletion.`
+      )
   )
   .prefix("/collections")
   .annotate(OpenApi.Title, "Collections")

@@ -1,6 +1,13 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Conflict, NotFound, PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  Conflict,
+  NotFound,
+  PayloadTooLarge,
+  RequestTimeout,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
 import { Route } from "../../schema/Route.ts"
 import { Tier } from "./Access.ts"
@@ -57,7 +64,7 @@ export class FilesApi extends HttpApiGroup.make("files")
       },
       payload: anyFile,
       success: [Route.pipe(HttpApiSchema.status("Created")), DryRun],
-      error: [Conflict, PayloadTooLarge, UnsupportedMediaType, ValidationFailed]
+      error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]
     }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Import a file")
       .annotate(OpenApi.Override, { requestBody: importBody })
       .annotate(

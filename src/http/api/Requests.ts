@@ -5,11 +5,13 @@ import {
   Internal,
   NotFound,
   PayloadTooLarge,
+  RequestTimeout,
   Unavailable,
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
+import { DEFAULT_LIMIT, MAX_LIMIT } from "../../schema/Page.ts"
 
 const KIB = 1024
 
@@ -54,6 +56,10 @@ export const IdempotencyHeader = {
 /** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
+/** What the description of a list says where the contract leaves its pages open. */
+export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}) from \`offset\`. `
+  + "`X-Total-Count` has the number of all, `Link` the other pages."
+
 /** 2 MiB: a trace of 50,000 points. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
@@ -80,7 +86,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",
-  { error: [ValidationFailed, PayloadTooLarge, UnsupportedMediaType] }
+  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, UnsupportedMediaType] }
 ) {}
 
 /** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */

@@ -6,7 +6,7 @@ import { PageQuery } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, OptionalAuthentication } from "./Authentication.ts"
+import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
   BodyLimit,
   ConfirmHeader,
@@ -15,6 +15,7 @@ import {
   JsonBody,
   MatchHeader,
   NoneMatchHeader,
+  PAGED,
   ROUTE_BODY_LIMIT
 } from "./Requests.ts"
 import { Success } from "./Success.ts"
@@ -46,8 +47,9 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       error: [NotFound, Conflict, PreconditionRequired]
     }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Change a route").annotate(
       OpenApi.Description,
-      "Changes the members that the body names; `null` clears an optional one. A personal access token that makes a "
-        + "route public must confirm."
+      "Changes the members that the body names; `null` clears an optional one. A `geometry` without a `distance` is "
+        + "measured again, as on create; without a geometry (`null`) there is no distance, unless the body has one. A "
+        + "personal access token that makes a route public must confirm."
     ),
     HttpApiEndpoint.delete("remove", "/:id", {
       headers: { ...ConfirmHeader, ...MatchHeader },
@@ -60,20 +62,15 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     )
   )
   .add(
-    HttpApiEndpoint.get("listDeleted", "/deleted", {
-      query: { ...PageQuery, ...FormQuery },
-      success: Schema.Array(Route)
-    }).annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List deleted routes").annotate(
-      OpenApi.Description,
-      "The caller's deleted routes, newest deletion first. They can be restored for 30 days."
-    ),
     HttpApiEndpoint.post("restore", "/:id/restore", {
+      headers: ConfirmHeader,
       params: { id: RouteIdFromPath },
       success: Route,
-      error: NotFound
+      error: [NotFound, PreconditionRequired]
     }).annotate(OpenApi.Summary, "Restore a deleted route").annotate(
       OpenApi.Description,
-      "Takes a deleted route back as it was, within 30 days."
+      "Restores a deleted route as it was, within 30 days. A personal access token must confirm where the route was "
+        + "public, since it is public again."
     )
   )
   .middleware(JsonBody)
@@ -92,26 +89,38 @@ export class RoutesApi extends HttpApiGroup.make("routes")
         "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
       )
   )
+  .annotateEndpoints(Tier, "moderate")
   .add(
+    HttpApiEndpoint.get("listDeleted", "/deleted", {
+      query: { ...PageQuery, ...FormQuery },
+      success: Schema.Array(Route)
+    }).middleware(Authentication).annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List deleted routes")
+      .annotate(
+        OpenApi.Description,
+        "The caller's deleted routes, newest deletion first. They can be restored for 30 days."
+      ),
     HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
+      .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotate(OpenApi.Summary, "Find public routes").annotate(
         OpenApi.Description,
         "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
           + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
           + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
-          + "`geometry` is `simplified` unless asked for otherwise. `X-Total-Count` is exact up to 10,000."
+          + "`geometry` is `full` with `gate=indexable` and `simplified` with `gate=public` if absent. `X-Total-Count` is "
+          + "exact; it may be up to 5 seconds old."
       ),
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
       query: { ...PageQuery, ...FormQuery },
-      success: Schema.Array(Route)
-    }).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public routes").annotate(
-      OpenApi.Description,
-      "A user's public routes, newest-published first."
-    )
+      success: Schema.Array(Route),
+      error: NotFound
+    }).middleware(StaleCookie).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public routes")
+      .annotate(
+        OpenApi.Description,
+        `A user's public routes, newest-published first. ${PAGED} 404 for a user who does not exist or is pending deletion.`
+      )
   )
-  .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")
   .annotate(OpenApi.Title, "Routes")
   .annotate(OpenApi.Description, "Planned routes.")

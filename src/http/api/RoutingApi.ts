@@ -3,6 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
 import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
+import { StaleCookie } from "./Authentication.ts"
 import { OwnHeaders } from "./openapi/Headers.ts"
 import { AnswerWithin, BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
 
@@ -31,7 +32,8 @@ export class RoutingApi extends HttpApiGroup.make("routing")
       .annotate(BodyLimit, TRACE_BODY_LIMIT)
       .annotate(OpenApi.Summary, "Match a trace").annotate(
         OpenApi.Description,
-        "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network. `length` is in kilometres; "
+        "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network; `activity` is `cycle` if absent. "
+          + "`length` is in kilometres; "
           + "indexes are into the answer's `shape`, a polyline with six decimals, and `matched_points` has one for each "
           + "point of the trace. `coverage` is the part of the trace that was matched. Where a road's surface is not mapped "
           + "the engine guesses it from the kind of road. 404 has `details.reason` `no_path` where no part of the trace "
@@ -41,6 +43,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
   .annotateEndpoints(Tier, "moderate")
   .annotateEndpoints(AnswerWithin, WHILE_THE_ENGINE_WORKS)
   .middleware(JsonBody)
+  .middleware(StaleCookie)
   .middleware(AddressLimit)
   .prefix("/routing")
   .annotate(OpenApi.Title, "Routing")

@@ -4,6 +4,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../schema/Ids.ts"
 import { PageQuery } from "../../schema/Page.ts"
 import { MintedToken, NewToken, PersonalAccessToken } from "../../schema/Token.ts"
+import { Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
@@ -21,7 +22,7 @@ export class TokensApi extends HttpApiGroup.make("tokens")
       payload: NewToken,
       success: MintedToken.pipe(HttpApiSchema.status("Created")),
       error: Conflict
-    }).annotate(OpenApi.Summary, "Make a token").annotate(
+    }).annotate(Tier, "strict").annotate(OpenApi.Summary, "Make a token").annotate(
       OpenApi.Description,
       "Makes a token; `token` is shown this once. Good for 90 days unless `expiresInDays` says otherwise (`null`: for "
         + "ever). A user has at most 50."

@@ -1,53 +1,65 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
-import { Handle, NewPassword, PasswordAttempt, Profile, ProfilePatch, PublicProfile } from "../../schema/User.ts"
+import {
+  Handle,
+  NewPassword,
+  PasswordAttempt,
+  Profile,
+  ProfilePatch,
+  PublicProfile,
+  USER_PATHS
+} from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, SessionAuthentication } from "./Authentication.ts"
+import { Authentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
-const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes."
+const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
+  + "`usage` has what the account stores and may store; what is deleted counts until it is purged after 30 days."
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(
-    HttpApiEndpoint.get("me", "/me", { success: Profile })
+    HttpApiEndpoint.get("me", `/${USER_PATHS.me}`, { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
       .annotate(OpenApi.Summary, "Read own account").annotate(OpenApi.Description, aboutMe),
-    HttpApiEndpoint.get("profile", "/profile", { success: Profile })
+    HttpApiEndpoint.get("profile", `/${USER_PATHS.profile}`, { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
       .annotate(OpenApi.Summary, "Read own account, by its other name").annotate(
         OpenApi.Description,
         "Another name of `GET /users/me`."
       ),
-    HttpApiEndpoint.patch("update", "/me", { payload: ProfilePatch, success: Profile, error: Conflict }).annotate(
-      OpenApi.Summary,
-      "Change own account"
-    ).annotate(
-      OpenApi.Description,
-      "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
-        + "changed handle frees the old one at once."
-    )
+    HttpApiEndpoint.patch("update", `/${USER_PATHS.me}`, { payload: ProfilePatch, success: Profile, error: Conflict })
+      .annotate(
+        OpenApi.Summary,
+        "Change own account"
+      ).annotate(
+        OpenApi.Description,
+        "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
+          + "changed handle frees the old one at once."
+      )
   )
   .middleware(JsonBody)
   .middleware(Authentication)
+  .annotateEndpoints(Tier, "moderate")
   .add(
     HttpApiEndpoint.get("publicProfile", "/:handle", {
       params: { handle: Handle },
       success: PublicProfile,
       error: NotFound
     })
+      .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotate(OpenApi.Summary, "Read a public profile").annotate(
         OpenApi.Description,
-        "What anybody sees of a user. An old handle is not found."
+        "What anybody sees of a user. The segment is a handle, also one of digits only, and never an id. An old handle is "
+          + "not found."
       )
   )
-  .annotateEndpoints(Tier, "moderate")
   .add(
-    HttpApiEndpoint.post("changePassword", "/me/password", {
+    HttpApiEndpoint.post("changePassword", `/${USER_PATHS.me}/password`, {
       payload: Schema.Struct({
         currentPassword: Schema.optionalKey(Schema.NullOr(Schema.RedactedFromValue(PasswordAttempt))),
         newPassword: Schema.RedactedFromValue(NewPassword)
@@ -64,7 +76,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       )
   )
   .add(
-    HttpApiEndpoint.delete("requestDeletion", "/me", { success: Success })
+    HttpApiEndpoint.delete("requestDeletion", `/${USER_PATHS.me}`, { success: Success })
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Delete own account").annotate(
@@ -72,11 +84,10 @@ export class UsersApi extends HttpApiGroup.make("users")
         "Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after 30 days. "
           + "Every session ends; until then signing in again and cancelling brings everything back."
       ),
-    HttpApiEndpoint.post("cancelDeletion", "/me/cancel-deletion", { success: Success, error: Conflict })
+    HttpApiEndpoint.post("cancelDeletion", `/${USER_PATHS.me}/cancel-deletion`, { success: Success, error: Conflict })
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
       .annotate(OpenWhenOver, true)
-      .annotate(Tier, "moderate")
       .annotate(OpenApi.Summary, "Cancel the deletion").annotate(
         OpenApi.Description,
         "Takes a deletion back within its 30 days, and with it all that it hid. Refused (409) from their end on, when "

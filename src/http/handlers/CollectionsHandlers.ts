@@ -5,7 +5,6 @@ import { Conflict } from "../../schema/Errors.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
 import { type Page, pageOf } from "../../schema/Page.ts"
 import { Collections } from "../../services/routes/Collections.ts"
-import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import type { PageOf } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
@@ -23,7 +22,6 @@ export const CollectionsHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const collections = yield* Collections
     const idempotency = yield* Idempotency
-    const publicRoutes = yield* PublicRoutes
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
 
@@ -95,12 +93,9 @@ export const CollectionsHandlers = HttpApiBuilder.group(
         return collectionRead(collection, headers["if-none-match"])
       }),
       routes: Effect.fnUntraced(function*({ params, query, request }) {
-        const seenBy = yield* viewer
-        const { routeIds } = yield* collections.get(params.ref, seenBy)
         const page = pageOf(query)
-        const wanted = routeIds.slice(page.offset, page.offset + page.limit)
-        const routes = yield* publicRoutes.inOrder(wanted, seenBy, query.geometry ?? "full")
-        return routesAnswer(routes, { headers: pageHeaders(request.url, page, routeIds.length) })
+        const routes = yield* collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full")
+        return routesAnswer(routes.items, { headers: pageHeaders(request.url, page, routes.total) })
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)

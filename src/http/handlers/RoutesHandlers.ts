@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Conflict } from "../../schema/Errors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { type Page, pageOf } from "../../schema/Page.ts"
+import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { RouteBin } from "../../services/routes/RouteBin.ts"
@@ -30,7 +31,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const withCurrentTag = <A, E, R>(owner: UserId, id: RouteId, change: Effect.Effect<A, E | Conflict, R>) =>
       Effect.catchIf(
         change,
-        isConflict,
+        isStale,
         ({ message }) =>
           Effect.flatMap(
             routes.get(id, Option.some(owner), "none"),
@@ -47,11 +48,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       create: Effect.fnUntraced(function*({ payload, request }) {
         const caller = yield* Caller
         if (payload.visibility === "public" && !isConfirmed(caller, request)) {
-          return yield* unconfirmed({
-            action: "route.publish",
-            resource: "route",
-            summary: `Anybody will be able to find and open "${payload.name}".`
-          })
+          return yield* unpublished(payload.name)
         }
         return yield* idempotency.once(
           caller.userId,
@@ -69,12 +66,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const caller = yield* Caller
         if (payload.visibility === "public" && !isConfirmed(caller, request)) {
           const { name } = yield* routes.requireOwn(caller.userId, id)
-          return yield* unconfirmed({
-            action: "route.publish",
-            resource: "route",
-            id,
-            summary: `Anybody will be able to find and open "${name}".`
-          })
+          return yield* unpublished(name, id)
         }
         const expected = expectedVersions(headers["if-match"])
         return routeAnswer(
@@ -101,15 +93,19 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const page = pageOf(query)
         return pageAnswer(request.url, page, yield* bin.list(userId, page, query.geometry ?? "full"))
       }),
-      restore: Effect.fnUntraced(function*({ params }) {
-        const { userId } = yield* Caller
-        return routeAnswer(yield* bin.restore(userId, params.id))
+      restore: Effect.fnUntraced(function*({ params: { id }, request }) {
+        const caller = yield* Caller
+        const mayPublish = isConfirmed(caller, request)
+        if (!mayPublish) {
+          const { name, visibility } = yield* bin.requireOwn(caller.userId, id)
+          if (visibility === "public") return yield* unpublished(name, id)
+        }
+        return routeAnswer(yield* bin.restore(caller.userId, id, { mayPublish }))
       }),
       listPublic: Effect.fnUntraced(function*({ query, request }) {
-        const { geometry, gate, limit: _, offset: __, ...filters } = query
+        const { gate = "indexable", geometry = DEFAULT_FORM[gate], limit: _, offset: __, ...filters } = query
         const page = pageOf(query)
-        const listing = { ...filters, gate: gate ?? "indexable" } as const
-        return pageAnswer(request.url, page, yield* publicRoutes.list(listing, page, geometry ?? "simplified"))
+        return pageAnswer(request.url, page, yield* publicRoutes.list({ ...filters, gate }, page, geometry))
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
@@ -119,7 +115,17 @@ export const RoutesHandlers = HttpApiBuilder.group(
   })
 )
 
-const isConflict = (error: unknown): error is Conflict => error instanceof Conflict
+/** An account over its quota is a conflict too, and no question of versions. */
+const isStale = (error: unknown): error is Conflict =>
+  error instanceof Conflict && error.details?.["version"] !== undefined
+
+const unpublished = (name: string, id?: RouteId) =>
+  unconfirmed({
+    action: "route.publish",
+    resource: "route",
+    ...(id === undefined ? {} : { id }),
+    summary: `Anybody will be able to find and open "${name}".`
+  })
 
 const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
   routesAnswer(items, { headers: pageHeaders(url, page, total) })

@@ -17,9 +17,10 @@ const withDefaults = (
   defaults: Readonly<Record<string, string>>
 ) => HttpServerResponse.setHeaders(response, { ...defaults, ...response.headers })
 
-/** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 413 left its body unread. */
+/** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 408 and a 413 left a body unread. */
 const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { "www-authenticate": "Bearer realm=\"route-planning-service\"" },
+  408: { connection: "close" },
   413: { connection: "close" }
 }
 

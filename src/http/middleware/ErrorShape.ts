@@ -103,17 +103,23 @@ const FailureText = Schema.fromJsonString(Schema.Struct({
 
 const decodeFailure = Schema.decodeUnknownOption(FailureText)
 
+const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
+  typeof details["retryAfterSeconds"] === "number" ? { "retry-after": String(details["retryAfterSeconds"]) } : {}
+
 /**
- * What is not the client's fault names the trace by which an operator finds the rest. Errors that an endpoint declares are
- * encoded before they come here, so it is the text that is looked at: only of failures, and they are short.
+ * What is not the client's fault names the trace by which an operator finds the rest, and when to try again, if known.
+ * Errors that an endpoint declares are encoded before they come here, so it is the text that is looked at: only of
+ * failures, and they are short.
  */
-const withTraceId = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
+const completed = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
   if (response.body._tag !== "Uint8Array") return response
   const failure = decodeFailure(new TextDecoder().decode(response.body.body))
   if (Option.isNone(failure)) return response
   const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
   const body = { ...failure.value, details: { ...failure.value.details, traceId } }
-  return HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(body))
+  return HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(body)).pipe(
+    HttpServerResponse.setHeaders(retryAfter(failure.value.details))
+  )
 })
 
 /** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
@@ -121,7 +127,7 @@ export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
     httpEffect.pipe(
       Effect.catchCause((cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),
-      Effect.flatMap((response) => response.status >= 500 ? withTraceId(response) : Effect.succeed(response))
+      Effect.flatMap((response) => response.status >= 500 ? completed(response) : Effect.succeed(response))
     ),
   { global: true }
 )

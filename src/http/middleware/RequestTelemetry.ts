@@ -8,8 +8,10 @@ import {
   HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
+import type { ServiceError } from "../../schema/Errors.ts"
 import { baseUrl } from "../../services/Addresses.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
+import { Refusal, TransportRules } from "../Refusal.ts"
 import { templateOf } from "../RouteTemplates.ts"
 
 /** What a request is to logs, metrics and traces: never what its path says. */
@@ -25,10 +27,13 @@ const OTHER = "_OTHER"
 
 const isProbe = (route: string) => route.startsWith("/health") || route === "/metrics"
 
-/** Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). */
-const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest): Labels => ({
+/**
+ * Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). The path of
+ * a request that is refused as such was not looked at.
+ */
+const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefused: boolean): Labels => ({
   method: HttpMethod.isHttpMethod(method) ? method : OTHER,
-  route: templateOf(method, url) ?? UNMATCHED
+  route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
 })
 
 const active = Metric.gauge("http_server_active_requests", { description: "Requests that are being answered" })
@@ -77,12 +82,12 @@ const beginSpan = (request: HttpServerRequest.HttpServerRequest, { method, route
 }
 
 /** Below a span that is not sampled there need be none. */
-const within = <A, E, R>(span: Tracer.Span, work: Effect.Effect<A, E, R>) =>
+const within = <A, E, R>({ refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
   Effect.provideService(
     span.sampled ? work : Effect.withTracerEnabled(work, false),
     Tracer.ParentSpan,
     span
-  )
+  ).pipe((work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal))
 
 const SERVER_ERROR = Exit.fail("answered with a server error")
 
@@ -122,6 +127,7 @@ interface Watch {
   readonly span: Tracer.Span
   readonly started: bigint
   readonly size: Size
+  readonly refusal: ServiceError | undefined
 }
 
 const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: bigint) => {
@@ -140,12 +146,14 @@ const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: b
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
+  const faultOf = yield* TransportRules
   const series = makeSeries()
 
   const begin = Effect.gen(function*() {
     const context = yield* Effect.context<HttpServerRequest.HttpServerRequest>()
     const request = Context.get(context, HttpServerRequest.HttpServerRequest)
-    const labels = labelsOf(request)
+    const refusal = faultOf(request)
+    const labels = labelsOf(request, refusal !== undefined)
     const size = { bytes: 0 }
     HttpEffect.appendPreResponseHandlerUnsafe(
       context,
@@ -153,7 +161,8 @@ export const requestTelemetry = Effect.gen(function*() {
     )
     if (isMeasured) active.modifyUnsafe(1, context)
     const span = yield* beginSpan(request, labels, Context.get(context, References.TracerEnabled))
-    const watch: Watch = { labels, size, span, started: Context.get(context, Clock.Clock).currentTimeNanosUnsafe() }
+    const started = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
+    const watch: Watch = { labels, size, span, started, refusal }
     return watch
   })
 
@@ -172,7 +181,7 @@ export const requestTelemetry = Effect.gen(function*() {
   // Nothing here can be interrupted but the work itself, so what was begun is ended.
   return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
     Effect.flatMap(begin, (watch) =>
-      within(watch.span, httpEffect).pipe(
+      within(watch, httpEffect).pipe(
         Effect.exit,
         Effect.flatMap((exit) => end(watch, exit))
       ))

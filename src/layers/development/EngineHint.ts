@@ -1,7 +1,5 @@
-import { NodeHttpClient } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
-import { telemetryLayer } from "../telemetry/Telemetry.ts"
 
 /** Says once at the start whether there is a routing engine, and how to get one where there is none. */
 export const engineHintLayer = Layer.effectDiscard(
@@ -14,8 +12,4 @@ export const engineHintLayer = Layer.effectDiscard(
         : "No routing engine is reachable: `npm run engine -- <file.osm.pbf>` starts one from an OpenStreetMap extract"
     )
   }).pipe(Effect.forkScoped)
-).pipe(
-  // The application has the same engine: whoever makes it first makes its metrics.
-  Layer.provide(RoutingEngine.layer),
-  Layer.provide([NodeHttpClient.layerUndici, telemetryLayer])
 )

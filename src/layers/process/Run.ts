@@ -1,9 +1,18 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Result } from "effect"
+import { refusalOf } from "../Refusal.ts"
 import { DEFAULT_LOG_SETTINGS, loggingLayer, logSettings } from "../telemetry/Logging.ts"
 import { endByForce, uncaught } from "./Shutdown.ts"
+import { sizeThreadPool } from "./ThreadPool.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
+
+/** A program fails at its start only: the reason is a message. Of a defect the whole cause is logged, with its stack. */
+const logEnd = (cause: Cause.Cause<unknown>) => {
+  if (Cause.hasInterruptsOnly(cause)) return Effect.void
+  const refusal = refusalOf(cause)
+  return refusal === "" ? Effect.logFatal(cause) : Effect.logFatal(refusal)
+}
 
 /**
  * Runs a process to its end. SIGINT and SIGTERM end it in good order with exit code 0; a failure, one at start-up
@@ -12,12 +21,10 @@ const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.
  */
 export const run = <E, A>(program: Effect.Effect<A, E>, format: "json" | "pretty" = "json"): void =>
   Effect.gen(function*() {
+    yield* Effect.sync(sizeThreadPool)
     const settings = yield* Effect.result(logSettings(format))
     const refusable: Effect.Effect<A, unknown> = Result.isFailure(settings) ? Effect.fail(settings.failure) : program
-    const logged = Effect.tapCause(
-      refusable,
-      (cause) => Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logFatal(cause)
-    )
+    const logged = Effect.tapCause(refusable, logEnd)
     return yield* Effect.forkDetach(endByForce).pipe(
       Effect.andThen(Effect.raceFirst(logged, uncaught)),
       Effect.provide(loggingLayer(Result.getOrElse(settings, () => DEFAULT_LOG_SETTINGS)))

@@ -1,34 +1,22 @@
-import { Config, Context, Effect, Formatter, Layer, Logger, LogLevel, Option, References, Tracer } from "effect"
-import { traceIdsOf } from "../../services/metrics/TraceIds.ts"
+import { Config, Effect, Formatter, Layer, Logger, LogLevel, References } from "effect"
+import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
+import { LOG_FORMATS, LogFormat } from "../../services/operations/LogFormat.ts"
 import { SettingsRefused } from "../Refusal.ts"
 import { consoleLayer } from "./StandardOutput.ts"
 
-type LogFormat = "json" | "pretty"
+type Format = typeof LOG_FORMATS[number]
 
 interface LogSettings {
   readonly level: LogLevel.LogLevel
-  readonly format: LogFormat
+  readonly format: Format
 }
 
 const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
-const FORMATS: ReadonlyArray<LogFormat> = ["json", "pretty"]
-
-/** Every line has ids; one that is of no request and no task has these, of the process as a whole. */
-const ownIds = Tracer.nativeTracer.span({
-  name: "process",
-  parent: Option.none(),
-  annotations: Context.empty(),
-  links: [],
-  startTime: 0n,
-  kind: "internal",
-  root: true,
-  sampled: false
-})
 
 /** One JSON object a line, with the ids of the trace and the span that it was written in. */
 export const jsonLogger = Logger.make((options) => {
   const { annotations, cause, level, message, timestamp } = Logger.formatStructured.log(options)
-  const { spanId, traceId } = Option.getOrElse(traceIdsOf(options.fiber.context), () => ownIds)
+  const { spanId, traceId } = lineIdsOf(options.fiber.context)
   return Formatter.formatJson({ timestamp, level, message, traceId, spanId, annotations, cause })
 })
 
@@ -49,17 +37,18 @@ const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | un
   )
 
 /** `LOG_LEVEL` (`info`) and `LOG_FORMAT` (as the program has it where it is not set). */
-export const logSettings = (format: LogFormat) =>
+export const logSettings = (format: Format) =>
   Effect.all({
     level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
-    format: oneOf("LOG_FORMAT", format, (text) => FORMATS.find((format) => format === text), FORMATS)
+    format: oneOf("LOG_FORMAT", format, (text) => LOG_FORMATS.find((format) => format === text), LOG_FORMATS)
   })
 
 /** For what is wrong before the settings are known, or with them. */
 export const DEFAULT_LOG_SETTINGS: LogSettings = { level: "Info", format: "json" }
 
 export const loggingLayer = ({ format, level }: LogSettings) =>
-  Layer.merge(
+  Layer.mergeAll(
     format === "json" ? jsonLayer : prettyLayer,
+    Layer.succeed(LogFormat, format),
     Layer.succeed(References.MinimumLogLevel, level)
   )

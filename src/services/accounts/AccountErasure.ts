@@ -1,10 +1,11 @@
-import { Context, Duration, Effect, Layer, Schema } from "effect"
+import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../operations/Audit.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../operations/Sweeps.ts"
-import { graceBegan } from "./GraceWindow.ts"
+import { period } from "../SettingTypes.ts"
+import { erasureDueAt, graceBegan } from "./GraceWindow.ts"
 
 const BATCH = 100
 
@@ -15,6 +16,8 @@ export class AccountErasure extends Context.Service<AccountErasure, {
    * of callers may do so at once; an account that resists is left for the next time and holds up no other.
    */
   readonly eraseDue: Effect.Effect<Swept>
+  /** When the first of all accounts that are to be deleted is due, now or later. */
+  readonly earliestDue: Effect.Effect<Option.Option<Date>>
 }>()("route-planning-service/AccountErasure") {
   static readonly layer = Layer.effect(
     AccountErasure,
@@ -85,7 +88,18 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           lagMillis: oldest === null ? 0 : began.getTime() - oldest.getTime()
         }))
 
+      const findEarliest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+        execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
+      })
+
       return AccountErasure.of({
+        earliestDue: findEarliest().pipe(
+          Effect.map(({ earliest }) => Option.map(Option.fromNullishOr(earliest), erasureDueAt)),
+          Effect.orDie,
+          Effect.withSpan("AccountErasure.earliestDue")
+        ),
         eraseDue: graceBegan.pipe(
           Effect.flatMap((began) => Effect.zipWith(eraseFrom(began, []), stillDue(began), plus)),
           Effect.orDie,
@@ -96,8 +110,12 @@ export class AccountErasure extends Context.Service<AccountErasure, {
   )
 }
 
-/** Erases accounts when their 30 days are over, for as long as the process lives. */
+/** Erases accounts at the instant when their 30 days are over, for as long as the process lives. */
 export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
-  const { eraseDue } = yield* AccountErasure
-  yield* scheduled("ERASURE_SWEEP_INTERVAL", Duration.minutes(1), runSweep("accounts", eraseDue))
+  const { earliestDue, eraseDue } = yield* AccountErasure
+  yield* scheduled({
+    longestSleep: period("ERASURE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1))),
+    run: runSweep("accounts", eraseDue),
+    earliestDue
+  })
 }))

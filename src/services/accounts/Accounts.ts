@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { Forbidden, Unauthorized, ValidationFailed } from "../../schema/Errors.ts"
+import { Forbidden, Unauthorized, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { User } from "../../schema/User.ts"
 import { appUrl } from "../Addresses.ts"
@@ -39,14 +39,17 @@ export class Accounts extends Context.Service<Accounts, {
    */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined }
-  ) => Effect.Effect<void, ValidationFailed>
+  ) => Effect.Effect<void, ValidationFailed | Unavailable>
   /** Uses a verification link up: the password that its sign-up chose becomes the account's, and the caller is in. */
   readonly verifyEmail: (token: Redacted.Redacted, device: Device) => Effect.Effect<SignIn, ValidationFailed>
   /**
    * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. Before the address is
    * proven the right password gets `Forbidden` and a new link by mail.
    */
-  readonly logIn: (credentials: Credentials, device: Device) => Effect.Effect<SignIn, Unauthorized | Forbidden>
+  readonly logIn: (
+    credentials: Credentials,
+    device: Device
+  ) => Effect.Effect<SignIn, Unauthorized | Forbidden | Unavailable>
 }>()("route-planning-service/Accounts") {
   static readonly layer = Layer.effect(
     Accounts,
@@ -195,7 +198,9 @@ export class Accounts extends Context.Service<Accounts, {
             yield* outbox.wake
             return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
           }
-          const rehashed = passwords.isOutdated(digest) ? yield* passwords.hash(password) : undefined
+          const rehashed = passwords.isOutdated(digest)
+            ? yield* Effect.orElseSucceed(passwords.hash(password), () => undefined)
+            : undefined
           if (rehashed !== undefined) {
             yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${account.id} AND password_hash = ${digest}`
           }

@@ -1,21 +1,11 @@
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { Handle } from "../../schema/User.ts"
-
-/** Words that stand, or may come to stand, where a handle stands in a path. */
-const RESERVED = new Set(
-  ("about account admin administrator api app auth by-user collections deleted export favicon handle health help "
-    + "import login logout me metrics null profile public robots root routes routing security service sessions settings "
-    + "signup static status support system tokens undefined user users www").split(" ")
-)
+import { Handle, isReservedHandle } from "../../schema/User.ts"
 
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 const FALLBACK = "rider"
-
-/** A handle of digits only would read as an id, a reserved word as another resource. */
-export const isReservedHandle = (handle: string): boolean => RESERVED.has(handle) || /^[0-9]+$/.test(handle)
 
 const spell = (text: string) =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")

@@ -5,14 +5,15 @@ import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import {
   type Handle,
+  isReservedHandle,
   type Profile,
   type ProfilePatch,
   type PublicProfile,
   Statistics,
   type User
 } from "../../schema/User.ts"
+import { Quotas } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
-import { isReservedHandle } from "./Handles.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 import { Pseudonyms } from "./Pseudonyms.ts"
 import { Roles } from "./Roles.ts"
@@ -21,7 +22,7 @@ import { Roles } from "./Roles.ts"
 export class Profiles extends Context.Service<Profiles, {
   /** A user whose id comes from a session, so one that is there. */
   readonly user: (id: UserId) => Effect.Effect<User>
-  /** The same with the statistics of the user's live routes. */
+  /** The same with the statistics of the user's live routes, and with what of the account's quotas is used. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
   /**
    * Changes what the patch names. `Conflict` when somebody else has the handle, `ValidationFailed` when nobody may have
@@ -36,6 +37,7 @@ export class Profiles extends Context.Service<Profiles, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
+      const quotas = yield* Quotas
       const roles = yield* Roles
 
       const findUser = SqlSchema.findOne({
@@ -106,8 +108,11 @@ export class Profiles extends Context.Service<Profiles, {
       }, sql.withTransaction)
 
       const profile = Effect.fn("Profiles.profile")(function*(id: UserId) {
-        const [row, statistics] = yield* Effect.all([findUser(id), findStatistics(id)], { concurrency: 2 })
-        return { ...toUser(row), statistics }
+        const [row, statistics, usage] = yield* Effect.all(
+          [findUser(id), findStatistics(id), quotas.usage(id)],
+          { concurrency: "unbounded" }
+        )
+        return { ...toUser(row), statistics, usage }
       }, Effect.orDie)
 
       return Profiles.of({

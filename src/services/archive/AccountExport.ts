@@ -55,7 +55,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           versions.set(row.id, row.version)
           return routeLine(toStoredRoute(row, pseudonyms), row.origin)
         }
-        const file = yield* add("routes.json", (put) => asLines(pagesOf(routes), readRoutes(userId), lineOf, put))
+        const file = yield* add("routes.json", (file) => asLines(pagesOf(routes), readRoutes(userId), lineOf, file))
         return { file, versions }
       })
 
@@ -66,7 +66,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           yield* Effect.logError("unreadable line left out").pipe(Effect.annotateLogs({ table: "routes", id: row.id }))
           return undefined
         }
-        return yield* add(gpxName(row.id, row.name), (put) => asText(writeRouteFile(document.value, "gpx"), put))
+        return yield* add(gpxName(row.id, row.name), (file) => asText(writeRouteFile(document.value, "gpx"), file))
       })
 
       const addGpx = Effect.fnUntraced(function*(
@@ -92,7 +92,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           written.add(row.id)
           return collectionLine(row)
         }
-        const file = yield* add("collections.json", (put) => asLines(pages, read, lineOf, put))
+        const file = yield* add("collections.json", (file) => asLines(pages, read, lineOf, file))
         return { file, count: written.size }
       })
 

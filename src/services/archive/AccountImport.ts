@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema, Semaphore, Stream } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
 import { PreferencesColumn } from "../../schema/Columns.ts"
@@ -7,13 +7,13 @@ import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
+import { importDisk } from "./ImportDisk.ts"
 import { accountLeaves, importedRows } from "./ImportedRows.ts"
+import { importRoom } from "./ImportRoom.ts"
+import { importTurns } from "./ImportTurns.ts"
 import type { Element } from "./Lines.ts"
 import { kept, type NamelessFile } from "./NamelessFile.ts"
 import { checkedArchive } from "./ZipReader.ts"
-
-/** Of archives that have arrived: each is some work for the database and for the processor. */
-const MAX_AT_ONCE = 4
 
 /**
  * Takes the archive of an account in, into the same account or another one.
@@ -30,10 +30,10 @@ const MAX_AT_ONCE = 4
 export class AccountImport extends Context.Service<AccountImport, {
   /**
    * `ValidationFailed` names what is wrong with the archive, by file and line. `Conflict` while this process takes another
-   * one into the account, from its first byte on, so that nobody has two on the disk. `Unavailable` while too many are taken
-   * in, counted once they have arrived, so that slow uploads keep nobody out,
-   * or the upload, which is on the disk for as long as this takes, cannot be kept there. `Forbidden` once the account is to
-   * be deleted: what was brought by then goes with it.
+   * one into the account, from its first byte on, so that nobody has two on the disk, and when the account has no room for
+   * all of it. `Unavailable` when the uploads on the disk, which are there for as long as this takes, have no room for this
+   * one, and while too many are worked on, counted once they have arrived, so that slow uploads keep nobody out.
+   * `Forbidden` once the account is to be deleted: what was brought by then goes with it.
    */
   readonly restore: <E>(
     owner: UserId,
@@ -44,8 +44,10 @@ export class AccountImport extends Context.Service<AccountImport, {
     AccountImport,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const room = yield* importRoom
       const rows = yield* importedRows
-      const permits = yield* Semaphore.make(MAX_AT_ONCE)
+      const disk = yield* importDisk
+      const turns = yield* importTurns
       const busy = new Set<UserId>()
 
       const aloneFor = (owner: UserId) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
@@ -105,16 +107,17 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
         const archive = yield* checkedArchive(file)
+        yield* room.requireCounts(owner, archive.manifest)
         const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
-        yield* checkElements(archive)
+        yield* room.requireContents(owner, yield* checkElements(archive, turns.turn))
         const ids = new Map<RouteId, RouteId>()
         const routes = yield* archive.elements("routes.json").pipe(
-          Stream.mapEffect((batch) => writeBatch(owner, batch, ids)),
+          Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids))),
           Stream.runCollect
         )
         const collections = yield* archive.elements("collections.json").pipe(
           Stream.flattenIterable,
-          Stream.mapEffect((element) => writeCollection(owner, element, ids)),
+          Stream.mapEffect((element) => turns.turn(writeCollection(owner, element, ids))),
           Stream.runCollect
         )
         const report: ImportReport = {
@@ -127,16 +130,14 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       return AccountImport.of({
         restore: Effect.fn("AccountImport.restore")(
-          function*<E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) {
-            const done = yield* kept(upload).pipe(
-              Effect.flatMap((file) => permits.withPermitsIfAvailable(1)(take(owner, file))),
+          <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
+            disk.share.pipe(
+              Effect.flatMap((count) => kept(upload, count)),
+              Effect.tap(() => turns.place),
+              Effect.flatMap((file) => take(owner, file)),
               Effect.scoped,
               aloneFor(owner)
             )
-            return Option.isSome(done)
-              ? done.value
-              : yield* new Unavailable({ message: "Other archives are being taken in: try again in a minute" })
-          }
         )
       })
     })

@@ -1,11 +1,13 @@
 import { Effect } from "effect"
-import type { Put } from "./ZipWriter.ts"
+import { isTooRepetitive, paddingOf } from "./Padding.ts"
+import type { FileWriter } from "./ZipWriter.ts"
 
 /** A value as a JSON file. */
-export const asJson = (value: unknown) => (put: Put): Effect.Effect<void> => put(`${JSON.stringify(value, null, 2)}\n`)
+export const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
+  put(`${JSON.stringify(value, null, 2)}\n`)
 
 /** Pieces of text that are made as they are put. */
-export const asText = Effect.fnUntraced(function*(pieces: Iterable<string>, put: Put) {
+export const asText = Effect.fnUntraced(function*(pieces: Iterable<string>, { put }: FileWriter) {
   for (const piece of pieces) yield* put(piece)
 })
 
@@ -14,12 +16,14 @@ export const asLines = Effect.fnUntraced(function*<Id, Row>(
   pages: Iterable<ReadonlyArray<Id>>,
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,
   lineOf: (row: Row) => string,
-  put: Put
+  { packed, put }: FileWriter
 ) {
   let before = "[\n"
   for (const ids of pages) {
     for (const row of yield* read(ids)) {
-      yield* put(before + lineOf(row))
+      const line = lineOf(row)
+      yield* put(before + line)
+      if (isTooRepetitive(packed())) yield* put(paddingOf(line))
       before = ",\n"
     }
   }

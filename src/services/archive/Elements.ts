@@ -1,10 +1,13 @@
 import { Effect, type Schema, Stream } from "effect"
 import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
+import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
+import { storedBytesAtMost } from "../routes/RouteColumns.ts"
+import type { Turn } from "./ImportTurns.ts"
 import type { Element } from "./Lines.ts"
-import { below, type CheckedArchive, type ListName } from "./ZipReader.ts"
+import { below, type CheckedArchive, type ListName, LISTS } from "./ZipReader.ts"
 
 type Decode<A> = (element: Element) => Effect.Effect<A, ReadonlyArray<ValidationIssue>>
 
@@ -24,40 +27,48 @@ export const decodeRoute = decoderOf("routes.json", ArchivedRoute)
 /** A line of `collections.json`, by the rules of a new collection. */
 export const decodeCollection = decoderOf("collections.json", ArchivedCollection)
 
-const issuesIn = Effect.fnUntraced(function*(
+/** What an archive has, by origin, and about how many bytes each of them would store. */
+export type Contents = ReadonlyMap<ShareToken, number>
+
+const readList = Effect.fnUntraced(function*<A extends { readonly origin: ShareToken }>(
   archive: CheckedArchive,
   file: ListName,
-  decode: Decode<{ readonly origin: string }>,
-  count: number
+  decode: Decode<A>,
+  bytesOf: (element: A) => number,
+  turn: Turn
 ) {
   const issues: Array<ValidationIssue> = []
-  const origins = new Set<string>()
+  const contents = new Map<ShareToken, number>()
   yield* archive.elements(file).pipe(
     Stream.flattenIterable,
     Stream.takeWhile(() => issues.length < MAX_ISSUES),
     Stream.runForEach((element) =>
-      Effect.match(decode(element), {
+      Effect.match(turn(decode(element)), {
         onFailure: (found) => {
           issues.push(...found)
         },
-        onSuccess: ({ origin }) => {
-          if (origins.has(origin)) issues.push({ path: `${file}:${element.line}.origin`, message: "Expected it once" })
-          origins.add(origin)
+        onSuccess: (decoded) => {
+          const { origin } = decoded
+          if (contents.has(origin)) issues.push({ path: `${file}:${element.line}.origin`, message: "Expected it once" })
+          contents.set(origin, bytesOf(decoded))
         }
       })
     )
   )
-  return issues.length > 0 || origins.size === count
-    ? issues
-    : [{ path: file, message: `Expected ${count} elements, as the manifest says` }]
+  const count = archive.manifest.counts[LISTS[file]]
+  if (issues.length === 0 && contents.size !== count) {
+    issues.push({ path: file, message: `Expected ${count} elements, as the manifest says` })
+  }
+  return { contents, issues }
 })
 
-/** Decodes every route and collection of an archive. `ValidationFailed` names those that could not be stored. */
-export const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive) {
-  const { counts } = archive.manifest
-  const issues = [
-    ...yield* issuesIn(archive, "routes.json", decodeRoute, counts.routes),
-    ...yield* issuesIn(archive, "collections.json", decodeCollection, counts.collections)
-  ]
+/**
+ * Decodes every route and collection of an archive, each in a turn. `ValidationFailed` names those that could not be stored.
+ */
+export const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, turn: Turn) {
+  const routes = yield* readList(archive, "routes.json", decodeRoute, storedBytesAtMost, turn)
+  const collections = yield* readList(archive, "collections.json", decodeCollection, () => 0, turn)
+  const issues = [...routes.issues, ...collections.issues]
   if (issues.length > 0) return yield* ValidationFailed.of(issues.slice(0, MAX_ISSUES))
+  return { routes: routes.contents, collections: collections.contents }
 })

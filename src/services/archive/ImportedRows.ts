@@ -6,11 +6,14 @@ import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { Forbidden } from "../../schema/Errors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
 
 /** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
+
+export type ImportedTable = "routes" | "collections"
 
 interface Archived {
   readonly origin: ShareToken
@@ -149,11 +152,18 @@ export const importedRows = Effect.gen(function*() {
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))
 
   return {
+    /** Of some routes or collections, by origin, those that the account does not have, not even in its trash. */
+    missing: (table: ImportedTable, owner: UserId, origins: ReadonlyArray<ShareToken>) =>
+      Effect.map(Effect.orDie(findKnown({ table, owner, origins })), (rows) => {
+        const known = new Set(rows.map(({ origin }) => origin))
+        return origins.filter((origin) => !known.has(origin))
+      }),
+
     /** Writes some routes; what came of them, and under which id each of them is there now. */
     routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<ArchivedRoute>) {
       const outcome = yield* bring("routes", owner, routes, (route, now) => insertRoute(owner, route, now))
       return { outcome, ids: yield* idsOf(owner, routes.map(({ origin }) => origin)) }
-    }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+    }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })),
 
     /** Of the routes of others those that are public here, by their share tokens. */
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
@@ -165,7 +175,7 @@ export const importedRows = Effect.gen(function*() {
     /** Writes a collection with these routes in their order. */
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
       bring("collections", owner, [collection], (item, now) => insertCollection(owner, item, members, now)).pipe(
-        Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+        Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
       )
   }
 })

@@ -1,5 +1,5 @@
-/** The text of a route of 100,000 positions fits, and all that may stand beside them. */
-const MAX_LINE = 8 * 1024 * 1024
+/** The text of a route of 100,000 positions fits, all that may stand beside them, and the padding of an export. */
+const MAX_LINE = 10 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100
 const MAX_BATCH_BYTES = 1024 * 1024

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { Unavailable } from "../../schema/Errors.ts"
+import type { CountBytes } from "./ImportDisk.ts"
 
 /** Only an operator can mend a disk that is full or cannot be written, and the client did nothing wrong. */
 const withoutRoom = (error: unknown) =>
@@ -49,11 +50,12 @@ const opened = attempt(async () => {
   }
 })
 
-/** Keeps what comes, for as long as the scope is open. `Unavailable` where the disk does not. */
+/** Keeps what comes, for as long as the scope is open. `Unavailable` where it is not counted, or the disk does not. */
 export const kept = Effect.fnUntraced(function*<E>(
-  upload: Stream.Stream<Uint8Array, E>
+  upload: Stream.Stream<Uint8Array, E>,
+  count: CountBytes
 ): Effect.fn.Return<NamelessFile, E | Unavailable, Scope.Scope> {
   const file = yield* Effect.acquireRelease(opened, (file) => file.close())
-  yield* Stream.runForEach(upload, (bytes) => file.append(bytes))
+  yield* Stream.runForEach(upload, (bytes) => Effect.andThen(count(bytes.length), file.append(bytes)))
   return file
 })

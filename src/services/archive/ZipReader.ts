@@ -1,6 +1,5 @@
 import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { pipeline } from "node:stream/promises"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import { type ArchivedFile, Manifest, MAX_FILES } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
@@ -11,8 +10,15 @@ import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
 
-/** What an archive may unpack to, so that a small one cannot keep the service busy for long. */
-const MAX_TOTAL = 4096 * MIB
+/** What the files that are read may unpack to, so that no archive keeps the service busy for long. */
+const MAX_UNPACKED = 512 * MIB
+
+/**
+ * The same in relation to what they are packed in. What is beyond the first MiBs of an own export stays below half of it
+ * (`Padding.ts`), whatever its routes repeat.
+ */
+const MAX_RATIO = 50
+const ANY_RATIO_UP_TO = 16 * MIB
 
 /** The most of a file that is read as a whole: the manifest of as many files as an archive may have. */
 const MAX_WHOLE = 16 * MIB
@@ -20,11 +26,17 @@ const MAX_WHOLE = 16 * MIB
 const MANIFEST = "manifest.json"
 const EXPECTED_FILES = ["profile.json", "routes.json", "collections.json"]
 
+/** The others stay packed. */
+const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
+
 /** The files that have one element a line, and where the manifest counts them. */
-const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
+export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
 
-/** An archive whose files are those of its manifest, to the byte. */
+/**
+ * An archive whose files are those of its manifest by name and size, and those that are read to the byte: reading one fails
+ * at its end when it has not the SHA-256 that the manifest says.
+ */
 export interface CheckedArchive {
   readonly manifest: Manifest
   /** A JSON file as a whole. */
@@ -39,10 +51,16 @@ export interface CheckedArchive {
 const broken = (error: unknown) =>
   ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
-const refusedAt = (name: string, error: unknown) =>
-  error instanceof BadLine
-    ? ValidationFailed.at(`${name}:${error.line}`, error.message)
-    : ValidationFailed.at(name, `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+class WrongDigest extends Error {}
+
+const refusedAt = (name: string, error: unknown) => {
+  if (error instanceof BadLine) return ValidationFailed.at(`${name}:${error.line}`, error.message)
+  if (error instanceof WrongDigest) return ValidationFailed.at(name, "Expected the SHA-256 that the manifest has")
+  return ValidationFailed.at(
+    name,
+    `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`
+  )
+}
 
 const zipIn = async (file: NamelessFile) => {
   const zip = await fromFdPromise(file.descriptor, { autoClose: false, strictFileNames: true })
@@ -51,24 +69,45 @@ const zipIn = async (file: NamelessFile) => {
   return zip
 }
 
-/** The files of an archive by name; directories are none. Refuses what unpacks to too much, and a name that comes twice. */
+/** The files of an archive by name; directories are none. Refuses a name that comes twice. */
 const indexOf = async (zip: ZipFile) => {
   if (zip.entryCount > MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
   const files = new Map<string, Entry>()
-  let total = 0
   for await (const entry of zip.eachEntry()) {
-    total += entry.uncompressedSize
-    if (total > MAX_TOTAL) throw new Error(`it unpacks to more than ${MAX_TOTAL} bytes`)
     if (files.has(entry.fileName)) throw new Error(`it has ${entry.fileName} twice`)
     if (!entry.fileName.endsWith("/")) files.set(entry.fileName, entry)
   }
   return files
 }
 
-const digestOf = async (zip: ZipFile, entry: Entry, signal: AbortSignal) => {
+/**
+ * Refuses what unpacks to too much. The sizes are those of the directory: a file is not unpacked beyond its own, nor from
+ * more bytes than it says, though files may share the bytes that they are packed in.
+ */
+const requireModest = (zip: ZipFile, files: ReadonlyMap<string, Entry>) => {
+  const read = READ_FILES.flatMap((name) => files.get(name) ?? [])
+  const unpacked = read.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+  const packed = Math.min(zip.fileSize, read.reduce((sum, { compressedSize }) => sum + compressedSize, 0))
+  if (unpacked > MAX_UNPACKED) throw new Error(`what is read of it unpacks to more than ${MAX_UNPACKED} bytes`)
+  if (unpacked > ANY_RATIO_UP_TO + MAX_RATIO * packed) {
+    throw new Error(`what is read of it unpacks to more than ${MAX_RATIO} times its size`)
+  }
+}
+
+const directoryOf = async (zip: ZipFile) => {
+  const files = await indexOf(zip)
+  requireModest(zip, files)
+  return files
+}
+
+/** The pieces of a file; fails behind the last one when they are not those of the digest. */
+async function* digested(chunks: AsyncIterable<Uint8Array>, sha256: string | undefined) {
   const hash = createHash("sha256")
-  await pipeline(await zip.openReadStreamPromise(entry), hash, { signal })
-  return hash.digest("hex")
+  for await (const chunk of chunks) {
+    hash.update(chunk)
+    yield chunk
+  }
+  if (hash.digest("hex") !== sha256) throw new WrongDigest()
 }
 
 /**
@@ -84,28 +123,19 @@ const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
     (chunks) => Effect.sync(() => chunks.destroy())
   )
 
-/** What a file is not that its manifest says it is. */
-const complaintAbout = (zip: ZipFile, files: ReadonlyMap<string, Entry>, { name, sha256, size }: ArchivedFile) => {
+/** What a file is not that its manifest says it is, by the directory. */
+const complaintAbout = (files: ReadonlyMap<string, Entry>, { name, size }: ArchivedFile) => {
   const entry = files.get(name)
-  if (entry === undefined) return Effect.succeed("Expected the file, which the manifest names")
-  if (entry.uncompressedSize !== size) return Effect.succeed(`Expected ${size} bytes, as the manifest says`)
-  return Effect.tryPromise((signal) => digestOf(zip, entry, signal)).pipe(
-    Effect.map((digest) => digest === sha256 ? undefined : "Expected the SHA-256 that the manifest has"),
-    Effect.catch(() => Effect.succeed("The file cannot be read"))
-  )
+  if (entry === undefined) return "Expected the file, which the manifest names"
+  return entry.uncompressedSize === size ? undefined : `Expected ${size} bytes, as the manifest says`
 }
 
-const issuesWith = Effect.fnUntraced(function*(
-  zip: ZipFile,
-  files: ReadonlyMap<string, Entry>,
-  manifest: Manifest
-) {
+const issuesWith = (files: ReadonlyMap<string, Entry>, manifest: Manifest): ReadonlyArray<ValidationIssue> => {
   const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
-  // Each mention of a file is a reading of it.
   if (named.size !== manifest.files.length + 1) {
     return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
   }
-  const issues: Array<ValidationIssue> = [
+  const issues = [
     ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
       path: name,
       message: "Expected in the manifest"
@@ -116,12 +146,11 @@ const issuesWith = Effect.fnUntraced(function*(
     }))
   ]
   for (const file of manifest.files) {
-    if (issues.length >= MAX_ISSUES) break
-    const message = yield* complaintAbout(zip, files, file)
+    const message = complaintAbout(files, file)
     if (message !== undefined) issues.push({ path: file.name, message })
   }
   return issues.slice(0, MAX_ISSUES)
-})
+}
 
 /**
  * Opens the archive in a file and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
@@ -137,7 +166,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
     }),
     (zip) => Effect.sync(() => zip.close())
   )
-  const files = yield* Effect.tryPromise({ try: () => indexOf(zip), catch: broken })
+  const files = yield* Effect.tryPromise({ try: () => directoryOf(zip), catch: broken })
 
   const fileOf = <A>(name: string, from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<A>) => {
     const entry = files.get(name)
@@ -151,22 +180,31 @@ export const checkedArchive = Effect.fnUntraced(function*(
       )
   }
 
-  const read: CheckedArchive["read"] = Effect.fnUntraced(function*(name, schema) {
+  const readWhole = Effect.fnUntraced(function*<S extends Schema.ConstraintDecoder<unknown>>(
+    name: string,
+    schema: S,
+    from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
+  ) {
     if ((files.get(name)?.uncompressedSize ?? 0) > MAX_WHOLE) {
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
-    const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, (chunks) => chunks)))
+    const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, from)))
     return yield* Effect.mapError(decodeBounded(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
   })
 
-  const manifest = yield* read(MANIFEST, Manifest)
-  const issues = yield* issuesWith(zip, files, manifest)
+  const manifest = yield* readWhole(MANIFEST, Manifest, (chunks) => chunks)
+  const issues = issuesWith(files, manifest)
   if (issues.length > 0) return yield* ValidationFailed.of(issues)
 
-  const elements: CheckedArchive["elements"] = (name) =>
-    fileOf(name, (chunks) => elementsOf(chunks, manifest.counts[LISTS[name]]))
+  const digests = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]))
+  const checked = (name: string) => (chunks: AsyncIterable<Uint8Array>) => digested(chunks, digests.get(name))
 
-  return { manifest, read, elements }
+  const archive: CheckedArchive = {
+    manifest,
+    read: (name, schema) => readWhole(name, schema, checked(name)),
+    elements: (name) => fileOf(name, (chunks) => elementsOf(checked(name)(chunks), manifest.counts[LISTS[name]]))
+  }
+  return archive
 })
 
 /** Issues of a part of an archive, by where that part is. */

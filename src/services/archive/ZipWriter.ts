@@ -3,6 +3,7 @@ import { Clock, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
+import type { Packed } from "./Padding.ts"
 
 /**
  * Each file has a compressor of its own, and its buffer is there until the next full garbage collection: 32 KiB and 4 KiB
@@ -10,11 +11,16 @@ import type { ArchivedFile } from "../../schema/Archive.ts"
  */
 const PACKING = { chunkSize: 4096, memLevel: 5, windowBits: 12 }
 
-/** Writes a piece of a file; done when there is room for the next. */
-export type Put = (text: string) => Effect.Effect<void>
+/** Writes a file of an archive. */
+export interface FileWriter {
+  /** Writes a piece; done when there is room for the next. */
+  readonly put: (text: string) => Effect.Effect<void>
+  /** How far the file is; of what it is packed in, what has left the packer. */
+  readonly packed: () => Packed
+}
 
 /** Puts a file at the end of an archive; done when its last byte is packed. */
-export type AddFile = (name: string, write: (put: Put) => Effect.Effect<void>) => Effect.Effect<ArchivedFile>
+export type AddFile = (name: string, write: (file: FileWriter) => Effect.Effect<void>) => Effect.Effect<ArchivedFile>
 
 const drained = (source: PassThrough) =>
   Effect.callback<void>((resume) => {
@@ -29,11 +35,15 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     const source = new PassThrough()
     const packed = new Promise((resolve) => archive.once("entry", resolve))
     archive.append(source, { name, date })
-    yield* write((text) => {
-      const bytes = Buffer.from(text)
-      hash.update(bytes)
-      seen.size += bytes.length
-      return source.write(bytes) ? Effect.void : drained(source)
+    const start = archive.pointer()
+    yield* write({
+      put: (text) => {
+        const bytes = Buffer.from(text)
+        hash.update(bytes)
+        seen.size += bytes.length
+        return source.write(bytes) ? Effect.void : drained(source)
+      },
+      packed: () => ({ size: seen.size, packed: archive.pointer() - start })
     })
     source.end()
     yield* Effect.promise(() => packed)

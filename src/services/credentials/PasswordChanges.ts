@@ -1,7 +1,7 @@
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { Forbidden, ValidationFailed } from "../../schema/Errors.ts"
+import { Forbidden, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../accounts/EmailAddresses.ts"
 import { appUrl } from "../Addresses.ts"
@@ -24,12 +24,15 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
    * Uses a link up: the password is set, the address proven, every session over and every other link dead. Personal
    * access tokens stay. A password that the policy refuses leaves the link good.
    */
-  readonly reset: (token: Redacted.Redacted, password: Redacted.Redacted) => Effect.Effect<void, ValidationFailed>
+  readonly reset: (
+    token: Redacted.Redacted,
+    password: Redacted.Redacted
+  ) => Effect.Effect<void, ValidationFailed | Unavailable>
   /** Sets or changes the password; the current one is asked for where there is one. All other sessions end. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
     request: { readonly currentPassword: Redacted.Redacted | undefined; readonly newPassword: Redacted.Redacted }
-  ) => Effect.Effect<void, ValidationFailed | Forbidden>
+  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
 }>()("route-planning-service/PasswordChanges") {
   static readonly layer = Layer.effect(
     PasswordChanges,

@@ -1,8 +1,9 @@
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
+import { whole } from "../SettingTypes.ts"
 
-/** A password that an attacker guesses within a million tries is a common one or a pattern of such. */
-const MIN_GUESSES_LOG10 = 6
+/** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
+const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
 
 /** The search for patterns grows with the square of the length; what begins and ends badly is bad. */
 const EXAMINED_LENGTH = 40
@@ -25,7 +26,7 @@ const personalOf = ({ email, name }: PasswordOwner) =>
     { text: spell(name ?? ""), what: "your name" }
   ].filter(({ text }) => text.length >= MIN_PERSONAL_LENGTH)
 
-/** Dictionaries of some 30 MB, which a service need not have in memory before its first sign-up. */
+/** Dictionaries of some 30 MB, loaded by the first password that is checked with them. */
 const loadZxcvbn = Effect.promise(async () => {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),
@@ -34,9 +35,12 @@ const loadZxcvbn = Effect.promise(async () => {
   return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
 })
 
-/** What a new password must not be, beside too short (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11). */
+/** Checks the strength of new passwords (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11), if the operator wants it. */
 export class PasswordPolicy extends Context.Service<PasswordPolicy, {
-  /** Fails, with the reason at `path`, for a common password and for one that holds its owner's email or name. */
+  /**
+   * Accepts every password by default. With `PASSWORD_MIN_STRENGTH` above 0 it fails, with the reason at `path`, for a
+   * password with a lower zxcvbn score and for one that contains its owner's email address or name.
+   */
   readonly check: (
     path: string,
     password: Redacted.Redacted,
@@ -46,12 +50,15 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   static readonly layer = Layer.effect(
     PasswordPolicy,
     Effect.gen(function*() {
+      const strength = yield* minStrength
+      if (strength === 0) return PasswordPolicy.of({ check: () => Effect.void })
+
       const factory = yield* Effect.cached(loadZxcvbn)
 
-      const isCommon = Effect.fnUntraced(function*(text: string) {
+      const isWeak = Effect.fnUntraced(function*(text: string) {
         const zxcvbn = yield* factory
         return [text.slice(0, EXAMINED_LENGTH), text.slice(-EXAMINED_LENGTH)]
-          .every((part) => zxcvbn.check(part).guessesLog10 < MIN_GUESSES_LOG10)
+          .every((part) => zxcvbn.check(part).score < strength)
       })
 
       return PasswordPolicy.of({
@@ -59,9 +66,9 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
           const text = spell(Redacted.value(password))
           const personal = personalOf(owner).find((personal) => text.includes(personal.text))
           if (personal !== undefined) {
-            return yield* ValidationFailed.at(path, `Expected a password that does not hold ${personal.what}`)
+            return yield* ValidationFailed.at(path, `Expected a password that does not contain ${personal.what}`)
           }
-          if (yield* isCommon(text)) {
+          if (yield* isWeak(text)) {
             return yield* ValidationFailed.at(path, "Expected a password that is not a common one or easily guessed")
           }
         })

@@ -1,16 +1,17 @@
 import { argon2id, hash, needsRehash, verify } from "argon2"
-import { Context, Duration, Effect, Layer, Metric, Redacted, Semaphore } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
-import { during } from "../metrics/Gauges.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
+import { makeTurns } from "../limits/Turns.ts"
 
 /** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes, one lane. */
 const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
 const SALT_BYTES = 16
 
-/** One core stays free for everything else, so that a flood of sign-ins does not hold up those who are in. */
-const MAX_HASHES = Math.max(1, availableParallelism() - 1)
+/** Longer, and the client had better come back: its request would end at the deadline, with the work for nothing. */
+const LONGEST_WAIT = Duration.seconds(2)
 
 const waiting = Metric.gauge("password_hashes_waiting", {
   description: "Passwords that wait for their turn to be hashed"
@@ -26,18 +27,26 @@ const duration = Metric.histogram("password_hash_duration_seconds", {
 /** Passwords are compared after NFKC, so that what one keyboard composes another may decompose. */
 const normalise = (password: Redacted.Redacted) => Redacted.value(password).normalize("NFKC")
 
+/** A thread goes on hashing for whoever went away, so that a turn lasts until the thread is done. */
+const timed = <A>(work: () => Promise<A>) =>
+  Effect.promise(work).pipe(
+    Effect.uninterruptible,
+    Effect.timed,
+    Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result))
+  )
+
 /**
- * Hashing and verifying of passwords with argon2id. Hashing costs memory and a core by design, so fewer run at
- * once than there are cores; the rest wait their turn.
+ * Hashing and verifying of passwords with argon2id. Hashing costs memory and a core by design, so as many run at once as
+ * there are cores; the others wait, and fail with `Unavailable` after 2 seconds without a turn.
  */
 export class Passwords extends Context.Service<Passwords, {
   /** A PHC string with a fresh salt. */
-  readonly hash: (password: Redacted.Redacted) => Effect.Effect<string>
+  readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Unavailable>
   /**
    * Whether the password is the one that was hashed. Without a hash it takes the same time and is false: an address
    * that has no account, or no password, is not to be told from a wrong password (OWASP Authentication Cheat Sheet).
    */
-  readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean>
+  readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Unavailable>
   /** Whether a hash was made with other parameters than today's. */
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {
@@ -45,30 +54,26 @@ export class Passwords extends Context.Service<Passwords, {
     Passwords,
     Effect.gen(function*() {
       const random = yield* SecureRandom.SecureRandom
-      const turns = yield* Semaphore.make(MAX_HASHES)
-
-      const inTurn = <A>(work: () => Promise<A>) =>
-        Effect.promise(work).pipe(
-          Effect.timed,
-          Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result)),
-          during(waiting, -1),
-          during(running),
-          turns.withPermit,
-          during(waiting)
-        )
+      const inTurn = yield* makeTurns({
+        atOnce: availableParallelism(),
+        longestWait: LONGEST_WAIT,
+        message: "Too many passwords are being checked: try again",
+        running,
+        waiting
+      })
 
       const hashText = Effect.fnUntraced(function*(password: string) {
         const salt = Buffer.from(yield* random.randomBytes(SALT_BYTES))
-        return yield* inTurn(() => hash(password, { ...PARAMETERS, salt }))
+        return yield* timed(() => hash(password, { ...PARAMETERS, salt }))
       })
 
       const nobodysDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
 
       return Passwords.of({
-        hash: Effect.fn("Passwords.hash")((password) => hashText(normalise(password))),
+        hash: Effect.fn("Passwords.hash")((password) => inTurn(hashText(normalise(password)))),
         verify: Effect.fn("Passwords.verify")((password, digest) =>
           Effect.map(
-            inTurn(() => verify(digest ?? nobodysDigest, normalise(password))),
+            inTurn(timed(() => verify(digest ?? nobodysDigest, normalise(password)))),
             (matches) => matches && digest !== undefined
           )
         ),

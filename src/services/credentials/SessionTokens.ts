@@ -1,6 +1,7 @@
 import { Clock, Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
+import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { Role } from "../../schema/User.ts"
 
 /** How long a session token is good for; each authenticated request brings a fresh one. */
@@ -10,12 +11,15 @@ const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/session"
 const ALGORITHM = "HS256"
 
-/** `role` and `units` are hints for clients: what a caller may do is read from the database on each request. */
+/**
+ * `role` and `units` are hints for clients: what a caller may do is read from the database on each request. A token that
+ * an older process signed may lack `units`.
+ */
 const Claims = Schema.Struct({
   sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
   sid: SessionId,
   role: Role,
-  units: Schema.optionalKey(Schema.String)
+  units: Schema.String.pipe(Schema.withDecodingDefaultKey(Effect.succeed(DEFAULT_UNITS)))
 })
 export type Claims = typeof Claims.Type
 

@@ -4,6 +4,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { NotFound, Unauthorized } from "../../schema/Errors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
+import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import type { Session } from "../../schema/Session.ts"
 import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
@@ -113,7 +114,7 @@ export class Sessions extends Context.Service<Sessions, {
           sub: row.user_id,
           sid,
           role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
-          ...(row.units === null ? {} : { units: row.units })
+          units: row.units ?? DEFAULT_UNITS
         })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {

@@ -1,5 +1,8 @@
-import { Config, Console, Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Clock, Config, Console, Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { baseUrl } from "../Addresses.ts"
+import { lineIdsOf } from "../metrics/TraceIds.ts"
+import { LogFormat } from "../operations/LogFormat.ts"
 import { httpUrl } from "../SettingTypes.ts"
 
 /** A mail with one link. The link is a secret: whoever has it acts as the addressee. */
@@ -20,9 +23,11 @@ export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent"
 export class Mailer extends Context.Service<Mailer, {
   readonly send: (mail: Mail) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
-  /** Without an email provider the link goes to standard output, one line a mail. */
+  /** Without an email provider mails go to standard output with their links, one line each, in the format of the log. */
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
-    send: Effect.fn("Mailer.send")((mail) => Console.log(lineOf(mail)))
+    send: Effect.fn("Mailer.send")(function*(mail) {
+      yield* Console.log((yield* LogFormat) === "json" ? yield* jsonLineOf(mail) : lineOf(mail))
+    })
   })
 
   /** Resend's API (`POST /emails`), or another of the same shape at `EMAIL_API_URL`. */
@@ -33,7 +38,8 @@ export class Mailer extends Context.Service<Mailer, {
       const url = yield* httpUrl("EMAIL_API_URL").pipe(
         Config.withDefault(new URL("https://api.resend.com/emails"))
       )
-      const from = yield* Config.NonEmptyString("EMAIL_FROM")
+      const { hostname } = yield* baseUrl
+      const from = yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
       const client = (yield* HttpClient.HttpClient).pipe(
         HttpClient.filterStatusOk,
         HttpClient.retryTransient({ times: 3, schedule: Schedule.exponential("200 millis") })
@@ -57,6 +63,14 @@ export class Mailer extends Context.Service<Mailer, {
 }
 
 const textOf = (mail: Mail) => mail.link === undefined ? mail.text : `${mail.text}\n\n${Redacted.value(mail.link)}\n`
+
+/** A line as the log has them, whatever its level is, with the members of the mail. */
+const jsonLineOf = Effect.fnUntraced(function*({ link, subject, to }: Mail) {
+  const { spanId, traceId } = lineIdsOf(yield* Effect.context())
+  const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
+  const mail = { to, subject, ...(link === undefined ? {} : { link: Redacted.value(link) }) }
+  return JSON.stringify({ timestamp, level: "INFO", message: "mail", traceId, spanId, ...mail })
+})
 
 /** A mail on one line, with the address and the whole link. */
 export const lineOf = (mail: Mail) =>

@@ -15,3 +15,18 @@ const realSpan = (span: Tracer.AnySpan): Option.Option<Tracer.AnySpan> => {
 /** The ids of the span that a fiber with this context works in; none outside of all spans. */
 export const traceIdsOf = (context: Context.Context<never>): Option.Option<TraceIds> =>
   Option.flatMap(Context.getOption(context, Tracer.ParentSpan), realSpan)
+
+const processIds = Tracer.nativeTracer.span({
+  name: "process",
+  parent: Option.none(),
+  annotations: Context.empty(),
+  links: [],
+  startTime: 0n,
+  kind: "internal",
+  root: true,
+  sampled: false
+})
+
+/** The same; outside of all spans those of the process as a whole, since every line has ids. */
+export const lineIdsOf = (context: Context.Context<never>): TraceIds =>
+  Option.getOrElse(traceIdsOf(context), () => processIds)

@@ -1,21 +1,56 @@
-import { Clock, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { graceBegan } from "../accounts/GraceWindow.ts"
+import { GRACE_PERIOD } from "../accounts/GraceWindow.ts"
+import { period } from "../SettingTypes.ts"
 import { plus, runSweep, scheduled, type Swept, sweptAt } from "./Sweeps.ts"
 
 const BATCH = 500
 
-const IDEMPOTENCY_KEPT = Duration.toMillis(Duration.hours(24))
-
-const AUDIT_KEPT = Duration.toMillis(Duration.days(90))
-
-/** A table's rows that are due once the instant in a column is over. */
+/** A table's rows that are due so many milliseconds after the instant in a column. */
 interface Expiring {
   readonly table: string
   readonly key: string
   readonly column: string
-  readonly until: Date
+  readonly keptMillis: number
+  /** Rows that nobody misses or restores are due with others at the next multiple of this. */
+  readonly stepMillis: number
 }
+
+const TRASH = {
+  key: "id",
+  column: "deleted_at",
+  keptMillis: Duration.toMillis(GRACE_PERIOD),
+  stepMillis: 1
+}
+
+const MINUTE = Duration.toMillis(Duration.minutes(1))
+
+const EXPIRED = { column: "expires_at", keptMillis: 0, stepMillis: MINUTE }
+
+const ALL: ReadonlyArray<Expiring> = [
+  { table: "routes", ...TRASH },
+  { table: "collections", ...TRASH },
+  { table: "sessions", key: "id", ...EXPIRED },
+  { table: "email_tokens", key: "token_hash", ...EXPIRED },
+  { table: "personal_access_tokens", key: "id", ...EXPIRED },
+  {
+    table: "idempotency_keys",
+    key: "ctid",
+    column: "created_at",
+    keptMillis: Duration.toMillis(Duration.hours(24)),
+    stepMillis: MINUTE
+  },
+  {
+    table: "audit_events",
+    key: "id",
+    column: "created_at",
+    keptMillis: Duration.toMillis(Duration.days(90)),
+    stepMillis: MINUTE
+  }
+]
+
+const dueAt = ({ keptMillis, stepMillis }: Expiring, instant: Date) =>
+  Math.ceil((instant.getTime() + keptMillis) / stepMillis) * stepMillis
 
 /** Deletes what nobody can use any more: in small batches that any number of processes may take. */
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
@@ -36,31 +71,42 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
         ) RETURNING ${sql(column)} AS due`
   })
 
-  const purge = (expiring: Expiring): Effect.Effect<Swept, unknown> =>
-    deleteBatch(expiring).pipe(
+  const findEarliest = SqlSchema.findOne({
+    Request: Schema.Struct({ table: Schema.String, column: Schema.String }),
+    Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+    execute: ({ column, table }) => sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)}`
+  })
+
+  const purge = (expiring: Expiring, until: Date): Effect.Effect<Swept, unknown> =>
+    deleteBatch({ ...expiring, until }).pipe(
       Effect.uninterruptible,
-      Effect.map((rows) => sweptAt(expiring.until.getTime(), rows.map(({ due }) => due))),
+      Effect.map((rows) => sweptAt(until.getTime(), rows.map(({ due }) => due))),
       Effect.flatMap((swept) =>
-        swept.rows < BATCH ? Effect.succeed(swept) : Effect.map(purge(expiring), (rest) => plus(swept, rest))
+        swept.rows < BATCH ? Effect.succeed(swept) : Effect.map(purge(expiring, until), (rest) => plus(swept, rest))
       )
     )
 
   const purgeAll = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const began = yield* graceBegan
-    const expired = { column: "expires_at", until: new Date(now) }
-    const all: ReadonlyArray<Expiring> = [
-      { table: "routes", key: "id", column: "deleted_at", until: began },
-      { table: "collections", key: "id", column: "deleted_at", until: began },
-      { table: "sessions", key: "id", ...expired },
-      { table: "email_tokens", key: "token_hash", ...expired },
-      { table: "personal_access_tokens", key: "id", ...expired },
-      { table: "used_id_tokens", key: "token_hash", ...expired },
-      { table: "idempotency_keys", key: "ctid", column: "created_at", until: new Date(now - IDEMPOTENCY_KEPT) },
-      { table: "audit_events", key: "id", column: "created_at", until: new Date(now - AUDIT_KEPT) }
-    ]
-    yield* Effect.forEach(all, (expiring) => runSweep(expiring.table, purge(expiring)), { discard: true })
+    yield* Effect.forEach(
+      ALL,
+      (expiring) => runSweep(expiring.table, purge(expiring, new Date(now - expiring.keptMillis))),
+      { discard: true }
+    )
   })
 
-  yield* scheduled("PURGE_SWEEP_INTERVAL", Duration.hours(1), purgeAll)
+  const earliestDue = Effect.forEach(ALL, (expiring) =>
+    Effect.map(
+      findEarliest(expiring),
+      ({ earliest }) => earliest === null ? [] : [dueAt(expiring, earliest)]
+    )).pipe(
+      Effect.map((instants) => instants.flat()),
+      Effect.map((instants) => instants.length === 0 ? Option.none() : Option.some(new Date(Math.min(...instants))))
+    )
+
+  yield* scheduled({
+    longestSleep: period("PURGE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1))),
+    run: purgeAll,
+    earliestDue
+  })
 }))

@@ -1,5 +1,4 @@
-import { Cause, Clock, Config, type Duration, Effect, Metric } from "effect"
-import { period } from "../SettingTypes.ts"
+import { Cause, Clock, type Config, Duration, Effect, Metric, Option } from "effect"
 
 /** What a sweep did: rows that are gone, and for how many milliseconds the oldest due one, gone or not, has been due. */
 export interface Swept {
@@ -46,23 +45,65 @@ export const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.
     Metric.update(Metric.withAttributes(failures, { sweep }), 1)
   )
 
-/** One run of a sweep, measured. */
+/**
+ * One run of a sweep, measured. It is tried a second time at once: a connection that idled may be dead, and one that is
+ * being opened while a test clock moves on times out.
+ */
 export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
   sweep.pipe(
+    Effect.catchDefect(Effect.fail),
+    Effect.retry({ times: 1 }),
     Effect.withSpan(`Sweeps.${name}`),
     Effect.flatMap((swept) => succeeded(name, swept)),
     Effect.catchCause((cause) => sweepFailed(name, cause))
   )
 
+/** When to look again at rows that are still due after a run, or after a run that could not ask what is due. */
+const RETRY_INTERVAL = Duration.minutes(1)
+
+interface Schedule<R> {
+  /** Rows that other processes write may be due earlier than what this one knows of. */
+  readonly longestSleep: Config.Config<Duration.Duration>
+  /** Never fails: see `runSweep`. */
+  readonly run: Effect.Effect<void, never, R>
+  /** When the first of all rows is due, now or later. */
+  readonly earliestDue: Effect.Effect<Option.Option<Date>, unknown, R>
+}
+
+/** How long to sleep after a run that began at an instant. */
+const sleepBetween = (
+  { due, now, startedAt }: { readonly due: Option.Option<number>; readonly now: number; readonly startedAt: number },
+  longest: Duration.Duration
+): Duration.Duration => {
+  if (Option.isNone(due)) return longest
+  if (due.value <= startedAt) return Duration.min(RETRY_INTERVAL, longest)
+  return Duration.min(Duration.millis(Math.max(0, due.value - now)), longest)
+}
+
 /**
- * Runs sweeps again and again for as long as the process lives, which ends them between two of their transactions, at an
- * interval that a setting may change.
+ * Runs sweeps for as long as the process lives, which ends them between two of their transactions. Sleeps until the next
+ * row is due, or for the longest sleep.
  */
 export const scheduled = Effect.fnUntraced(function*<R>(
-  setting: string,
-  fallback: Duration.Duration,
-  sweeps: Effect.Effect<void, never, R>
+  { earliestDue, longestSleep, run }: Schedule<R>
 ) {
-  const interval = yield* period(setting).pipe(Config.withDefault(fallback))
-  yield* sweeps.pipe(Effect.andThen(Effect.sleep(interval)), Effect.forever, Effect.forkScoped)
+  const longest = yield* longestSleep
+
+  const untilNext = (startedAt: number) =>
+    earliestDue.pipe(
+      Effect.map(Option.map((due) => due.getTime())),
+      // Read after the query: a test clock may have moved on meanwhile.
+      Effect.zipWith(Clock.currentTimeMillis, (due, now) => sleepBetween({ due, now, startedAt }, longest)),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logError("sweeps do not know what is due next", cause), Duration.min(RETRY_INTERVAL, longest))
+      )
+    )
+
+  yield* Clock.currentTimeMillis.pipe(
+    Effect.tap(() => run),
+    Effect.flatMap(untilNext),
+    Effect.flatMap(Effect.sleep),
+    Effect.forever,
+    Effect.forkScoped
+  )
 })

@@ -79,4 +79,6 @@ export const verifyIdToken = Effect.fnUntraced(function*(token: string, expected
 const isForUs = ({ aud, azp }: Claims, clientId: string) =>
   azp === clientId || [aud].flat().every((audience) => audience === clientId)
 
-const isTimely = ({ exp, iat }: Claims, now: number) => iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS
+/** The leeway for clocks that differ is for tokens from the future only: none is accepted once it has expired. */
+const isTimely = ({ exp, iat }: Claims, now: number) =>
+  exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS

@@ -1,6 +1,5 @@
 import { Config, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { createHash } from "node:crypto"
 import {
   type BadGateway,
   type Forbidden,
@@ -24,10 +23,6 @@ export interface Identity {
   readonly email: string
   readonly name: string | undefined
   readonly picture: string | undefined
-  /** The same for all spellings of one token, by which its second use is known. */
-  readonly tokenHash: string
-  /** When the token ends. It may be accepted for 60 seconds more, for the clocks' sake. */
-  readonly expiresAt: Date
 }
 
 /** What a browser brings from the provider: a code to be exchanged, or the ID token itself. */
@@ -42,10 +37,7 @@ const TokenAnswer = Schema.Struct({ id_token: Schema.String })
 
 /** Sign-in by an OpenID Connect provider, which is found by discovery at the first use. */
 export class IdentityProvider extends Context.Service<IdentityProvider, {
-  /**
-   * The identity that a credential proves. Whether it was proven with it before is for the caller to know, by `tokenHash`
-   * until 60 seconds after `expiresAt`.
-   */
+  /** The identity that a credential proves. An authorization code proves it once, an ID token until it expires. */
   readonly identify: (
     credential: ProviderCredential
   ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
@@ -94,7 +86,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
           const { issuer, jwks_uri } = yield* discover()
           const keys = yield* keysFor(jwks_uri, keyId)
           const claims = yield* verifyIdToken(token, { keys, issuers: issuersOf(issuer), clientId })
-          return identityOf(issuer, token, claims)
+          return identityOf(issuer, claims)
         })
       })
     })
@@ -112,22 +104,13 @@ const refusedExchange = Effect.fnUntraced(function*(status: number) {
   return yield* notAccepted()
 })
 
-const identityOf = (issuer: string, token: string, { email, exp, name, picture, sub }: Claims): Identity => ({
+const identityOf = (issuer: string, { email, name, picture, sub }: Claims): Identity => ({
   issuer,
   subject: sub,
   email,
   name: nameOf(name),
-  picture: pictureOf(picture),
-  tokenHash: hashOf(token),
-  expiresAt: new Date(exp * 1000)
+  picture: pictureOf(picture)
 })
-
-/**
- * Of what is signed, not of the signature: base64url lets that be spelt in several ways, and ECDSA made two of it, each of
- * which would pass for a token that was not used yet.
- */
-const hashOf = (token: string) =>
-  createHash("sha256").update(token.slice(0, token.lastIndexOf("."))).digest("base64url")
 
 const nameOf = (name: unknown) => {
   if (typeof name !== "string") return undefined

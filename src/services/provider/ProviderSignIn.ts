@@ -28,7 +28,7 @@ const MAX_ATTEMPTS = 10
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
    * Signs in whom the provider knows: by its subject identifier; else by a proven email address, whose account is
-   * linked; else as a new account. `Conflict` when that account is linked to another identity of the provider.
+   * linked; else as a new account. An ID token signs in as often as it is sent, until it expires. `Conflict` when that account is linked to another identity of the provider.
    */
   readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, ProviderFailure | Conflict>
 }>()("route-planning-service/ProviderSignIn") {
@@ -64,16 +64,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         Request: Schema.Record(Schema.String, Schema.Unknown),
         Result: Schema.Struct({ id: UserIdColumn }),
         execute: (values) => sql`INSERT INTO users ${sql.insert(values)} RETURNING id`
-      })
-
-      // An ID token that was seen in a log or a proxy opens nothing a second time (OpenID Connect Core, 3.1.3.7).
-      const useOnce = Effect.fnUntraced(function*({ expiresAt, tokenHash }: Identity) {
-        yield* sql`DELETE FROM used_id_tokens WHERE expires_at <= ${new Date(yield* Clock.currentTimeMillis)}`
-        const rows = yield* sql`
-          INSERT INTO used_id_tokens (token_hash, expires_at)
-          VALUES (${tokenHash}, ${expiresAt}::timestamptz + interval '60 seconds')
-          ON CONFLICT DO NOTHING RETURNING token_hash`
-        if (rows.length === 0) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
       })
 
       // Whoever registered the address without proving it must not stay in its account (pre-hijacking): neither the
@@ -138,7 +128,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         signIn: Effect.fn("ProviderSignIn.signIn")(
           function*(credential, device) {
             const identity = yield* identityProvider.identify(credential)
-            yield* useOnce(identity)
             const userId = yield* resolveRacing(identity)
             const accessToken = yield* sessions.start(userId, device)
             return { accessToken, user: yield* profiles.user(userId) }

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import {
@@ -14,11 +14,7 @@ import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { readableRows } from "../ReadableRows.ts"
-
-/** No user has this id. */
-const NOBODY = 0
-
-const idOf = (viewer: Option.Option<UserId>): number => Option.getOrElse(viewer, () => NOBODY)
+import { collectionAccess, idOf, NOBODY, type Viewer } from "./CollectionAccess.ts"
 
 const CollectionRow = Schema.Struct({
   id: CollectionIdColumn,
@@ -34,7 +30,7 @@ const CollectionRow = Schema.Struct({
 })
 type CollectionRow = typeof CollectionRow.Type
 
-export const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["Service"]): StoredCollection => ({
+const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["Service"]): StoredCollection => ({
   id: row.id,
   name: row.name,
   ...(row.description === null ? {} : { description: row.description }),
@@ -48,19 +44,14 @@ export const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["S
   version: row.version
 })
 
+/** A share token shows unlisted routes, so it is not for those who came by a collection's id. */
+const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
+
 /** What reads and checks collections, from `collections c`, their members `m`, and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const { isListed, isOpened } = collectionAccess(sql)
   const decodeRows = readableRows("collections", CollectionRow)
-
-  // One's own routes, public ones, and the unlisted ones of whoever made the collection: to put a route into a shared
-  // collection is to share it. What became private since, or was deleted, or whose owner is leaving, is left out.
-  const isSeenBy = (viewer: number) =>
-    sql`
-      r.deleted_at IS NULL AND (r.user_id = ${viewer} OR (
-        o.deletion_requested_at IS NULL
-        AND (r.visibility = 'public' OR (r.visibility = 'unlisted' AND r.user_id = c.user_id))
-      ))`
 
   const select = (viewer: number) =>
     sql`
@@ -68,19 +59,9 @@ export const collectionQueries = Effect.gen(function*() {
         ${sql.literal(ownerColumns)}, coalesce((
           SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
           FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
-          WHERE m.collection_id = c.id AND ${isSeenBy(viewer)}
+          WHERE m.collection_id = c.id AND ${isListed(viewer)}
         ), '{}') AS route_ids
       FROM collections c JOIN users u ON u.id = c.user_id`
-
-  const findById = (id: CollectionId, viewer: number) =>
-    sql`
-      ${select(viewer)} WHERE c.id = ${id} AND c.deleted_at IS NULL
-        AND (c.user_id = ${viewer} OR (c.visibility = 'public' AND u.deletion_requested_at IS NULL))`
-
-  const findByToken = (token: string, viewer: number) =>
-    sql`
-      ${select(viewer)} WHERE c.share_token = ${token} AND c.deleted_at IS NULL
-        AND (c.user_id = ${viewer} OR (c.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
 
   const page = Effect.fnUntraced(
     function*(
@@ -109,30 +90,49 @@ export const collectionQueries = Effect.gen(function*() {
   const decodeRow = Schema.decodeUnknownEffect(CollectionRow)
 
   return {
-    find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Option.Option<UserId>) {
-      const rows = yield* typeof ref === "number" ? findById(ref, idOf(viewer)) : findByToken(ref, idOf(viewer))
-      return rows[0] === undefined ? Option.none() : Option.some(yield* decodeRow(rows[0]))
+    /** A collection as a viewer sees it who opens it so. */
+    find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
+      const viewerId = idOf(viewer)
+      const rows = yield* sql`${select(viewerId)} WHERE ${isOpened(ref, viewerId)}`
+      if (rows[0] === undefined) return Option.none()
+      const collection = toStoredCollection(yield* decodeRow(rows[0]), pseudonyms)
+      const isByIdOfAnother = typeof ref === "number" && collection.user.id !== viewerId
+      return Option.some(isByIdOfAnother ? withoutToken(collection) : collection)
     }),
 
     own: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       page(sql`c.user_id = ${owner} AND c.deleted_at IS NULL`, owner, wanted, pseudonyms),
 
     publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      page(
-        sql`
+      Effect.map(
+        page(
+          sql`
           c.user_id = ${owner} AND c.deleted_at IS NULL AND c.visibility = 'public' AND u.deletion_requested_at IS NULL`,
-        NOBODY,
-        wanted,
-        pseudonyms
+          NOBODY,
+          wanted,
+          pseudonyms
+        ),
+        ({ items, total }) => ({ total, items: items.map(withoutToken) })
       ),
 
-    /** Of these routes those that a user may not put into a collection: neither their own nor public. */
-    notAddable: Effect.fnUntraced(function*(owner: UserId, routeIds: ReadonlyArray<RouteId>) {
+    /**
+     * Of these routes those that a user may not put into a collection: neither their own nor public, nor in it already
+     * and listed, so that an order that was read can be written.
+     */
+    notAddable: Effect.fnUntraced(function*(
+      owner: UserId,
+      routeIds: ReadonlyArray<RouteId>,
+      collection: CollectionId | undefined
+    ) {
       if (routeIds.length === 0) return []
       const rows = yield* sql<{ id: bigint }>`
         SELECT r.id FROM routes r JOIN users o ON o.id = r.user_id
         WHERE ${sql.in("r.id", routeIds)} AND r.deleted_at IS NULL
-          AND (r.user_id = ${owner} OR (r.visibility = 'public' AND o.deletion_requested_at IS NULL))`
+          AND (r.user_id = ${owner} OR (o.deletion_requested_at IS NULL AND (
+            r.visibility = 'public' OR (r.visibility = 'unlisted' AND r.id IN (
+              SELECT route_id FROM collection_routes WHERE collection_id = ${collection ?? null}
+            ))
+          )))`
       const addable = new Set(rows.map(({ id }) => Number(id)))
       return routeIds.filter((id) => !addable.has(id))
     }),

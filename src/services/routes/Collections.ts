@@ -4,13 +4,17 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { type CollectionPatch, MAX_ROUTES, type NewCollection, type StoredCollection } from "../../schema/Collection.ts"
 import { CollectionIdColumn } from "../../schema/Columns.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
-import { collectionQueries, toStoredCollection } from "./CollectionRows.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
+import type { Viewer } from "./CollectionAccess.ts"
+import { collectionRouteQueries } from "./CollectionRoutes.ts"
+import { collectionQueries } from "./CollectionRows.ts"
 import type { ExpectedVersion, PageOf } from "./Routes.ts"
-
-type Viewer = Option.Option<UserId>
 
 type Change = (
   owner: UserId,
@@ -20,14 +24,30 @@ type Change = (
 
 /** Ordered lists of routes, one's own and others' public ones, with the visibilities of routes. */
 export class Collections extends Context.Service<Collections, {
-  /** `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. */
-  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound>
+  /**
+   * `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. `Conflict` when
+   * the account has as many collections as it may have.
+   */
+  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound | Conflict>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** A user's public collections as a stranger sees them, newest first; none for nobody. */
-  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** By id: one's own, or public. By share token: public and unlisted to anyone, private to the owner. */
+  /**
+   * A user's public collections as a stranger sees them, newest first. `NotFound` without such a user, or while their
+   * deletion is pending.
+   */
+  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, NotFound>
+  /**
+   * By id: one's own, or public, the latter without its share token. By share token: public and unlisted to anyone,
+   * private to the owner.
+   */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>
+  /** Its routes in order, for anyone who may open it so. Unlisted ones for its owner, or by its share token only. */
+  readonly routes: (
+    ref: CollectionRef,
+    viewer: Viewer,
+    page: Page,
+    form: GeometryForm
+  ) => Effect.Effect<PageOf<StoredRoute>, NotFound>
   /** The name of a collection of one's own, for saying what would happen to it. */
   readonly requireOwn: (
     owner: UserId,
@@ -54,6 +74,8 @@ export class Collections extends Context.Service<Collections, {
       const random = yield* SecureRandom.SecureRandom
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
+      const members = yield* collectionRouteQueries
+      const { requireActive } = yield* activeUsers
 
       const insert = SqlSchema.findOne({
         Request: Schema.Record(Schema.String, Schema.Unknown),
@@ -62,12 +84,16 @@ export class Collections extends Context.Service<Collections, {
       })
 
       const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
-        const row = yield* queries.find(ref, viewer)
-        return Option.isSome(row) ? toStoredCollection(row.value, pseudonyms) : yield* notFound
+        const collection = yield* queries.find(ref, viewer, pseudonyms)
+        return Option.isSome(collection) ? collection.value : yield* notFound
       })
 
-      const requireAddable = Effect.fnUntraced(function*(owner: UserId, routeIds: ReadonlyArray<RouteId>) {
-        const missing = yield* queries.notAddable(owner, routeIds)
+      const requireAddable = Effect.fnUntraced(function*(
+        owner: UserId,
+        routeIds: ReadonlyArray<RouteId>,
+        collection?: CollectionId
+      ) {
+        const missing = yield* queries.notAddable(owner, routeIds, collection)
         if (missing.length > 0) {
           return yield* new NotFound({ message: "No such route", details: { routeIds: missing } })
         }
@@ -134,14 +160,21 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          Effect.catch((error) => error instanceof NotFound ? Effect.fail(error) : Effect.die(error))
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
         ),
 
         list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
-        byUser: Effect.fn("Collections.byUser")((owner, page) => queries.publicOf(owner, page, pseudonyms)),
+        byUser: Effect.fn("Collections.byUser")((owner, page) =>
+          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
+        ),
         get: Effect.fn("Collections.get")((ref, viewer) =>
           found(ref, viewer).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
         ),
+
+        routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
+          const routes = yield* members.page(ref, viewer, page, form)
+          return Option.isSome(routes) ? routes.value : yield* notFound
+        }, Effect.catchTag("SqlError", Effect.die)),
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
@@ -169,13 +202,14 @@ export class Collections extends Context.Service<Collections, {
         setRoutes: (routeIds) =>
           changing(
             "setRoutes",
-            (owner, id) => requireAddable(owner, routeIds).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
+            (owner, id) =>
+              requireAddable(owner, routeIds, id).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
           ),
 
         addRoute: (routeId, position) =>
           changing("addRoute", (owner, id) =>
             Effect.gen(function*() {
-              yield* requireAddable(owner, [routeId])
+              yield* requireAddable(owner, [routeId], id)
               const others = (yield* queries.order(id)).filter((other) => other !== routeId)
               if (others.length >= MAX_ROUTES) {
                 return yield* new Conflict({ message: `A collection may have at most ${MAX_ROUTES} routes` })

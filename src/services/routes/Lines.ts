@@ -3,7 +3,8 @@ import simplify from "simplify-js"
 import type { Position } from "../../schema/Geometry.ts"
 import { POLYLINE_PRECISION } from "../../schema/Routing.ts"
 
-const MAX_SIMPLIFIED = 200
+/** The most positions of a simplified line. */
+export const MAX_SIMPLIFIED = 200
 
 /** Of the box around a line this part is too small to be seen on a map of it. */
 const FIRST_TOLERANCE = 1 / 5000

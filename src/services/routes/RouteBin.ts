@@ -1,9 +1,10 @@
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
+import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
@@ -15,8 +16,16 @@ import type { PageOf } from "./Routes.ts"
 export class RouteBin extends Context.Service<RouteBin, {
   /** An owner's deleted routes that can be taken back, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
-  /** Takes a route back as it was. Of any number of callers at once one does it. */
-  readonly restore: (owner: UserId, id: RouteId) => Effect.Effect<StoredRoute, NotFound>
+  /** The name and visibility of a deleted route that can be restored, for saying what that would do. */
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, NotFound>
+  /**
+   * Restores a route as it was, a public one only if it `mayPublish`. Of any number of callers at once one does it.
+   */
+  readonly restore: (
+    owner: UserId,
+    id: RouteId,
+    options: { readonly mayPublish: boolean }
+  ) => Effect.Effect<StoredRoute, NotFound>
 }>()("route-planning-service/RouteBin") {
   static readonly layer = Layer.effect(
     RouteBin,
@@ -26,15 +35,30 @@ export class RouteBin extends Context.Service<RouteBin, {
       const decodeRows = readableRows("routes", RouteRow)
 
       const putBack = SqlSchema.findOneOption({
-        Request: Schema.Struct({ owner: UserId, id: RouteId, since: Schema.Date, now: Schema.Date }),
+        Request: Schema.Struct({
+          owner: UserId,
+          id: RouteId,
+          mayPublish: Schema.Boolean,
+          since: Schema.Date,
+          now: Schema.Date
+        }),
         Result: RouteRow,
-        execute: ({ id, now, owner, since }) =>
+        execute: ({ id, mayPublish, now, owner, since }) =>
           sql`
             WITH r AS (
               UPDATE routes SET deleted_at = NULL, updated_at = ${now}, version = version + 1
-              WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since} RETURNING *
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}
+                AND (${mayPublish} OR visibility <> 'public')
+              RETURNING *
             )
             SELECT ${sql.literal(routeColumns("full"))} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const findDeleted = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId, since: Schema.Date }),
+        Result: DeletedRow,
+        execute: ({ id, owner, since }) =>
+          sql`SELECT name, visibility FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
       })
 
       return RouteBin.of({
@@ -53,14 +77,20 @@ export class RouteBin extends Context.Service<RouteBin, {
           Effect.orDie
         ),
 
-        restore: Effect.fn("RouteBin.restore")(function*(owner, id) {
+        requireOwn: Effect.fn("RouteBin.requireOwn")(function*(owner, id) {
+          const row = yield* findDeleted({ owner, id, since: yield* graceBegan })
+          return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+
+        restore: Effect.fn("RouteBin.restore")(function*(owner, id, { mayPublish }) {
           const row = yield* putBack({
             owner,
             id,
+            mayPublish,
             since: yield* graceBegan,
             now: new Date(yield* Clock.currentTimeMillis)
           })
-          return row._tag === "Some"
+          return Option.isSome(row)
             ? toStoredRoute(row.value, pseudonyms)
             : yield* new NotFound({ message: "No such route" })
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
@@ -68,3 +98,5 @@ export class RouteBin extends Context.Service<RouteBin, {
     })
   )
 }
+
+const DeletedRow = Schema.Struct({ name: Schema.String, visibility: Visibility })

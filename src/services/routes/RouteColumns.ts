@@ -2,7 +2,7 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import { MAX_DISTANCE, type NewRoute, type RoutePatch, type Waypoint } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
-import { type Bounds, boundsOf, polyline6, simplified } from "./Lines.ts"
+import { type Bounds, boundsOf, MAX_SIMPLIFIED, polyline6, simplified } from "./Lines.ts"
 
 /** The length of a geometry in metres, where it has one. */
 const measured = (geometry: NewRoute["geometry"]) =>
@@ -53,7 +53,7 @@ const lineColumns = (geometry: RoutePatch["geometry"]) => {
 }
 
 /** The columns for what a body names. An absent member has none; `null` and "" for a text clear their column. */
-export const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
+const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> => {
   const columns = {
     name: body.name,
     description: text(body.description),
@@ -74,6 +74,15 @@ export const columnsOf = (body: RoutePatch | NewRoute): Record<string, unknown> 
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
 }
 
+/**
+ * The columns that a change sets. A new geometry without a distance is measured, as a new route's is: the distance of
+ * the old one says nothing about it. Without a geometry there is no distance.
+ */
+export const changedColumns = (patch: RoutePatch): Record<string, unknown> => ({
+  ...(patch.geometry === undefined ? {} : { distance: measured(patch.geometry) }),
+  ...columnsOf(patch)
+})
+
 /** The columns for where a route starts. */
 export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({
   place_city: placeCity ?? null,
@@ -92,3 +101,18 @@ export const newRouteColumns = (route: NewRoute, place: Place): Record<string, u
   favourite: route.favourite ?? false,
   distance: route.distance ?? measured(route.geometry)
 })
+
+const longestPosition = (geometryText: string) =>
+  geometryText.split("],[").reduce((longest, position) => Math.max(longest, position.length), 0) + "],[".length
+
+/**
+ * How many bytes a new route adds to what its account stores (`route_bytes` of the migrations), or some more: the
+ * simplified line, which is the costliest to make, is taken to have the longest of the positions.
+ */
+export const storedBytesAtMost = ({ description, geometry, waypoints }: NewRoute): number => {
+  const texts = Buffer.byteLength(waypointText(waypoints)) + Buffer.byteLength(description ?? "")
+  if (geometry === undefined || geometry === null) return texts
+  const geometryText = JSON.stringify(geometry)
+  const simplifiedBytes = Math.min(geometryText.length, MAX_SIMPLIFIED * longestPosition(geometryText))
+  return texts + geometryText.length + simplifiedBytes + polyline6(geometry).length
+}

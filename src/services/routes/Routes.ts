@@ -7,9 +7,10 @@ import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import type { NewRoute, RoutePatch, StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { readableRows } from "../ReadableRows.ts"
-import { boxAround, columnsOf, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
+import { boxAround, changedColumns, newRouteColumns, placeColumns, startOf } from "./RouteColumns.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** One page of a list, and how many there are in all. */
@@ -23,8 +24,11 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /** Planned routes: whose they are, who may see them. Whatever is not to be seen is not found, and no more is said. */
 export class Routes extends Context.Service<Routes, {
-  /** Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. */
-  readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute>
+  /**
+   * Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. `Conflict`
+   * when the account is over one of its quotas.
+   */
+  readonly create: (owner: UserId, route: NewRoute) => Effect.Effect<StoredRoute, Conflict>
   /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
@@ -36,8 +40,9 @@ export class Routes extends Context.Service<Routes, {
   /** The name of a route of one's own, for saying what would happen to it. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
   /**
-   * Changes what the patch names, all of it or nothing. `Conflict`, with the version of now in `details`, when the route
-   * is no longer of the expected version.
+   * Changes what the patch names, all of it or nothing. A geometry without a distance is measured, as by `create`.
+   * `Conflict`, with the current version in `details`, when the route is no longer of the expected version, and when the
+   * route grows over a quota of the account.
    */
   readonly update: (
     owner: UserId,
@@ -155,7 +160,7 @@ export class Routes extends Context.Service<Routes, {
             updated_at: now
           })
           return toStoredRoute(row, pseudonyms)
-        }, Effect.orDie),
+        }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
           const rows = yield* sql<{ total: number; id: bigint | null }>`
@@ -188,11 +193,11 @@ export class Routes extends Context.Service<Routes, {
             const now = new Date(yield* Clock.currentTimeMillis)
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)
-            const values = { ...columnsOf(patch), ...derived, updated_at: now }
+            const values = { ...changedColumns(patch), ...derived, updated_at: now }
             return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
           },
           sql.withTransaction,
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
         ),
 
         remove: Effect.fn("Routes.remove")(

@@ -70,6 +70,12 @@ const locations = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
 
 const shape = "_mzbyA{lkgQwqC_yGo|JodI"
 
+const usage = {
+  routes: { used: 2, limit: 10_000 },
+  storedBytes: { used: 81_920, limit: 1_073_741_824 },
+  collections: { used: 1, limit: 1000 }
+}
+
 /** What stands in the documentation for a schema, by the schema's name. A test holds that each one fits. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
@@ -106,7 +112,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   PreferencesPatch: { units: "imperial", mapStyle: null },
   ImportOutcome: imported,
   ImportReport: { routes: imported, collections: { created: 1, restored: 0, unchanged: 0 }, preferences: "unchanged" },
-  Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 } },
+  Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },
   PublicProfile: { ...summary, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 },
@@ -141,6 +147,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
   },
   TraceRequest: { activity: "cycle", shape: locations },
+  Usage: usage,
   User: user,
   UserSummary: summary,
   Waypoint: { coord: [9.5209, 47.1415], type: "routed", name: "Start" }
@@ -157,9 +164,11 @@ export const ERROR_EXAMPLES: Readonly<
   Forbidden: error(403, "FORBIDDEN", "The token's scope does not reach this far: it needs \"write\""),
   NotFound: error(404, "NOT_FOUND", "No such resource"),
   MethodNotAllowed: error(405, "NOT_FOUND", "This path has GET, HEAD", { allowed: ["GET", "HEAD"] }),
+  RequestTimeout: error(408, "VALIDATION_FAILED", "The body did not arrive in time"),
   Conflict: error(409, "CONFLICT", "The handle is taken"),
   PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
   UnsupportedMediaType: error(415, "VALIDATION_FAILED", "Send the body as application/json in UTF-8"),
+  ExpectationFailed: error(417, "VALIDATION_FAILED", "Expect: only \"100-continue\" can be met"),
   PreconditionRequired: error(428, "PRECONDITION_REQUIRED", "Send X-Service-Confirm: true to do this", {
     impact: {
       action: "route.delete",
@@ -173,7 +182,11 @@ export const ERROR_EXAMPLES: Readonly<
     windowSeconds: 60,
     retryAfterSeconds: 42
   }),
+  HeadersTooLarge: error(431, "VALIDATION_FAILED", "The request line and headers may have at most 16384 bytes", {
+    limitBytes: 16_384
+  }),
   Internal: error(500, "INTERNAL", "Something went wrong on our side", TRACED),
+  NotImplemented: error(501, "INTERNAL", "Transfer-Encoding: only \"chunked\" is implemented", TRACED),
   BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable", TRACED),
   Unavailable: error(503, "INTERNAL", "The database is not reachable", TRACED),
   GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time", TRACED)

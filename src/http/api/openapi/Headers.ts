@@ -76,5 +76,6 @@ export const answerHeaders = (
 /** The headers of an error. */
 export const errorHeaders = (status: number): ReadonlyArray<Header> => [
   ...when(status === 401, "WWW-Authenticate"),
-  ...when(status === 429, "RateLimit", "RateLimit-Policy", "Retry-After")
+  ...when(status === 429, "RateLimit", "RateLimit-Policy", "Retry-After"),
+  ...when(status === 503, "Retry-After")
 ]

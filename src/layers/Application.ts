@@ -1,0 +1,103 @@
+import { Layer } from "effect"
+import { serverLayer } from "../http/Server.ts"
+import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
+import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
+import { Accounts } from "../services/accounts/Accounts.ts"
+import { Handles } from "../services/accounts/Handles.ts"
+import { Profiles } from "../services/accounts/Profiles.ts"
+import { Pseudonyms } from "../services/accounts/Pseudonyms.ts"
+import { Roles } from "../services/accounts/Roles.ts"
+import { AccountExport } from "../services/archive/AccountExport.ts"
+import { AccountImport } from "../services/archive/AccountImport.ts"
+import { MailedTokens } from "../services/credentials/MailedTokens.ts"
+import { PasswordChanges } from "../services/credentials/PasswordChanges.ts"
+import { PasswordPolicy } from "../services/credentials/PasswordPolicy.ts"
+import { Passwords } from "../services/credentials/Passwords.ts"
+import { PersonalAccessTokens } from "../services/credentials/PersonalAccessTokens.ts"
+import { Sessions } from "../services/credentials/Sessions.ts"
+import { SessionTokens } from "../services/credentials/SessionTokens.ts"
+import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
+import { Quotas } from "../services/limits/Quotas.ts"
+import { RateLimits } from "../services/limits/RateLimits.ts"
+import { Outbox } from "../services/mail/Outbox.ts"
+import { outboxDeliveryLayer } from "../services/mail/OutboxDelivery.ts"
+import { Metrics } from "../services/metrics/Metrics.ts"
+import { Administration } from "../services/operations/Administration.ts"
+import { Audit } from "../services/operations/Audit.ts"
+import { Draining } from "../services/operations/Draining.ts"
+import { Health } from "../services/operations/Health.ts"
+import { purgeLayer } from "../services/operations/Purge.ts"
+import { SystemStatus } from "../services/operations/SystemStatus.ts"
+import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
+import { Collections } from "../services/routes/Collections.ts"
+import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
+import { RouteBin } from "../services/routes/RouteBin.ts"
+import { RouteFiles } from "../services/routes/RouteFiles.ts"
+import { Routes } from "../services/routes/Routes.ts"
+import { Routing } from "../services/routing/Routing.ts"
+import { TraceMatching } from "../services/routing/TraceMatching.ts"
+import { drainLayer } from "./process/Shutdown.ts"
+import { telemetryLayer } from "./telemetry/Telemetry.ts"
+
+/** What signs people in, and scripts. */
+const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
+  .pipe(
+    Layer.provideMerge(AccountDeletion.layer),
+    Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(Layer.mergeAll(
+      Handles.layer,
+      MailedTokens.layer,
+      PasswordPolicy.layer,
+      Passwords.layer,
+      SessionTokens.layer
+    ))
+  )
+
+/** What the routing engine is asked for. */
+const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer)
+
+/** What takes an account out as a whole, and in again. */
+const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
+
+const servicesLayer = Layer.mergeAll(
+  accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
+  Collections.layer,
+  Health.layer,
+  IdempotencyKeys.layer,
+  Metrics.layer,
+  PublicRoutes.layer,
+  RateLimits.layer,
+  RouteBin.layer,
+  routingLayer,
+  RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
+).pipe(
+  Layer.provideMerge(Audit.layer),
+  Layer.provideMerge(Draining.layer),
+  Layer.provideMerge(Quotas.layer),
+  Layer.provide([Pseudonyms.layer, Roles.layer])
+)
+
+/**
+ * The whole service on what is outside of it. Each outside dependency is a requirement in the type, and the one that is
+ * provided is the one that is used; `Live.ts` has those of production. The HTTP client is a requirement of the live
+ * mailer, engine and provider, since the application itself calls nobody. Clock and configuration are references in
+ * Effect and never show in a type: a `TestClock` and a `ConfigProvider` that are provided are used all the same.
+ */
+export const applicationLayer = drainLayer.pipe(
+  Layer.provideMerge(serverLayer),
+  Layer.provide(servicesLayer),
+  Layer.provide(telemetryLayer)
+)
+
+/** Mails are sent: when they are written, where this is built together with the application, since both share one `Outbox`. */
+export const mailDeliveryLayer = outboxDeliveryLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer))
+
+/**
+ * What runs beside the requests: mails are sent, accounts erased, expired rows deleted. Provide it to the application, or
+ * leave it out.
+ */
+export const backgroundLayer = Layer.mergeAll(
+  mailDeliveryLayer,
+  erasureLayer.pipe(Layer.provide(AccountErasure.layer), Layer.provide(Audit.layer), Layer.provide(telemetryLayer)),
+  purgeLayer.pipe(Layer.provide(telemetryLayer))
+)

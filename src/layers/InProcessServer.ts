@@ -1,0 +1,50 @@
+import { NodeHttpServer } from "@effect/platform-node"
+import { Context, Effect, Layer, Option, type Scope } from "effect"
+import { FetchHttpClient, HttpEffect, HttpServer, HttpServerRequest } from "effect/http"
+import { NetAddress } from "effect/net"
+
+type Handle = (request: Request) => Promise<Response>
+
+/** The application as a function of the Fetch standard. */
+export class WebHandler extends Context.Service<WebHandler, {
+  /** Waits for the application to be built. Only the path of a request's URL counts. */
+  readonly handle: Handle
+}>()("route-planning-service/WebHandler") {}
+
+const LOOPBACK = "127.0.0.1"
+
+/** A request of this process comes from this machine. */
+const fromLoopback = Effect.updateService(
+  HttpServerRequest.HttpServerRequest,
+  (request) => request.modify({ remoteAddress: Option.some(LOOPBACK) })
+)
+
+const toHandle = HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>
+
+/**
+ * In the place of `httpServerLive`: the application listens on no socket, and is called by `WebHandler`. What a socket is
+ * needed for is absent: limits and timeouts of the connection, and the errors of Node's HTTP parser.
+ */
+export const inProcessServerLayer = Layer.effectContext(Effect.sync(() => {
+  const served = Promise.withResolvers<Handle>()
+  const server = HttpServer.make({
+    address: NetAddress.inetAddressFromIpStringUnsafe(LOOPBACK, 0),
+    serve: (httpEffect, middleware) =>
+      Effect.map(
+        Effect.context<never>(),
+        (context) => served.resolve(toHandle(context)(fromLoopback(httpEffect), middleware))
+      )
+  })
+  const handle: Handle = (request) => served.promise.then((handle) => handle(request))
+  return Context.make(HttpServer.HttpServer, server).pipe(Context.add(WebHandler, { handle }))
+})).pipe(Layer.provideMerge(NodeHttpServer.layerHttpServices))
+
+/** An HTTP client that calls the application in this process, whatever host a URL names. */
+export const inProcessClientLayer = FetchHttpClient.layer.pipe(
+  Layer.provide(
+    Layer.effect(
+      FetchHttpClient.Fetch,
+      Effect.map(WebHandler, ({ handle }): typeof fetch => (input, init) => handle(new Request(input, init)))
+    )
+  )
+)

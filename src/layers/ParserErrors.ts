@@ -1,0 +1,120 @@
+import { IncomingMessage, type Server, ServerResponse } from "node:http"
+import { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { HeadersTooLarge, NotFound, RequestTimeout, type ServiceError, ValidationFailed } from "../schema/Errors.ts"
+
+/** Of a request line and its headers together. */
+export const MAX_HEADER_BYTES = 16 * 1024
+
+const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
+  switch (cause.code) {
+    case "HPE_HEADER_OVERFLOW":
+      return new HeadersTooLarge({
+        message: `The request line and headers may have at most ${MAX_HEADER_BYTES} bytes`,
+        details: { limitBytes: MAX_HEADER_BYTES }
+      })
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return new RequestTimeout({ message: "The request line and headers did not arrive in time" })
+    default:
+      // The parser's messages are fixed texts: nothing of a request is in them.
+      return ValidationFailed.at(
+        "",
+        `The request is not well-formed HTTP/1.1: ${cause.message.replace("Parse Error: ", "")}`
+      )
+  }
+}
+
+/** Requests that stand for what the parser could not read, with the reason. */
+const unread = new WeakMap<IncomingMessage, ServiceError>()
+
+/** Why the parser could not read what this request stands for; undefined for all that it could. */
+export const parserFault = (request: IncomingMessage): ServiceError | undefined => unread.get(request)
+
+/** For a client to read the response before a reset, which unread bytes would cause, can drop it. In milliseconds. */
+const CLOSING_TIME = 500
+
+const closeGently = (socket: Socket) => {
+  if (socket.destroyed) return
+  socket.end()
+  const timer = setTimeout(() => socket.destroy(), CLOSING_TIME)
+  socket.once("close", () => clearTimeout(timer))
+}
+
+/**
+ * Has the application respond where there is no request: to one without a method and path that carries its error. So the
+ * response has the shape, the headers, the line in the log and the place in the metrics that all others have.
+ */
+const respond = (server: Server, socket: Socket, error: ServiceError) => {
+  if (!socket.writable) return void socket.destroy()
+  const request = new IncomingMessage(socket)
+  request.method = "NONE"
+  request.url = "/"
+  request.httpVersion = "1.1"
+  unread.set(request, error)
+  const response = new ServerResponse(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(socket)
+  response.on("finish", () => closeGently(socket))
+  server.emit("request", request, response)
+}
+
+/** The last request of a connection whose headers could be read. */
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** Fails the reading of a body without closing the connection, so that the request can still be responded to. */
+const failBody = ({ request, response }: Exchange, cause: Error) => {
+  const { socket } = request
+  socket.destroySoon = () => closeGently(socket)
+  response.shouldKeepAlive = false
+  request.on("error", () => undefined)
+  request._destroy = (error, done) => done(error)
+  request.destroy(cause)
+}
+
+const isBodyOf = ({ request }: Exchange) => !request.complete
+
+/** A client that hung up: nobody reads a response. Bytes that end within a body look the same. */
+const isGone = (cause: NodeJS.ErrnoException, exchange: Exchange | undefined) =>
+  cause.code === "HPE_INVALID_EOF_STATE"
+    ? exchange !== undefined && isBodyOf(exchange)
+    : cause.code !== "ERR_HTTP_REQUEST_TIMEOUT" && !cause.code?.startsWith("HPE_")
+
+/** Responds to whatever the parser refuses, in the one shape and in its turn. */
+export const respondToParserErrors = (server: Server): void => {
+  const exchanges = new WeakMap<Duplex, Exchange>()
+  const failed = new WeakSet<Duplex>()
+
+  const onError = (cause: NodeJS.ErrnoException, socket: Socket) => {
+    const exchange = exchanges.get(socket)
+    if (isGone(cause, exchange)) return socket.destroy()
+    // What arrives late must not become a request after all.
+    if (cause.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.pause()
+    if (exchange === undefined || exchange.response.writableFinished && !isBodyOf(exchange)) {
+      return respond(server, socket, errorOf(cause))
+    }
+    if (exchange.response.writableFinished) return closeGently(socket)
+    if (isBodyOf(exchange) && !exchange.response.headersSent) return failBody(exchange, cause)
+    exchange.response.once(
+      "close",
+      () => isBodyOf(exchange) ? closeGently(socket) : respond(server, socket, errorOf(cause))
+    )
+  }
+
+  server.on("request", (request, response) => {
+    if (!unread.has(request)) exchanges.set(request.socket, { request, response })
+  })
+  // The parser fails again for all that follows.
+  server.on("clientError", (cause: NodeJS.ErrnoException, socket) => {
+    if (failed.has(socket)) return
+    failed.add(socket)
+    if (socket instanceof Socket) onError(cause, socket)
+    else socket.destroy()
+  })
+  server.on("connect", ({ socket }) => {
+    socket.on("error", () => undefined)
+    respond(server, socket, new NotFound({ message: "CONNECT is not offered" }))
+  })
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from "node:http"
+import { ExpectationFailed, NotImplemented, type ServiceError, ValidationFailed } from "../schema/Errors.ts"
+import { parserFault } from "./ParserErrors.ts"
+
+type Rule = (request: IncomingMessage) => ServiceError | undefined
+
+/** The parser takes 0.9 and 2.0 as well, which are no versions of a message with this syntax. */
+const versionRule: Rule = ({ httpVersion }) =>
+  httpVersion === "1.1" || httpVersion === "1.0"
+    ? undefined
+    : ValidationFailed.at("", `The request line says HTTP/${httpVersion}: HTTP/1.1 and HTTP/1.0 are accepted`)
+
+/** A name, an IPv4 or an IPv6 address, perhaps with a port (RFC 9110, 7.2): no user, no path, no list. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
+
+const isHost = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
+
+/** Each as it came: Node keeps the first of several and drops the others. */
+const hostsOf = ({ rawHeaders }: IncomingMessage) =>
+  rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host")
+
+/** RFC 9112, 3.2. */
+const hostRule: Rule = (request) => {
+  const [host, ...others] = hostsOf(request)
+  if (others.length > 0) return ValidationFailed.at("Host", `sent ${others.length + 1} times: send it once`)
+  if (host === undefined) {
+    return request.httpVersion === "1.0" ? undefined : ValidationFailed.at("Host", "missing: HTTP/1.1 requires it")
+  }
+  return isHost(host)
+    ? undefined
+    : ValidationFailed.at("Host", "must be a host name or an IP address, with or without a port")
+}
+
+/** RFC 9112, 6.1. */
+const codingRule: Rule = ({ headers }) =>
+  (headers["transfer-encoding"] ?? "chunked").toLowerCase() === "chunked"
+    ? undefined
+    : new NotImplemented({ message: "Transfer-Encoding: only \"chunked\" is implemented" })
+
+/** RFC 9110, 10.1.1: what HTTP/1.0 expects is ignored. */
+const expectationRule: Rule = ({ headers, httpVersion }) =>
+  httpVersion === "1.0" || (headers.expect ?? "100-continue").toLowerCase() === "100-continue"
+    ? undefined
+    : new ExpectationFailed({ message: "Expect: only \"100-continue\" can be met" })
+
+const RULES: ReadonlyArray<Rule> = [parserFault, versionRule, hostRule, codingRule, expectationRule]
+
+/** The first reason for which a request that the parser accepted is refused all the same. */
+export const requestFault = (request: IncomingMessage): ServiceError | undefined => {
+  for (const rule of RULES) {
+    const fault = rule(request)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}

@@ -1,0 +1,111 @@
+import { Config, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { Conflict } from "../../schema/Errors.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
+import { byteSize, whole } from "../SettingTypes.ts"
+
+/** What something would add to the usage of an account. */
+export type Addition = Readonly<Record<Quota, number>>
+
+const limits = Config.all({
+  max_routes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
+  max_stored_bytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
+  max_collections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
+})
+
+/**
+ * What an account stores and may store. Triggers count every row as it is written, changed or deleted, and refuse what is
+ * over a limit in the statement that would exceed it, so the counters are exact whoever writes at the same time.
+ */
+export class Quotas extends Context.Service<Quotas, {
+  readonly usage: (userId: UserId) => Effect.Effect<Usage>
+  /**
+   * `Conflict` when the addition does not fit as a whole. It reserves nothing: what else is written to the account
+   * meanwhile may take the room.
+   */
+  readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, Conflict>
+}>()("route-planning-service/Quotas") {
+  static readonly layer = Layer.effect(
+    Quotas,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      // All processes have the same settings, and the triggers see none of them.
+      const values = yield* limits
+      yield* sql`
+        INSERT INTO usage_limits ${sql.insert(values)} ON CONFLICT (id) DO UPDATE
+        SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
+          max_collections = excluded.max_collections`
+
+      const findUsage = SqlSchema.findOne({
+        Request: UserId,
+        Result: UsageRow,
+        execute: (id) =>
+          sql`
+            SELECT r.routes::float8, r.stored_bytes::float8, c.collections::float8, l.max_routes::float8,
+              l.max_stored_bytes::float8, l.max_collections::float8
+            FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${id}`
+      })
+
+      const usage = Effect.fn("Quotas.usage")(function*(userId: UserId) {
+        const row = yield* findUsage(userId)
+        const used: Usage = {
+          routes: { used: row.routes, limit: row.max_routes },
+          storedBytes: { used: row.stored_bytes, limit: row.max_stored_bytes },
+          collections: { used: row.collections, limit: row.max_collections }
+        }
+        return used
+      }, Effect.orDie)
+
+      return Quotas.of({
+        usage,
+        requireRoom: Effect.fn("Quotas.requireRoom")(function*(userId, addition) {
+          const now = yield* usage(userId)
+          const exceeded = QUOTAS.find((quota) =>
+            addition[quota] > 0 && now[quota].used + addition[quota] > now[quota].limit
+          )
+          if (exceeded !== undefined) return yield* overQuota({ quota: exceeded, ...now[exceeded] })
+        })
+      })
+    })
+  )
+}
+
+const UsageRow = Schema.Struct({
+  routes: Schema.Int,
+  stored_bytes: Schema.Int,
+  collections: Schema.Int,
+  max_routes: Schema.Int,
+  max_stored_bytes: Schema.Int,
+  max_collections: Schema.Int
+})
+
+/** What the triggers say of a statement that they refuse. */
+const Refusal = Schema.Struct({
+  constraint: Schema.Literal("usage_limits"),
+  detail: Schema.fromJsonString(
+    Schema.Struct({ quota: Schema.Literals(QUOTAS), limit: Schema.Int, used: Schema.Int })
+  )
+})
+
+const decodeRefusal = Schema.decodeUnknownOption(Refusal)
+
+const MESSAGES: Readonly<Record<Quota, (limit: number) => string>> = {
+  routes: (limit) => `An account may have at most ${limit} routes`,
+  storedBytes: (limit) => `The routes and kept responses of an account may have at most ${limit} bytes`,
+  collections: (limit) => `An account may have at most ${limit} collections`
+}
+
+const overQuota = (details: typeof Refusal.Type["detail"]) =>
+  new Conflict({
+    message: `${MESSAGES[details.quota](details.limit)}; deleted ones count until they are purged after 30 days`,
+    details
+  })
+
+/** `Conflict` where a statement was refused because an account is over one of its quotas; any other failure is a defect. */
+export const conflictOrDie = (error: SqlError.SqlError): Effect.Effect<never, Conflict> =>
+  Option.match(decodeRefusal(error.reason.cause), {
+    onNone: () => Effect.die(error),
+    onSome: ({ detail }) => Effect.fail(overQuota(detail))
+  })

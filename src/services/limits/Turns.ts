@@ -1,0 +1,41 @@
+import { type Duration, Effect, type Metric, Option, Semaphore } from "effect"
+import { Unavailable } from "../../schema/Errors.ts"
+import { during } from "../metrics/Gauges.ts"
+
+interface TurnOptions {
+  readonly atOnce: number
+  readonly longestWait: Duration.Duration
+  /** What a caller that waited too long reads. */
+  readonly message: string
+  readonly running: Metric.Gauge<number>
+  readonly waiting: Metric.Gauge<number>
+}
+
+/** Runs work when it is its turn. */
+export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Unavailable, R>
+
+/**
+ * Runs at most `atOnce` effects at a time; the others queue in order of arrival. One that has not begun after
+ * `longestWait` fails with `Unavailable` and leaves the queue, and so does one that is interrupted.
+ */
+export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, message, running, waiting }: TurnOptions) {
+  const semaphore = yield* Semaphore.make(atOnce)
+
+  // The permit belongs to the scope from the instant it is taken: a timeout at that same instant cannot lose it.
+  const turn = semaphore.takeScoped(1).pipe(
+    Effect.timeoutOrElse({
+      duration: longestWait,
+      orElse: () => Effect.fail(Unavailable.retryAfter(message, longestWait))
+    }),
+    during(waiting)
+  )
+
+  const turns: Turns = (work) => {
+    const counted = during(running)(work)
+    return Effect.flatMap(
+      semaphore.withPermitsIfAvailable(1)(counted),
+      (done) => Option.isSome(done) ? Effect.succeed(done.value) : Effect.scoped(Effect.andThen(turn, counted))
+    )
+  }
+  return turns
+})

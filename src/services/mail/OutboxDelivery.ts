@@ -1,0 +1,154 @@
+import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { period } from "../SettingTypes.ts"
+import { mailCipher } from "./MailCipher.ts"
+import { type Mail, Mailer } from "./Mailer.ts"
+import { Outbox } from "./Outbox.ts"
+
+/** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
+const LEASE = 15 * 1000
+
+const FIRST_RETRY = 1000
+const MAX_RETRY = 5 * 60 * 1000
+
+const BATCH = 10
+
+/** For what no wake-up told of: mails of a process that ended. The delay after the last mail doubles up to the longest. */
+const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
+const LONGEST_POLL = Duration.minutes(5)
+
+const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
+
+const Rest = Schema.Struct({
+  waiting: Schema.Int,
+  oldest: Schema.NullOr(Schema.Date),
+  next: Schema.NullOr(Schema.Date)
+})
+
+const pending = Metric.gauge("outbox_pending_mails", {
+  description: "Mails that are written and not sent, of all processes"
+})
+
+const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
+
+const mails = (result: "sent" | "failed" | "dropped") =>
+  Metric.counter("outbox_mails_total", {
+    description: "Mails that this process sent, failed to send and tries again, or dropped",
+    attributes: { result },
+    incremental: true
+  })
+
+const SENT = mails("sent")
+const FAILED = mails("failed")
+const DROPPED = mails("dropped")
+
+/** Sends what is in the outbox, for as long as the process lives: any number of processes may, and any may end. */
+export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const mailer = yield* Mailer
+  const { woken } = yield* Outbox
+  const { decrypt } = mailCipher(yield* Config.Redacted("JWT_SECRET"))
+  const first = yield* firstPoll
+
+  // A claim is a lease: whoever ends before it sent its mails leaves them to the next try.
+  const claim = SqlSchema.findAll({
+    Request: Schema.Date,
+    Result: Claimed,
+    execute: (now) =>
+      sql`
+        UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
+        WHERE id IN (
+          SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
+          ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+        ) RETURNING id, payload, attempts`
+  })
+
+  const postpone = Effect.fnUntraced(function*({ attempts, id }: typeof Claimed.Type) {
+    const now = yield* Clock.currentTimeMillis
+    const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
+    yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
+  })
+
+  const rest = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Rest,
+    execute: () =>
+      sql`
+        SELECT count(*)::int AS waiting, min(created_at) AS oldest, min(next_attempt_at) AS next FROM outbox`
+  })
+
+  const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
+
+  const send = (claimed: typeof Claimed.Type, mail: Mail) =>
+    mailer.send(mail).pipe(
+      Effect.andThen(Metric.update(SENT, 1)),
+      Effect.andThen(forget(claimed.id)),
+      Effect.catchTag("MailNotSent", ({ reason }) =>
+        Effect.logWarning("mail not sent, to be tried again", { reason }).pipe(
+          Effect.andThen(Metric.update(FAILED, 1)),
+          Effect.andThen(postpone(claimed))
+        ))
+    )
+
+  // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
+  const deliver = (claimed: typeof Claimed.Type) =>
+    Effect.matchEffect(decrypt(claimed.payload), {
+      onSuccess: (mail) => send(claimed, mail),
+      onFailure: () =>
+        Effect.logError("mail cannot be read and is dropped").pipe(
+          Effect.andThen(Metric.update(DROPPED, 1)),
+          Effect.andThen(forget(claimed.id))
+        )
+    }).pipe(Effect.uninterruptible)
+
+  const deliverDue = Effect.gen(function*() {
+    const mails = yield* claim(new Date(yield* Clock.currentTimeMillis))
+    yield* Effect.forEach(mails, deliver, { concurrency: BATCH, discard: true })
+    return mails.length
+  }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
+
+  const dropExpired = Effect.gen(function*() {
+    const now = new Date(yield* Clock.currentTimeMillis)
+    const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
+    if (dropped.length > 0) {
+      yield* Metric.update(DROPPED, dropped.length)
+      yield* Effect.logError("mails not sent within a day are dropped", { mails: dropped.length })
+    }
+  })
+
+  const lookAtRest = Effect.gen(function*() {
+    const { next, oldest, waiting } = yield* rest()
+    const now = yield* Clock.currentTimeMillis
+    yield* Metric.update(pending, waiting)
+    yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
+    // A mail that is due and still there is in another process's hands.
+    return next === null ? Duration.infinity : Duration.millis(Math.max(FIRST_RETRY, next.getTime() - now))
+  })
+
+  const workThrough = Effect.all([deliverDue, dropExpired, lookAtRest]).pipe(
+    Effect.withSpan("Outbox.deliver"),
+    Effect.map(([delivered, , untilNext]) => ({ isQuiet: delivered === 0, untilNext })),
+    Effect.catchCause((cause) =>
+      Effect.as(Effect.logError("the outbox could not be worked through", cause), {
+        isQuiet: false,
+        untilNext: Duration.infinity
+      })
+    )
+  )
+
+  /** Works through the outbox and waits for the next mail, for the delay at most. Ends with the delay after it. */
+  const round = Effect.fnUntraced(function*(delay: Duration.Duration) {
+    const { isQuiet, untilNext } = yield* workThrough
+    const longest = isQuiet ? delay : first
+    const wakeUp = yield* Effect.timeoutOption(woken, Duration.min(longest, untilNext))
+    return isQuiet && Option.isNone(wakeUp) && Duration.isLessThanOrEqualTo(longest, untilNext)
+      ? Duration.min(Duration.times(delay, 2), Duration.max(first, LONGEST_POLL))
+      : first
+  })
+
+  const deliverForever = (delay: Duration.Duration): Effect.Effect<never> =>
+    Effect.flatMap(round(delay), deliverForever)
+
+  yield* Effect.forEach([SENT, FAILED, DROPPED], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* Effect.forkScoped(deliverForever(first))
+}))

@@ -1,0 +1,28 @@
+import { assert } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import type { Actor } from "./Actors.ts"
+import { created, idOf, newRoute } from "./Routes.ts"
+
+export const routeIdsIn = (body: unknown) =>
+  Schema.decodeUnknownSync(Schema.Struct({ routeIds: Schema.Array(Schema.Int), routeCount: Schema.Int }))(body)
+
+export const idsIn = (body: unknown) =>
+  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
+
+export const makeRoute = (rider: Actor, members: Record<string, unknown> = {}) =>
+  Effect.map(rider.post("/routes", newRoute(members)), ({ body }) => idOf(body))
+
+export const make = (rider: Actor, members: Record<string, unknown> = {}) =>
+  Effect.map(rider.post("/collections", { name: "Summer", ...members }), ({ body }) => created(body))
+
+/** The routes of a collection as a viewer gets them; all its pages and its total agree. */
+export const shownTo = Effect.fnUntraced(function*(viewer: Actor, ref: number | string, geometry = "full") {
+  const path = `/collections/${ref}/routes?geometry=${geometry}`
+  const whole = yield* viewer.get(path)
+  const ids = idsIn(whole.body)
+  assert.strictEqual(whole.headers.get("x-total-count"), String(ids.length))
+  for (const [offset, id] of ids.entries()) {
+    assert.deepStrictEqual(idsIn((yield* viewer.get(`${path}&limit=1&offset=${offset}`)).body), [id])
+  }
+  return ids
+})
