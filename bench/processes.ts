@@ -1,6 +1,6 @@
 import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { freePort } from "../src/layers/development/FreePort.ts"
 
@@ -54,11 +54,19 @@ export const readyAfter = (url: string, started: number) =>
     Effect.map(() => performance.now() - started)
   )
 
-/** Resident memory of a process, in MiB. */
-export const residentMemory = (pid: number) =>
+const memoryOf = (pid: number, figure: "VmRSS" | "VmHWM") =>
   Effect.promise(() => readFile(`/proc/${pid}/status`, "utf8")).pipe(
-    Effect.map((status) => Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024)
+    Effect.map((status) => Number(new RegExp(`${figure}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024)
   )
+
+/** Resident memory of a process, in MiB. */
+export const residentMemory = (pid: number) => memoryOf(pid, "VmRSS")
+
+/** The most of it that there was since `forgetPeak`, in MiB. */
+export const peakMemory = (pid: number) => memoryOf(pid, "VmHWM")
+
+/** Linux counts the peak of a process's resident memory from here on. */
+export const forgetPeak = (pid: number) => Effect.promise(() => writeFile(`/proc/${pid}/clear_refs`, "5"))
 
 /** Ticks of a second in which Linux counts processor time. */
 const TICKS = 100

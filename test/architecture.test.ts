@@ -74,4 +74,11 @@ describe("the house", () => {
     const wrong = sources.filter((file) => /^src\/(schema|services|http)\//.test(file) && platform.test(textOf(file)))
     assert.deepStrictEqual(wrong, [])
   })
+
+  it("texts of clients go into native maps and sets, whose hashes are seeded, never into Effect's", () => {
+    const unseeded = /\b(Hash(Map|Set)|MutableHash(Map|Set)|dedupe|Equivalence|Hash\.(hash|string|structure))\b/
+    const users = sources.filter((file) => file.startsWith("src/") && unseeded.test(textOf(file)))
+    // The methods of a path of the contract, when the service starts.
+    assert.deepStrictEqual(users, ["src/http/MethodNotAllowed.ts"])
+  })
 })

@@ -48,14 +48,18 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const deep = `${"[".repeat(2 * MIB)}${"]".repeat(2 * MIB)}`
       const wide = `[${"[],".repeat(2 * MIB)}0]`
       const complaints: ReadonlyArray<readonly [extra: string, message: string]> = [
-        [deep, "Expected at most 16 levels"],
-        [wide, "Expected at most 500000 values"]
+        [deep, "must have at most 16 levels"],
+        [wide, "values in all"]
       ]
       for (const [extra, message] of complaints) {
-        const bytes = yield* sealed({ ...files, "routes.json": routes.replace("\n{", `\n{"extra":${extra},`) })
-        assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "routes.json:2", message }])
+        const route = yield* sealed({ ...files, "routes.json": routes.replace("\n{", `\n{"extra":${extra},`) })
         const profile = yield* sealed({ ...files, "profile.json": extra })
-        assert.deepStrictEqual(issuesOf((yield* imported(rider, profile)).body), [{ path: "profile.json", message }])
+        for (const [path, bytes] of [["routes.json:2", route], ["profile.json", profile]] as const) {
+          const [issue, ...others] = issuesOf((yield* imported(rider, bytes)).body)
+          assert.strictEqual(issue?.path, path)
+          assert.include(issue?.message, message)
+          assert.deepStrictEqual(others, [])
+        }
       }
     }))
 

@@ -5,6 +5,7 @@ import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { join } from "node:path"
+import distanceLimit from "../migrations/0012_distance_limit.ts"
 import { databaseLive } from "../src/layers/Database.ts"
 import { clonedDatabase, emptyDatabase } from "./support/Databases.ts"
 
@@ -50,6 +51,33 @@ layer(migrated)("the schema", (it) => {
       const kept = references.filter(({ goes_too }) => !goes_too).map(({ reference }) => reference)
       assert.deepStrictEqual(kept, ["audit_events.subject_id"])
       assert.deepStrictEqual(references.filter(({ is_indexed }) => !is_indexed).map(({ reference }) => reference), [])
+    }))
+
+  it.effect("cuts a distance that no route may have, and has no room for another", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`ALTER TABLE routes DROP CONSTRAINT routes_distance_max`
+      yield* sql`
+        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+        VALUES ('a@b.c', 'a@b.c', 'a', 'abc', now(), now())`
+      const insert = (distance: number, token: string) =>
+        sql`
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, distance,
+            created_at, updated_at)
+          SELECT id, 'x', 'private', '{}', false, '[]', 'generation', repeat(${token}, 32), ${distance}, now(), now()
+          FROM users`
+      yield* insert(1.7e308, "a")
+      yield* insert(5, "b")
+      yield* sql.withTransaction(distanceLimit)
+      const rows = yield* sql`SELECT distance, version::int FROM routes ORDER BY distance`
+      assert.deepStrictEqual([...rows], [{ distance: 5, version: 1 }, {
+        distance: 1e8,
+        version: 2
+      }])
+      const constraints = yield* sql`SELECT 1 FROM pg_constraint WHERE conname = 'routes_distance_max' AND convalidated`
+      assert.strictEqual(constraints.length, 1)
+      const { reason } = yield* Effect.flip(insert(1e8 + 1, "c"))
+      assert.strictEqual(reason._tag, "ConstraintError")
     }))
 })
 

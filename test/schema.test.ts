@@ -128,6 +128,19 @@ describe("what follows from it", () => {
     assert.notStrictEqual(emailKey("a+b@x.example"), emailKey("a@x.example"))
   })
 
+  it("no address is accepted that does not fit its column once its domain is mapped", () => {
+    const isAccepted = accepts(Email)
+    const growing = fc.string({ unit: fc.constantFrom(..."a\u3300\ufb2c\u0130\ufdfa\u00df."), maxLength: 250 })
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(..."a\ufb2c\u0130"), minLength: 1 }), growing, (local, domain) => {
+        const email = `${local}@${domain}.b`
+        if (isAccepted(email)) assert.isAtMost(emailKey(email).length, 320)
+      })
+    )
+    assert.isTrue(isAccepted(`a@${"\u3300".repeat(11)}.example`))
+    assert.isFalse(isAccepted(`a@${Array.from({ length: 15 }, () => "\u3300".repeat(11)).join(".")}`))
+  })
+
   it("a length is the same there and back, and no detour is shorter", () => {
     fc.assert(fc.property(fc.array(position, { minLength: 2, maxLength: 20 }), (positions) => {
       const ends = [...positions.slice(0, 1), ...positions.slice(-1)]

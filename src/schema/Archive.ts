@@ -1,11 +1,13 @@
 import { Schema } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
-import { optionalMember } from "./Optional.ts"
 import { Preferences, Visibility } from "./Preferences.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** The most files that an archive may have, so that a small one cannot keep the service busy for long. */
+export const MAX_FILES = 50_000
 
 /** A file of an archive as its manifest has it; `size` is in bytes, of what it was before it was packed. */
 export const ArchivedFile = Schema.Struct({
@@ -24,8 +26,8 @@ export const Manifest = Schema.Struct({
   version: Schema.Literal(1),
   createdAt: Schema.String,
   counts: Schema.Struct({ routes: Count, collections: Count, tokens: Count, sessions: Count }),
-  changedMeanwhile: Schema.Array(RouteId),
-  files: Schema.Array(ArchivedFile)
+  changedMeanwhile: Schema.Array(RouteId).check(Schema.isMaxLength(MAX_FILES)),
+  files: Schema.Array(ArchivedFile).check(Schema.isMaxLength(MAX_FILES))
 })
 export type Manifest = typeof Manifest.Type
 
@@ -37,14 +39,13 @@ const Instant = Schema.String.check(
 /** By which the same route or collection is known in every account that it was imported into. */
 const identity = { origin: ShareToken, createdAt: Instant, updatedAt: Instant }
 
-/** A route of an archive: as a client would send it, but that the service measured its distance. */
+/** A route of an archive: as a client would send it. */
 export const ArchivedRoute = Schema.Struct({
   ...NewRoute.fields,
   ...identity,
   id: RouteId,
   visibility: Visibility,
-  provenance: Provenance,
-  distance: optionalMember(Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)))
+  provenance: Provenance
 })
 export type ArchivedRoute = typeof ArchivedRoute.Type
 

@@ -1,5 +1,6 @@
-import { Schema, SchemaGetter } from "effect"
+import { Effect, Schema, SchemaGetter } from "effect"
 import { CollectionId, RouteId, ShareToken, TokenId, UserId } from "./Ids.ts"
+import { Preferences } from "./Preferences.ts"
 
 /** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
 const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
@@ -25,3 +26,9 @@ export const TimestampColumn = Schema.Date.pipe(
     encode: SchemaGetter.transform((text) => new Date(text))
   })
 )
+
+/** A column that may be null and is read as null where its text is not what it should be: its row is shown without it. */
+export const readable = <S extends Schema.Codec<unknown, unknown>>(column: Schema.NullOr<S>) =>
+  column.pipe(Schema.catchDecoding(() => Effect.succeedSome(null)))
+
+export const PreferencesColumn = readable(Schema.NullOr(Preferences))

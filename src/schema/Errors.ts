@@ -17,11 +17,14 @@ const shape = <const Status extends number, const Code extends string>(statusCod
   details: Schema.optionalKey(ErrorDetails)
 })
 
-/** A body, a query or a header that its schema refuses; `details.issues` lists all reasons, not only the first. */
+/**
+ * A body, a query or a header that its schema refuses; `details.issues` lists the reasons, not only the first: all of them
+ * up to 100. What is too long, too deep or has too many values to be decoded has that one reason.
+ */
 export class ValidationFailed
   extends Schema.Error<ValidationFailed>("ValidationFailed")(shape(400, "VALIDATION_FAILED"), {
     httpApiStatus: 400,
-    description: "The request does not fit its schema; `details.issues` lists all reasons"
+    description: "The request does not fit its schema; `details.issues` lists the reasons, at most 100 of them"
   })
 {
   readonly _tag = "ValidationFailed"

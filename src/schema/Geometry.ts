@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Iterable, Schema } from "effect"
 
 /** Longitude and latitude in degrees (WGS 84), then the elevation in metres where there is one. */
 export type Position = readonly [lng: number, lat: number] | readonly [lng: number, lat: number, elevation: number]
@@ -20,10 +20,13 @@ const isPosition = (value: unknown): value is Position =>
 
 const positionExpected = "Expected [lng, lat] or [lng, lat, elevation], -180 to 180 and -90 to 90 degrees"
 
-const brokenPositions = (positions: ReadonlyArray<unknown>) =>
-  positions
-    .flatMap((position, index) => isPosition(position) ? [] : [{ path: [index], issue: positionExpected }])
-    .slice(0, MAX_REPORTED)
+const brokenPositions = (positions: ReadonlyArray<unknown>) => {
+  const broken = Iterable.flatMap(
+    positions,
+    (position, index) => isPosition(position) ? [] : [{ path: [index], issue: positionExpected }]
+  )
+  return [...Iterable.take(broken, MAX_REPORTED)]
+}
 
 const positionsFilter = Schema.makeFilter(
   (value: unknown) => {

@@ -6,9 +6,12 @@ export const MAX_ISSUES = 100
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** What a schema refused, as a client is told. */
-export const issuesOf = (error: Schema.SchemaError): ReadonlyArray<ValidationIssue> =>
-  format(error.issue).issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({
+/** The leaves of an issue, each with its dotted path. */
+export const formatIssue = (issue: SchemaIssue.Issue): ReadonlyArray<ValidationIssue> =>
+  format(issue).issues.slice(0, MAX_ISSUES).map(({ message, path }) => ({
     path: (path ?? []).map((segment) => String(typeof segment === "object" ? segment.key : segment)).join("."),
     message
   }))
+
+/** What a schema refused, as a client is told. */
+export const issuesOf = (error: Schema.SchemaError): ReadonlyArray<ValidationIssue> => formatIssue(error.issue)

@@ -17,8 +17,10 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 
 const upTo = (maximum: number) => Schema.isBetween({ minimum: 0, maximum })
 
-/** More than 2,500 times around the Earth. */
-const Distance = Metres.check(upTo(100_000_000))
+/** The metres of the longest route: more than 2,500 times around the Earth. A measured one is cut to it. */
+export const MAX_DISTANCE = 100_000_000
+
+const Distance = Metres.check(upTo(MAX_DISTANCE))
 
 /** More than three years. */
 const Duration = Seconds.check(upTo(100_000_000))

@@ -1,4 +1,4 @@
-import { Array as Arr, Schema, SchemaTransformation } from "effect"
+import { Schema, SchemaTransformation } from "effect"
 import { WellFormedString } from "./Text.ts"
 
 const Tag = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,23}$/))
@@ -10,10 +10,20 @@ const NormalisedTag = WellFormedString.pipe(
   Schema.decodeTo(Tag, SchemaTransformation.transform({ decode: normaliseTag, encode: (tag) => tag }))
 )
 
+/** The most tags that a route has. */
+export const MAX_TAGS = 10
+
+/** The most that a client may send: some of them may be the same once they are normalised. */
+const MAX_SENT_TAGS = 100
+
 /** At most 10 tags, normalised; what is the same after that counts once and keeps its first place. */
-export const Tags = Schema.Array(NormalisedTag).pipe(
+export const Tags = Schema.Array(NormalisedTag).check(Schema.isMaxLength(MAX_SENT_TAGS)).pipe(
   Schema.decodeTo(
-    Schema.Array(Tag).check(Schema.isMaxLength(10)),
-    SchemaTransformation.transform({ decode: Arr.dedupe, encode: (tags) => tags })
+    Schema.Array(Tag).check(Schema.isMaxLength(MAX_TAGS)),
+    // A native Set: its hashes are seeded, those of Effect's structures are not.
+    SchemaTransformation.transform({
+      decode: (tags: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(tags)],
+      encode: (tags) => tags
+    })
   )
 )

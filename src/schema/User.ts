@@ -63,11 +63,28 @@ export type Profile = typeof Profile.Type
 
 const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u
 
-/** An address as typed, trimmed. One `@`, no quoting, no comment; at most 254 characters (RFC 5321, 4.5.3.1). */
-export const Email = trimmedText(3, 254).check(
+/** RFC 5321, 4.5.3.1. */
+const MAX_EMAIL = 254
+
+/**
+ * The length of an address as mail systems and `emailKey` spell it: its domain in ASCII (IDNA), where one character may
+ * become many.
+ */
+const mappedLength = (email: string): number => {
+  const text = email.normalize("NFC").toLowerCase()
+  const domain = text.slice(text.lastIndexOf("@") + 1)
+  const ascii = URL.parse(`http://${domain}`)?.hostname ?? ""
+  return text.length - domain.length + Math.max(domain.length, ascii.length)
+}
+
+/** An address as typed, trimmed. One `@`, no quoting, no comment; at most 254 characters, also once it is mapped. */
+export const Email = trimmedText(3, MAX_EMAIL).check(
   // A look-alike of `@` or of white space must not become the real one in somebody else's normalisation.
   Schema.makeFilter((email) => EMAIL.test(email) && EMAIL.test(email.normalize("NFKC")), {
     expected: "an email address"
+  }, true),
+  Schema.makeFilter((email) => mappedLength(email) <= MAX_EMAIL, {
+    expected: `an email address of at most ${MAX_EMAIL} characters with its domain in ASCII (IDNA)`
   })
 )
 

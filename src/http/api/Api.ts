@@ -21,7 +21,8 @@ export class Api extends HttpApi.make("route-planning-service")
   .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
   .middleware(Deadline)
-  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
+  .annotate(HttpApi.HeadersParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: "Route Planning Service",
     version: "1",
@@ -30,7 +31,8 @@ export class Api extends HttpApi.make("route-planning-service")
     description:
       "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
       + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
-      + "Instants are ISO 8601 in UTC. Members that a request's schema does not name are ignored.\n\n"
+      + "Instants are ISO 8601 in UTC. Members that a request's schema does not name are ignored. A body has "
+      + "at most 16 levels, 1,000 members in one object, and 100,000 values beside those that its schema names.\n\n"
       + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. Any path "
       + "answers 404 to what it does not know, and 405 with `Allow` to a method that it does not have.\n\n"
       + "Browsers hold a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "

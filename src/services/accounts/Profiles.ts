@@ -1,9 +1,8 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
-import { Preferences } from "../../schema/Preferences.ts"
 import {
   type Handle,
   isReservedHandle,
@@ -14,6 +13,7 @@ import {
   type User
 } from "../../schema/User.ts"
 import { Quotas } from "../limits/Quotas.ts"
+import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 import { Pseudonyms } from "./Pseudonyms.ts"
 import { Roles } from "./Roles.ts"
@@ -55,8 +55,8 @@ export class Profiles extends Context.Service<Profiles, {
         Result: Statistics,
         execute: (id) =>
           sql`
-            SELECT count(*)::int AS "totalRoutes", coalesce(sum(distance), 0) AS "totalDistance"
-            FROM routes WHERE user_id = ${id} AND deleted_at IS NULL`
+            SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
+            FROM routes r WHERE user_id = ${id} AND deleted_at IS NULL`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({
@@ -88,7 +88,7 @@ export class Profiles extends Context.Service<Profiles, {
 
       const lockPreferences = SqlSchema.findOne({
         Request: UserId,
-        Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
+        Result: Schema.Struct({ preferences: PreferencesColumn }),
         execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
       })
 
@@ -168,7 +168,7 @@ const UserRow = Schema.Struct({
   handle: Schema.String,
   avatar: Schema.NullOr(Schema.String),
   is_email_verified: Schema.Boolean,
-  preferences: Schema.NullOr(Preferences),
+  preferences: PreferencesColumn,
   deletion_requested_at: Schema.NullOr(TimestampColumn),
   has_password: Schema.Boolean
 })

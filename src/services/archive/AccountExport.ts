@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Layer, type Stream, Struct } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -61,8 +61,12 @@ export class AccountExport extends Context.Service<AccountExport, {
 
       // Not a generator in the loop: the engine keeps what such a one closes over until the next full garbage collection.
       const gpxOf = Effect.fnUntraced(function*(add: AddFile, row: ArchivedRouteRow) {
-        const document = yield* toDocument(toStoredRoute(row, pseudonyms))
-        return yield* add(gpxName(row.id, row.name), (file) => asText(writeRouteFile(document, "gpx"), file))
+        const document = yield* Effect.exit(toDocument(toStoredRoute(row, pseudonyms)))
+        if (Exit.isFailure(document)) {
+          yield* Effect.logError("unreadable line left out").pipe(Effect.annotateLogs({ table: "routes", id: row.id }))
+          return undefined
+        }
+        return yield* add(gpxName(row.id, row.name), (file) => asText(writeRouteFile(document.value, "gpx"), file))
       })
 
       const addGpx = Effect.fnUntraced(function*(
@@ -73,7 +77,8 @@ export class AccountExport extends Context.Service<AccountExport, {
         const files = new Map<RouteId, ArchivedFile>()
         for (const ids of pagesOf(routes)) {
           for (const row of yield* readRoutes(userId)(ids)) {
-            if (versions.get(row.id) === row.version) files.set(row.id, yield* gpxOf(add, row))
+            const file = versions.get(row.id) === row.version ? yield* gpxOf(add, row) : undefined
+            if (file !== undefined) files.set(row.id, file)
           }
         }
         return files

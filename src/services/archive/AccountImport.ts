@@ -1,9 +1,10 @@
 import { Clock, Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
+import { PreferencesColumn } from "../../schema/Columns.ts"
 import { Conflict, type Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
-import { Preferences } from "../../schema/Preferences.ts"
+import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
 import { importDisk } from "./ImportDisk.ts"
@@ -58,7 +59,7 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
-        Result: Schema.Struct({ preferences: Schema.NullOr(Preferences) }),
+        Result: Schema.Struct({ preferences: PreferencesColumn }),
         execute: (id) =>
           sql`SELECT preferences FROM users WHERE id = ${id} AND deletion_requested_at IS NULL FOR UPDATE`
       })

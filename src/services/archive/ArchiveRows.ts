@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
 import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Visibility } from "../../schema/Preferences.ts"
+import { findReadable } from "../ReadableRows.ts"
 import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
 
 /** What reads an account for its archive: first what there is and how long, then page by page what that is. */
@@ -27,7 +28,8 @@ export const archiveQueries = Effect.gen(function*() {
         WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
   })
 
-  const routePage = SqlSchema.findAll({
+  const routePage = findReadable({
+    table: "routes",
     Request: Schema.Struct({ owner: UserId, ids: Schema.Array(RouteId) }),
     Result: ArchivedRouteRow,
     execute: ({ ids, owner }) =>
@@ -38,7 +40,8 @@ export const archiveQueries = Effect.gen(function*() {
   })
 
   // What is in a collection, as its owner sees it.
-  const collectionPage = SqlSchema.findAll({
+  const collectionPage = findReadable({
+    table: "collections",
     Request: Schema.Struct({ owner: UserId, ids: Schema.Array(CollectionId) }),
     Result: ArchivedCollectionRow,
     execute: ({ ids, owner }) =>

@@ -3,9 +3,9 @@ import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { decodeBounded } from "../json/BoundedJson.ts"
 import { storedBytesAtMost } from "../routes/RouteColumns.ts"
 import type { Turn } from "./ImportTurns.ts"
-import { decodeJson } from "./JsonShape.ts"
 import type { Element } from "./Lines.ts"
 import { below, type CheckedArchive, type ListName, LISTS } from "./ZipReader.ts"
 
@@ -13,11 +13,11 @@ type Decode<A> = (element: Element) => Effect.Effect<A, ReadonlyArray<Validation
 
 // Each lets others have their turn first: a batch of long routes is some hundred milliseconds of work.
 const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(file: string, schema: S): Decode<S["Type"]> => {
-  const decodeBounded = decodeJson(schema)
+  const decodeElement = decodeBounded(schema)
   return ({ json, line }) =>
     Effect.andThen(
       Effect.yieldNow,
-      Effect.mapError(decodeBounded(json), (issues) => below(`${file}:${line}`, issues))
+      Effect.mapError(decodeElement(json), (issues) => below(`${file}:${line}`, issues))
     )
 }
 

@@ -1,16 +1,14 @@
 import { Effect, type Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
-import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import { type ArchivedFile, Manifest, MAX_FILES } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
-import { decodeJson } from "./JsonShape.ts"
+import { decodeBounded } from "../json/BoundedJson.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
 import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
-
-const MAX_FILES = 50_000
 
 /** What the files that are read may unpack to, so that no archive keeps the service busy for long. */
 const MAX_UNPACKED = 512 * MIB
@@ -191,7 +189,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
     const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, from)))
-    return yield* Effect.mapError(decodeJson(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
+    return yield* Effect.mapError(decodeBounded(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
   })
 
   const manifest = yield* readWhole(MANIFEST, Manifest, (chunks) => chunks)

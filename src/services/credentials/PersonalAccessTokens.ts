@@ -9,6 +9,7 @@ import { TokenId, UserId } from "../../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import type { TokenPrincipal } from "../../schema/User.ts"
 import { Audit } from "../operations/Audit.ts"
+import { findReadable } from "../ReadableRows.ts"
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -63,7 +64,8 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const columns = sql.literal(`id, name, scope, hint, created_at, expires_at, last_used_at`)
 
-      const findOwn = SqlSchema.findAll({
+      const findOwn = findReadable({
+        table: "personal_access_tokens",
         Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
         Result: TokenRow,
         execute: ({ now, owner }) =>

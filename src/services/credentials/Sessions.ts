@@ -10,6 +10,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
 import { actedOn, Audit } from "../operations/Audit.ts"
+import { findReadable } from "../ReadableRows.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const DAY = 24 * 60 * 60 * 1000
@@ -80,7 +81,8 @@ export class Sessions extends Context.Service<Sessions, {
             WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
       })
 
-      const findAll = SqlSchema.findAll({
+      const findAll = findReadable({
+        table: "sessions",
         Request: Schema.Struct({ userId: UserId, now: Schema.Date }),
         Result: SessionRow,
         execute: ({ now, userId }) =>

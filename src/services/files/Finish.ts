@@ -1,8 +1,8 @@
-import { Array as Arr, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { MAX_POSITIONS } from "../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../schema/Route.ts"
-import { Tags } from "../../schema/Tags.ts"
+import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { activityOf } from "./Activities.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute, RouteDocument } from "./Document.ts"
 import { coordOf, tooMany } from "./Numbers.ts"
@@ -10,7 +10,6 @@ import { coordOf, tooMany } from "./Numbers.ts"
 const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
 const MAX_OPEN_VALUE = 64
-const MAX_TAGS = 10
 
 /** Of a file with more than these the rest is counted, not looked at: an answer is for people to read. */
 const MAX_READ_TAGS = 100
@@ -43,7 +42,7 @@ const tagsOf = (texts: ReadonlyArray<string>) => {
   const all = [...new Set(texts)].filter((text) => text.trim() !== "")
   const given = all.slice(0, MAX_READ_TAGS)
   const readable = given.map((text) => decodeTag([text])).filter(Option.isSome)
-  const tags = Arr.dedupe(readable.flatMap(({ value }) => value))
+  const tags = [...new Set(readable.flatMap(({ value }) => value))]
   return {
     tags: tags.slice(0, MAX_TAGS),
     dropped: [

@@ -8,6 +8,8 @@ import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { ownerColumns } from "../accounts/OwnerRows.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { Roles } from "../accounts/Roles.ts"
+import { readableRows } from "../ReadableRows.ts"
+import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import type { PageOf } from "../routes/Routes.ts"
 import {
   AdminRouteRow,
@@ -64,13 +66,13 @@ export class Administration extends Context.Service<Administration, {
         totals.*`)
       const users = sql.literal(`
         users u CROSS JOIN LATERAL (
-          SELECT count(*)::int AS total_routes, coalesce(sum(r.distance), 0) AS total_distance
+          SELECT count(*)::int AS total_routes, ${TOTAL_DISTANCE} AS total_distance
           FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL
         ) totals`)
 
-      const decodeUsers = Schema.decodeUnknownEffect(Schema.Array(AdminUserRow))
-      const decodeRoutes = Schema.decodeUnknownEffect(Schema.Array(AdminRouteRow))
-      const decodeDeletions = Schema.decodeUnknownEffect(Schema.Array(DeletionRow))
+      const decodeUsers = readableRows("users", AdminUserRow)
+      const decodeRoutes = readableRows("routes", AdminRouteRow)
+      const decodeDeletions = readableRows("users", DeletionRow)
 
       const count = SqlSchema.findOne({
         Request: Schema.Struct({ now: Schema.Date, day: Schema.Date, month: Schema.Date }),
@@ -125,7 +127,7 @@ export class Administration extends Context.Service<Administration, {
           })
           yield* audit.record("admin.user_viewed", { userId: admin, subjectId: id })
           return toAdminUser(row, roles)
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+        }, Effect.catchTag("SqlError", Effect.die)),
 
         deleteUser: Effect.fn("Administration.deleteUser")(
           function*(admin, id) {

@@ -1,10 +1,11 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
+import { findReadable } from "../ReadableRows.ts"
 import type { PageOf } from "../routes/Routes.ts"
 
 /** Whom an entry names. Nobody, where nobody is known or nobody is left. */
@@ -46,7 +47,8 @@ export class Audit extends Context.Service<Audit, {
           ...(event === undefined ? [] : [sql`event = ${event}`])
         ])
 
-      const find = SqlSchema.findAll({
+      const find = findReadable({
+        table: "audit_events",
         Request: Schema.Struct({
           userId: Schema.UndefinedOr(UserId),
           event: Schema.UndefinedOr(AuditEvent),

@@ -1,9 +1,10 @@
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { CollectionRef } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { collectionAccess, idOf, type Viewer } from "./CollectionAccess.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
@@ -12,7 +13,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
   const { isOpened, isShown } = collectionAccess(sql)
-  const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+  const decodeRows = readableRows("routes", RouteRow)
 
   return {
     /**

@@ -13,6 +13,7 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { collectionAccess, idOf, NOBODY, type Viewer } from "./CollectionAccess.ts"
 
 const CollectionRow = Schema.Struct({
@@ -50,7 +51,7 @@ const withoutToken = (collection: StoredCollection): StoredCollection => Struct.
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const { isListed, isOpened } = collectionAccess(sql)
-  const decodeRows = Schema.decodeUnknownEffect(Schema.Array(CollectionRow))
+  const decodeRows = readableRows("collections", CollectionRow)
 
   const select = (viewer: number) =>
     sql`

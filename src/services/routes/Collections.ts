@@ -174,7 +174,7 @@ export class Collections extends Context.Service<Collections, {
         routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
           const routes = yield* members.page(ref, viewer, page, form)
           return Option.isSome(routes) ? routes.value : yield* notFound
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+        }, Effect.catchTag("SqlError", Effect.die)),
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`

@@ -1,4 +1,4 @@
-import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
+import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
@@ -8,6 +8,7 @@ import type { Listing, Viewport } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import type { PageOf } from "./Routes.ts"
 
@@ -40,7 +41,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const { requireActive } = yield* activeUsers
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+      const decodeRows = readableRows("routes", RouteRow)
 
       // A favourite is its owner's own business.
       const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)

@@ -8,6 +8,7 @@ import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { readableRows } from "../ReadableRows.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import type { PageOf } from "./Routes.ts"
 
@@ -31,7 +32,7 @@ export class RouteBin extends Context.Service<RouteBin, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+      const decodeRows = readableRows("routes", RouteRow)
 
       const putBack = SqlSchema.findOneOption({
         Request: Schema.Struct({

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
+import { MAX_DISTANCE } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
 import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Lines.ts"
 
@@ -33,7 +34,7 @@ const measuredWith = (positions: ReadonlyArray<Position>, pause: Effect.Effect<v
     polyline6: step(() => polyline6(positions)),
     positionCount: Effect.succeed(positions.length),
     box: step(() => boxAround(positions)),
-    metres: step(() => positions.length < 2 ? null : lengthOf(positions)),
+    metres: step(() => positions.length < 2 ? null : Math.min(lengthOf(positions), MAX_DISTANCE)),
     start: Effect.succeed(positions[0])
   })
 }

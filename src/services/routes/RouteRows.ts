@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { RouteIdColumn, ShareTokenColumn, TimestampColumn, VersionColumn } from "../../schema/Columns.ts"
+import { readable, RouteIdColumn, ShareTokenColumn, TimestampColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
-import { Provenance, type StoredRoute } from "../../schema/Route.ts"
+import { MAX_DISTANCE, Provenance, type StoredRoute } from "../../schema/Route.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 
@@ -19,6 +19,10 @@ export const routeColumns = (form: GeometryForm) => `
   ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
   r.version, ${ownerColumns}`
+
+/** The metres of routes `r` together. A distance that a route may not have counts as one that it may. */
+export const TOTAL_DISTANCE =
+  `coalesce(sum(greatest(0, least(r.distance, ${MAX_DISTANCE}))) FILTER (WHERE r.distance IS NOT NULL), 0)`
 
 const Text = Schema.NullOr(Schema.String)
 const Measure = Schema.NullOr(Schema.Finite)
@@ -42,7 +46,7 @@ export const RouteRow = Schema.Struct({
   place_city: Text,
   place_region: Text,
   place_country_code: Text,
-  routing_preferences: Schema.NullOr(Schema.fromJsonString(RoutingPreferences)),
+  routing_preferences: readable(Schema.NullOr(Schema.fromJsonString(RoutingPreferences))),
   provenance: Provenance,
   share_token: ShareTokenColumn,
   created_at: TimestampColumn,

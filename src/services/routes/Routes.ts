@@ -9,6 +9,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
+import { readableRows } from "../ReadableRows.ts"
 import {
   boxOf,
   changedColumns,
@@ -69,7 +70,7 @@ export class Routes extends Context.Service<Routes, {
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
-      const decodeRows = Schema.decodeUnknownEffect(Schema.Array(RouteRow))
+      const decodeRows = readableRows("routes", RouteRow)
 
       const insert = SqlSchema.findOne({
         Request: Columns,

@@ -5,7 +5,7 @@ import {
   isOnEarth,
   POLYLINE_PRECISION,
   type RoutingAnswer,
-  type RoutingRequest,
+  RoutingRequest,
   type Warning
 } from "../../schema/Routing.ts"
 import { costingOf } from "./EngineOptions.ts"
@@ -73,7 +73,7 @@ export class Routing extends Context.Service<Routing, {
         return { legs: trip.legs, locations: snapped, warnings }
       })
 
-      const answers = yield* Cache.makeWith(compute, {
+      const answers = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
         capacity: MAX_KEPT,
         timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
       })
@@ -89,13 +89,21 @@ export class Routing extends Context.Service<Routing, {
       return Routing.of({
         route: Effect.fn("Routing.route")(function*(request) {
           yield* forgetOldMap
-          const isCached = yield* Cache.has(answers, request)
-          return { answer: yield* Cache.get(answers, request), isCached }
+          const key = yield* keyOf(request)
+          const isCached = yield* Cache.has(answers, key)
+          return { answer: yield* Cache.get(answers, key), isCached }
         })
       })
     })
   )
 }
+
+/** A request is known by its text: the hash of a structure is unseeded, and clients could make many that collide. */
+const RequestText = Schema.fromJsonString(RoutingRequest)
+
+const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(RequestText)(request))
+
+const requestOf = (key: string) => Effect.orDie(Schema.decodeEffect(RequestText)(key))
 
 const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
 

@@ -130,9 +130,19 @@ const matchOf = (piece: Piece, match: Option.Option<Match>): Match =>
     matched_points: piece.map(({ lat, lon }) => ({ lat, lon, type: "unmatched" }))
   }))
 
+/** The points of a polyline, counted before they are decoded: two numbers each, of which a letter below "_" is the last. */
+const pointCount = (encoded: string): number => {
+  let numbers = 0
+  for (let index = 0; index < encoded.length; index++) {
+    if (encoded.charCodeAt(index) < 0x5f) numbers++
+  }
+  return numbers / 2
+}
+
 const pointsOf = Effect.fnUntraced(function*({ encodedPolyline, shape }: TraceRequest) {
   if (shape !== undefined) return shape
-  const line = polyline.decode(encodedPolyline ?? "", POLYLINE_PRECISION)
+  const encoded = encodedPolyline ?? ""
+  const line = pointCount(encoded) > MAX_TRACE ? [] : polyline.decode(encoded, POLYLINE_PRECISION)
   if (line.length < 2 || line.length > MAX_TRACE || !line.every(isOnEarth)) {
     return yield* ValidationFailed.at(
       "encodedPolyline",

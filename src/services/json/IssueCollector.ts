@@ -1,0 +1,114 @@
+import { Iterable, Result, Schema, SchemaAST, type SchemaIssue, SchemaParser } from "effect"
+import type { ValidationIssue } from "../../schema/Errors.ts"
+import { formatIssue, MAX_ISSUES } from "../../schema/Issues.ts"
+
+type Key = string | number
+
+/** A part of a value and the schema that it has to fit. */
+interface Part {
+  readonly ast: SchemaAST.AST
+  readonly value: unknown
+  readonly path: ReadonlyArray<Key>
+}
+
+type Decode = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+
+const compile = (ast: SchemaAST.AST, errors: "first" | "all"): Decode =>
+  SchemaParser.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors })
+
+/** Decoders of the parts of schemas, each compiled when it is first needed. */
+const decoders = new WeakMap<SchemaAST.AST, Readonly<Record<"first" | "all", Decode>>>()
+
+const decodersOf = (ast: SchemaAST.AST) => {
+  const known = decoders.get(ast)
+  if (known !== undefined) return known
+  const made = { first: compile(ast, "first"), all: compile(ast, "all") }
+  decoders.set(ast, made)
+  return made
+}
+
+const isRefused = ({ ast, value }: Part): boolean => Result.isFailure(decodersOf(ast).first(value))
+
+/** The issues of a part that is decoded as a whole. */
+const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssue> =>
+  Result.match(decodersOf(ast).all(value), {
+    onSuccess: () => [],
+    onFailure: (issue) =>
+      formatIssue(issue).map((inside) => ({
+        path: [...path, ...(inside.path === "" ? [] : [inside.path])].join("."),
+        message: inside.message
+      }))
+  })
+
+const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** What one member of an object has to fit, absent or not: an object of that member alone. */
+const memberSchemas = new WeakMap<SchemaAST.PropertySignature, SchemaAST.Objects>()
+
+const memberSchema = (signature: SchemaAST.PropertySignature): SchemaAST.Objects => {
+  const known = memberSchemas.get(signature)
+  if (known !== undefined) return known
+  const made = new SchemaAST.Objects([signature], [])
+  memberSchemas.set(signature, made)
+  return made
+}
+
+/** The one schema of a union, where nothing else but null is in it. */
+const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
+  const others = types.filter((type) => !SchemaAST.isNull(type))
+  return others.length === 1 ? others[0] : undefined
+}
+
+/** The issues of the parts of a value, else of the whole. Decodes no part behind the last issue that is taken. */
+function* issuesIn(part: Part): Generator<ValidationIssue> {
+  if (isRefused(part)) yield* partsFirst(issuesInside(part), part)
+}
+
+function* partsFirst(inside: Iterator<ValidationIssue>, whole: Part): Generator<ValidationIssue> {
+  const first = inside.next()
+  if (first.done === true) return yield* issuesOfWhole(whole)
+  yield first.value
+  yield* { [Symbol.iterator]: () => inside }
+}
+
+/** None where the parts fit and the whole does not, or where it is not known by its parts. */
+function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
+  if (ast.encoding !== undefined) return
+  if (SchemaAST.isUnion(ast)) {
+    const only = onlyOf(ast)
+    if (only !== undefined && value !== null) yield* issuesInside({ ast: only, path, value })
+  } else if (
+    SchemaAST.isArrays(ast) && ast.elements.length === 0 && ast.rest[0] !== undefined && Array.isArray(value)
+  ) {
+    const item = ast.rest[0]
+    const { first } = decodersOf(item)
+    for (const [index, inside] of value.entries()) {
+      if (Result.isFailure(first(inside))) yield* issuesIn({ ast: item, path: [...path, index], value: inside })
+    }
+  } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && isRecord(value)) {
+    for (const signature of ast.propertySignatures) yield* issuesOfMember(signature, path, value)
+  }
+}
+
+function* issuesOfMember(
+  signature: SchemaAST.PropertySignature,
+  path: ReadonlyArray<Key>,
+  object: Readonly<Record<PropertyKey, unknown>>
+): Generator<ValidationIssue> {
+  const { name, type } = signature
+  const isGiven = Object.hasOwn(object, name)
+  const alone = { ast: memberSchema(signature), path, value: isGiven ? { [name]: object[name] } : {} }
+  if (!isRefused(alone)) return
+  const key = typeof name === "symbol" ? name.toString() : name
+  const member = { ast: type, path: [...path, key], value: object[name] }
+  yield* partsFirst(isGiven ? issuesInside(member) : [].values(), alone)
+}
+
+/**
+ * Why a schema refuses a value: all reasons, in the order of its members and items, or the first 100 of them. Decoding ends
+ * with the last reason; `errors: "all"` would collect one or more for each of 50,000 broken items before any is left out.
+ */
+export const issueCollector = (schema: Schema.Constraint) => (value: unknown): ReadonlyArray<ValidationIssue> => [
+  ...Iterable.take(issuesIn({ ast: schema.ast, path: [], value }), MAX_ISSUES)
+]

@@ -1,0 +1,132 @@
+import type { ValidationIssue } from "../../schema/Errors.ts"
+import { type JsonLimits, MAX_DEPTH, MAX_MEMBERS, type TextLimits } from "./JsonLimits.ts"
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** More bytes than any name of the contract has, with each of its characters escaped. */
+const MAX_NAME_BYTES = 256
+
+/** The index of the quote that ends the string whose first byte is at `from`; the end of the text if there is none. */
+const endOfString = (text: Uint8Array, from: number): number => {
+  for (let index = from; index < text.length; index++) {
+    const byte = text[index]
+    if (byte === QUOTE) return index
+    if (byte === BACKSLASH) index++
+  }
+  return text.length
+}
+
+/** A name may be spelt with escapes: it is the same name to a parser. */
+const nameOf = (text: Buffer, from: number, to: number): string | undefined => {
+  if (to - from > MAX_NAME_BYTES) return undefined
+  const raw = text.toString("utf8", from, to)
+  if (!raw.includes("\\")) return raw
+  try {
+    return String(JSON.parse(`"${raw}"`))
+  } catch {
+    return undefined
+  }
+}
+
+/** The arrays and objects that are open, the outermost first: one entry for each level in each list. */
+class Levels {
+  readonly isObject = new Uint8Array(MAX_DEPTH)
+  /** Commas so far, which number the items of an array; of the innermost level only while another is inside it. */
+  readonly commas = new Uint32Array(MAX_DEPTH)
+  readonly limits: Array<JsonLimits | undefined> = Array.from({ length: MAX_DEPTH }, () => undefined)
+  /** Of an object the member that is being read. */
+  readonly names: Array<string | undefined> = Array.from({ length: MAX_DEPTH }, () => undefined)
+
+  /** Opens a level; the most items of an array, the most members of an object. */
+  open(level: number, isObject: boolean, root: JsonLimits | undefined): number {
+    const limits = level === 0 ? root : this.limitsInside(level - 1)
+    this.isObject[level] = isObject ? 1 : 0
+    this.limits[level] = limits
+    if (isObject) this.names[level] = undefined
+    return isObject ? MAX_MEMBERS : limits?.maxItems ?? Infinity
+  }
+
+  /** The most items or members of a level that was opened before. */
+  most(level: number): number {
+    return this.isObject[level] === 1 ? MAX_MEMBERS : this.limits[level]?.maxItems ?? Infinity
+  }
+
+  /** Where the array or object at a level is, as a dotted path. */
+  pathOf(level: number): string {
+    const key = (_: unknown, above: number) => this.isObject[above] === 1 ? this.names[above] : this.commas[above]
+    return this.names.slice(0, level).map(key).join(".")
+  }
+
+  private limitsInside(level: number): JsonLimits | undefined {
+    const limits = this.limits[level]
+    if (limits === undefined) return undefined
+    if (this.isObject[level] === 1) return limits.members.get(this.names[level] ?? "")
+    const index = this.commas[level] ?? 0
+    return index < limits.tuple.length ? limits.tuple[index] : limits.items
+  }
+}
+
+/**
+ * The first thing that a JSON text has too much of, counted before it is parsed: levels, values, members of an object, or
+ * items of an array, against the maximum that its schema declares. Undefined where all of it is within the limits.
+ *
+ * It looks at each byte once, at none behind the first that is too much, and builds nothing. The counts are right up to the
+ * first syntax error, which is as far as a parser gets.
+ */
+export const excessOf = (text: Buffer, { maxValues, root }: TextLimits): ValidationIssue | undefined => {
+  const levels = new Levels()
+  const { length } = text
+  // Of the innermost level: in local variables, since there are millions of commas and few levels.
+  let level = -1
+  let commas = 0
+  let most = Infinity
+  let isObject = false
+  let isAtName = false
+  let values = 0
+  for (let index = 0; index < length; index++) {
+    const byte = text[index] ?? 0
+    if (byte > COMMA && byte < OPEN_ARRAY) continue
+    if (byte === COMMA) {
+      if (++commas === most) {
+        return { path: levels.pathOf(level), message: `must have at most ${most} ${isObject ? "members" : "items"}` }
+      }
+      isAtName = isObject
+      if (++values > maxValues) return tooManyValues(maxValues)
+    } else if (byte === QUOTE) {
+      const end = endOfString(text, index + 1)
+      if (isAtName) {
+        isAtName = false
+        if (levels.limits[level] !== undefined) levels.names[level] = nameOf(text, index + 1, end)
+      }
+      index = end
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (level >= 0) levels.commas[level] = commas
+      level++
+      if (level === MAX_DEPTH) return { path: "", message: `must have at most ${MAX_DEPTH} levels` }
+      isObject = byte === OPEN_OBJECT
+      isAtName = isObject
+      most = levels.open(level, isObject, root)
+      commas = 0
+      if (++values > maxValues) return tooManyValues(maxValues)
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      level--
+      if (level < 0) return undefined
+      commas = levels.commas[level] ?? 0
+      most = levels.most(level)
+      isObject = levels.isObject[level] === 1
+      isAtName = false
+    }
+  }
+  return undefined
+}
+
+const tooManyValues = (maxValues: number): ValidationIssue => ({
+  path: "",
+  message: `must have at most ${maxValues} values in all`
+})

@@ -1,0 +1,24 @@
+import { Effect } from "effect"
+
+const MICROS = 1000
+
+/** Milliseconds of this process's processors, of all its threads, since a measurement. */
+const millisSince = (before: NodeJS.CpuUsage) => {
+  const { system, user } = process.cpuUsage(before)
+  return (system + user) / MICROS
+}
+
+/** What an effect gives, and the processor time in milliseconds that this process took meanwhile, whoever for. */
+export const costOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function*() {
+    const before = process.cpuUsage()
+    const value = yield* effect
+    return { value, millis: millisSince(before) }
+  })
+
+/** The processor time that `JSON.parse` takes for a text. */
+export const parseCostOf = (text: string): number => {
+  const before = process.cpuUsage()
+  JSON.parse(text)
+  return millisSince(before)
+}
