@@ -4,10 +4,13 @@ import { assert, it, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
+import { randomUUID } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { inject } from "vitest"
 import distanceLimit from "../migrations/0012_distance_limit.ts"
 import { databaseLive } from "../src/layers/Database.ts"
-import { clonedDatabase, emptyDatabase } from "./support/Databases.ts"
+import { clonedDatabase, databaseAt, emptyDatabase, onServer } from "./support/Databases.ts"
 
 const tables = SqlClient.SqlClient.use((sql) =>
   sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`
@@ -27,6 +30,43 @@ it.live(
       )
       assert.isAbove(counts[0] ?? 0, 3)
       assert.deepStrictEqual(new Set(counts).size, 1)
+    }).pipe(Effect.scoped),
+  30_000
+)
+
+it.live(
+  "the role that Compose makes owns its database, is no superuser, and can migrate it",
+  () =>
+    Effect.gen(function*() {
+      const name = `service_${randomUUID().replaceAll("-", "")}`
+      const made = readFileSync(new URL("../deploy/postgres/role.sql", import.meta.url), "utf8")
+        .replaceAll("service", name).replace(":'password'", "'a password'").split("\n")
+        .filter((line) => line.startsWith("CREATE"))
+      assert.strictEqual(made.length, 2)
+      yield* Effect.acquireRelease(
+        onServer((sql) => Effect.forEach(made, (statement) => sql.unsafe(statement))),
+        () =>
+          onServer((sql) => Effect.andThen(sql`DROP DATABASE ${sql(name)} WITH (FORCE)`, sql`DROP ROLE ${sql(name)}`))
+      )
+      const url = new URL(databaseAt(inject("postgresUrl"), name))
+      url.username = name
+      url.password = "a password"
+      const attributes = yield* SqlClient.SqlClient.use((sql) =>
+        sql`
+          SELECT current_user AS role, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication
+          FROM pg_roles WHERE rolname = current_user`
+      ).pipe(
+        Effect.provide(databaseLive),
+        Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url.href })))
+      )
+      assert.deepStrictEqual<unknown>(attributes, [{
+        role: name,
+        rolsuper: false,
+        rolcreaterole: false,
+        rolcreatedb: false,
+        rolbypassrls: false,
+        rolreplication: false
+      }])
     }).pipe(Effect.scoped),
   30_000
 )

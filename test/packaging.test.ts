@@ -133,6 +133,16 @@ describe("Compose and Kubernetes", () => {
     assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
   })
 
+  it("give the service a role of its own in PostgreSQL, and no superuser's password", () => {
+    const text = textOf("deploy/compose.yaml")
+    assert.include(text, "DATABASE_URL: postgres://service:")
+    assert.include(text, "./postgres:/docker-entrypoint-initdb.d:ro")
+    assert.notMatch(text, /POSTGRES_(?:USER|DB|HOST_AUTH_METHOD):/)
+    const statements = textOf("deploy/postgres/role.sql")
+    assert.include(statements, "CREATE ROLE service LOGIN PASSWORD :'password';\n")
+    assert.include(statements, "ALTER ROLE postgres PASSWORD NULL;\n")
+  })
+
   it("open metrics to Prometheus' network, and to no more of what is private", () => {
     assert.include(compose, "METRICS_ALLOWED_CIDRS")
     assert.include(kubernetes, "METRICS_ALLOWED_CIDRS")

@@ -14,7 +14,8 @@ export const databaseAt = (url: string, name: string): string => {
   return address.href
 }
 
-const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+/** Runs statements as the superuser of the test's server. */
+export const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
   SqlClient.SqlClient.use(statement).pipe(
     Effect.provide(PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })),
     Effect.orDie
