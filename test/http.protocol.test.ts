@@ -68,7 +68,17 @@ layer(TestServer.layer())("the protocol", (it) => {
         "/api/v1/routes/%ff",
         "/api/v1/routes/__proto__",
         "/constructor",
-        "/api/v1/users/me/..%5c"
+        "/api/v1/users/me/..%5c",
+        "/health/live;x",
+        "/health;x=1",
+        "/health/liv%65",
+        "/%68ealth",
+        "/health#x",
+        "/metrics;x",
+        "/%6detrics",
+        "/api/v1/routes/public;x=1",
+        "/api/v1/%72outes/public",
+        "/api/v1/routes/publi%63?gate=public"
       ]
       for (const path of paths) {
         const answer = yield* sendRaw(origin, requestHead(`GET ${path}`))
@@ -76,6 +86,11 @@ layer(TestServer.layer())("the protocol", (it) => {
         assertError(parseJson(answer.body), 404, "NOT_FOUND", path)
         assert.match(answer.head, /content-type: application\/json/i, path)
       }
+      for (const method of ["POST", "OPTIONS", "DELETE"]) {
+        assert.strictEqual((yield* sendRaw(origin, requestHead(`${method} /health/live;x`))).status, 404, method)
+      }
+      const query = yield* sendRaw(origin, requestHead("GET /health/live?a=%3B;#"))
+      assert.strictEqual(query.status, 200)
     }))
 
   it.effect("a path of the contract with another method names those it has", () =>

@@ -56,8 +56,9 @@ it.live(
           SELECT current_user AS role, rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication
           FROM pg_roles WHERE rolname = current_user`
       ).pipe(
-        Effect.provide(databaseLive),
-        Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url.href })))
+        Effect.provide(
+          Layer.provide(databaseLive, ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url.href })))
+        )
       )
       assert.deepStrictEqual<unknown>(attributes, [{
         role: name,

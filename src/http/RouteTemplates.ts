@@ -34,8 +34,18 @@ for (const path of [DOCS_PAGE, DOCS_DOCUMENT] as const) templates.all(path, path
 export const routedMethod = (method: string): HttpMethod.HttpMethod =>
   HttpMethod.isHttpMethod(method) ? method : "TRACE"
 
-/** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
-export const templateOf = (method: string, url: string): string | undefined => {
+const pathOf = (url: string) => {
   const query = url.indexOf("?")
-  return templates.find(routedMethod(method), query === -1 ? url : url.slice(0, query))?.handler
+  return query === -1 ? url : url.slice(0, query)
 }
+
+/**
+ * Whether a request's path has one spelling only. The router decodes percent-encoding and ends a path at `;` and `#`, so
+ * that a proxy's rule for `/metrics` would not match `/%6detrics` or `/metrics;x`. No path of the contract needs any of
+ * them: ids, handles and share tokens are letters, digits and `-`.
+ */
+export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
+
+/** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
+export const templateOf = (method: string, url: string): string | undefined =>
+  isExactPath(url) ? templates.find(routedMethod(method), pathOf(url))?.handler : undefined

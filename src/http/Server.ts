@@ -23,6 +23,7 @@ import { authenticationLayer } from "./middleware/Authentication.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
+import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
@@ -68,6 +69,7 @@ const routes = Layer.mergeAll(
   corsLayer,
   clientAddressLayer,
   refusalLayer,
+  exactPathsLayer,
   largeResponsesLayer,
   otherMethodsLayer,
   api,

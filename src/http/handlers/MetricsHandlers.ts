@@ -1,12 +1,9 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { NotFound } from "../../schema/Errors.ts"
 import { Metrics } from "../../services/metrics/Metrics.ts"
 import { Api } from "../api/Api.ts"
+import { unknownPath } from "../ErrorResponse.ts"
 import { insideNetworks, isInside } from "../Inside.ts"
-
-/** What any unknown path is answered with. */
-const unknown = () => new NotFound({ message: "No such path" })
 
 export const MetricsHandlers = HttpApiBuilder.group(
   Api,
@@ -17,7 +14,7 @@ export const MetricsHandlers = HttpApiBuilder.group(
     return handlers.handle(
       "metrics",
       Effect.fnUntraced(function*({ request }) {
-        if (!isInside(request, networks)) return yield* unknown()
+        if (!isInside(request, networks)) return yield* unknownPath()
         return yield* metrics.text
       })
     )

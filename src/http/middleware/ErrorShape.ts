@@ -12,7 +12,7 @@ import {
 } from "../../schema/Errors.ts"
 import { issuesOf } from "../../schema/Issues.ts"
 import { CommonFailures } from "../api/Requests.ts"
-import { toResponse } from "../ErrorResponse.ts"
+import { toResponse, unknownPath } from "../ErrorResponse.ts"
 
 const isServiceError = Schema.is(ServiceError)
 
@@ -46,7 +46,7 @@ const isTransient = (error: SqlError.SqlError) =>
 const fromHttpServer = (error: HttpServerError.HttpServerError) => {
   switch (error.reason._tag) {
     case "RouteNotFound":
-      return new NotFound({ message: "No such path" })
+      return unknownPath()
     case "RequestParseError":
       return error.reason.reason === "BodyTooLarge"
         ? new PayloadTooLarge({ message: "The body is too large" })
