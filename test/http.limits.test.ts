@@ -81,6 +81,26 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       )
     }))
 
+  it.effect("of an IPv6 address are those of its /64, and ten times as much those of its /48", () =>
+    Effect.gen(function*() {
+      yield* TestClock.adjust("1 minute")
+      const proveFrom = (address: string) =>
+        Effect.flatMap(from(address), (visitor) => visitor.post("/auth/verify-email", { token: "wrong" }))
+      for (let n = 0; n < 50; n++) {
+        const answer = yield* proveFrom(`2001:db8:48:${Math.floor(n / 5)}::${n + 1}`)
+        assert.strictEqual(answer.status, 400)
+        assert.strictEqual(remainingIn(answer.headers), 4 - n % 5)
+      }
+      const refused = yield* proveFrom("2001:db8:48:ffff::1")
+      assert.strictEqual(refused.status, 429)
+      assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"auth\";q=50;w=60")
+      assert.deepInclude(refused.body, { details: { limit: 50, windowSeconds: 60, retryAfterSeconds: 60 } })
+      assert.strictEqual((yield* proveFrom("2001:db8:49::1")).status, 400)
+      assert.strictEqual((yield* proveFrom("2001:db8:48:0::1")).headers.get("ratelimit-policy"), "\"auth\";q=5;w=60")
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* proveFrom("2001:db8:48:ffff::1")).status, 400)
+    }))
+
   it.effect("are exact for many at once", () =>
     Effect.gen(function*() {
       const visitor = yield* from("203.0.113.50")

@@ -146,7 +146,11 @@ layer(TestServer.layer())("metrics are closed", (it) => {
         const headers of [
           { "x-forwarded-for": "10.0.0.1" },
           { forwarded: "for=10.0.0.1" },
-          { "x-real-ip": "10.0.0.1" }
+          { "x-real-ip": "10.0.0.1" },
+          { via: "1.1 proxy" },
+          { "cf-connecting-ip": "10.0.0.1" },
+          { "true-client-ip": "10.0.0.1" },
+          { "x-forwarded-host": "localhost" }
         ]
       ) {
         const { body, status } = yield* (yield* withHeaders(headers)).get("//metrics")
@@ -172,6 +176,8 @@ layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }))("metrics behind a pr
       assert.strictEqual(yield* from({ "x-forwarded-for": "10.1.2.3, 203.0.113.1" }), 404)
       assert.strictEqual(yield* from({ "x-forwarded-for": "unknown" }), 404)
       assert.strictEqual(yield* from({ forwarded: "for=10.1.2.3" }), 404)
+      assert.strictEqual(yield* from({ via: "1.1 proxy" }), 404)
+      assert.strictEqual(yield* from({ via: "1.1 proxy", "x-forwarded-for": "10.1.2.3" }), 200)
       assert.strictEqual(yield* from({}), 200)
     }))
 })

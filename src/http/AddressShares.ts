@@ -1,7 +1,7 @@
 import { Duration, Effect, type Scope } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RateLimited, Unavailable } from "../schema/Errors.ts"
-import { addressSubject } from "./ClientAddress.ts"
+import { addressSubjects } from "./ClientAddress.ts"
 
 /** How much of something one address may have at once, and all of them together. */
 export interface Shares {
@@ -57,7 +57,7 @@ export const makeAddressShares = (
 
   return (amount) =>
     Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const address = addressSubject(request)
+      const address = addressSubjects(request).host
       return Effect.acquireRelease(take(address, amount), () => Effect.sync(() => add(address, -amount)))
     })
 }

@@ -1,9 +1,8 @@
 import { Config, Effect, Function, identity, Layer, Option, Scope } from "effect"
-import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint, HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { DocumentedApi, openApiDocument } from "./api/openapi/Document.ts"
-import { addressSubject } from "./ClientAddress.ts"
 import { toResponse } from "./ErrorResponse.ts"
 import { methodsRefusedAt } from "./MethodNotAllowed.ts"
 import { Limiter } from "./middleware/RateLimit.ts"
@@ -61,12 +60,10 @@ const served = (
     const platform = yield* HttpPlatform.HttpPlatform
     const endpoint = HttpApiEndpoint.get("docs", path)
     return (httpEffect) =>
-      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-        Effect.matchEffect(limiter.count(addressSubject(request), endpoint), {
-          onFailure: (refusal) =>
-            Effect.succeed(toResponse(refusal)),
-          onSuccess: () => HttpMiddleware.compression()(Effect.map(httpEffect, finish))
-        })).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
+      Effect.matchEffect(limiter.countAddress(endpoint), {
+        onFailure: (refusal) => Effect.succeed(toResponse(refusal)),
+        onSuccess: () => HttpMiddleware.compression()(Effect.map(httpEffect, finish))
+      }).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
   })).layer
 
 /** The page's 3 MB are loaded when somebody asks for them, not at the start. */

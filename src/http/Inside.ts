@@ -1,8 +1,8 @@
 import { Config, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import { IpNetwork, NetAddress } from "effect/net"
+import { IpNetwork } from "effect/net"
 import { networks } from "../services/SettingTypes.ts"
-import { clientAddress } from "./ClientAddress.ts"
+import { clientAddress, unmapped } from "./ClientAddress.ts"
 
 /** Loopback, and what is private (RFC 1918, RFC 4193). */
 const DEFAULT = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
@@ -11,11 +11,26 @@ const DEFAULT = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.1
 /** The networks that may read metrics (`METRICS_ALLOWED_CIDRS`, comma separated). */
 export const insideNetworks = networks("METRICS_ALLOWED_CIDRS").pipe(Config.withDefault(DEFAULT))
 
-const FORWARDING = ["forwarded", "x-forwarded-for", "x-real-ip"]
-
-/** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
-const unmapped = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
-  NetAddress.isIpv4Address(address) ? address : Option.getOrElse(NetAddress.fromIpv4Mapped(address), () => address)
+/** What proxies and content delivery networks add to a request: `Via` (RFC 9110, 7.6.3), and their own ways to name a client. */
+const FORWARDING = [
+  "cdn-loop",
+  "cf-connecting-ip",
+  "cf-connecting-ipv6",
+  "client-ip",
+  "fastly-client-ip",
+  "forwarded",
+  "true-client-ip",
+  "via",
+  "x-client-ip",
+  "x-cluster-client-ip",
+  "x-envoy-external-address",
+  "x-forwarded",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-original-forwarded-for",
+  "x-real-ip"
+]
 
 const addressOf = (request: HttpServerRequest.HttpServerRequest) => Option.getOrNull(request.remoteAddress)
 

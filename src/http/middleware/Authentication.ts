@@ -15,7 +15,6 @@ import {
   StaleCookie,
   Viewer
 } from "../api/Authentication.ts"
-import { addressSubject } from "../ClientAddress.ts"
 import { bearerToken } from "../Credential.ts"
 import { Credentials } from "./Credentials.ts"
 import { Limiter } from "./RateLimit.ts"
@@ -52,17 +51,13 @@ const admit = Effect.gen(function*() {
   const limiter = yield* Limiter
 
   const identify = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    return yield* credentials.read(endpoint).pipe(
-      Effect.tapError(() => limiter.count(addressSubject(request), endpoint))
-    )
+    return yield* credentials.read(endpoint).pipe(Effect.tapError(() => limiter.countAddress(endpoint)))
   })
 
   const required = Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
-    const request = yield* HttpServerRequest.HttpServerRequest
     const principal = yield* identify(endpoint)
     if (Option.isSome(principal)) return principal.value
-    yield* limiter.count(addressSubject(request), endpoint)
+    yield* limiter.countAddress(endpoint)
     return yield* new Unauthorized({ message: "Sign in first" })
   })
 
@@ -88,14 +83,13 @@ const admit = Effect.gen(function*() {
       return principal
     }),
     viewer: Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
-      const request = yield* HttpServerRequest.HttpServerRequest
       const principal = yield* credentials.readOptional(endpoint).pipe(
-        Effect.tapError(() => limiter.count(addressSubject(request), endpoint))
+        Effect.tapError(() => limiter.countAddress(endpoint))
       )
-      yield* limiter.count(
-        Option.match(principal, { onNone: () => addressSubject(request), onSome: subjectOf }),
-        endpoint
-      )
+      yield* Option.match(principal, {
+        onNone: () => limiter.countAddress(endpoint),
+        onSome: (known) => limiter.count(subjectOf(known), endpoint)
+      })
       return Option.filter(principal, (known) => !isPending(known))
     })
   }

@@ -1,12 +1,11 @@
-import { Config, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpEffect, HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
-import { networks } from "../../services/SettingTypes.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
-import { addressSubject } from "../ClientAddress.ts"
+import { addressSubjects, SITE_FACTOR, trustedProxies } from "../ClientAddress.ts"
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3) with a refusal. */
 const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
@@ -36,38 +35,46 @@ const tell = (limit: RateLimit) =>
 /** Counts a request for a subject and tells the client what is left, by the endpoint's tier. */
 export class Limiter extends Context.Service<Limiter, {
   readonly count: Count
-  /** The same for a second subject of the request, of whom the client hears only when it is refused. */
+  /** Counts a request for the address of its client; of IPv6 also for the /48 that it lies in. */
+  readonly countAddress: (endpoint: Endpoint) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
+  /** Counts for a second subject of the request, of whom the client hears only when it is refused. */
   readonly countBeside: Count
 }>()("route-planning-service/Limiter") {
   static readonly layer = Layer.effect(
     Limiter,
     Effect.map(RateLimits, (limits) => {
-      const countWith = (isToldOf: (limit: RateLimit) => boolean): Count =>
+      const countWith = (isToldOf: (limit: RateLimit) => boolean, factor = 1): Count =>
         Effect.fnUntraced(function*(subject, endpoint) {
           const tier = Context.get(endpoint.annotations, Tier)
-          const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`)
+          const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`, factor)
           if (limit === undefined) return
           if (isToldOf(limit)) yield* tell(limit)
           if (limit.isExceeded) return yield* refusal(limit)
         })
 
-      return Limiter.of({ count: countWith(() => true), countBeside: countWith(({ isExceeded }) => isExceeded) })
+      const count = countWith(() => true)
+      const countSite = countWith(({ isExceeded }) => isExceeded, SITE_FACTOR)
+
+      return Limiter.of({
+        count,
+        countAddress: Effect.fnUntraced(function*(endpoint) {
+          const { host, site } = addressSubjects(yield* HttpServerRequest.HttpServerRequest)
+          yield* count(host, endpoint)
+          if (site !== undefined) yield* countSite(site, endpoint)
+        }),
+        countBeside: countWith(({ isExceeded }) => isExceeded)
+      })
     })
   )
 }
 
 export const addressLimitLayer = Layer.effect(
   AddressLimit,
-  Effect.map(Limiter, (limiter) => (httpEffect, { endpoint }) =>
-    Effect.gen(function*() {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      yield* limiter.count(addressSubject(request), endpoint)
-      return yield* httpEffect
-    }))
+  Effect.map(
+    Limiter,
+    (limiter) => (httpEffect, { endpoint }) => Effect.andThen(limiter.countAddress(endpoint), httpEffect)
+  )
 )
-
-/** Networks of proxies that we run (`TRUSTED_PROXIES`, CIDRs, comma separated). Nobody else is believed. */
-const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
 
 /** The client's address: the socket's, or what the last proxy of ours says of where a request came from. */
 export const clientAddressLayer = Layer.unwrap(

@@ -27,8 +27,16 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
 
 /** Counts requests per subject and endpoint in windows of a minute. */
 export class RateLimits extends Context.Service<RateLimits, {
-  /** Counts one request. What is refused does not count, so that waiting helps. Undefined when limits are off. */
-  readonly count: (tier: RateTier, subject: string, endpoint: string) => Effect.Effect<RateLimit | void>
+  /**
+   * Counts one request, up to `factor` (1) times the limit of the tier. What is refused does not count, so that waiting
+   * helps. Undefined when limits are off.
+   */
+  readonly count: (
+    tier: RateTier,
+    subject: string,
+    endpoint: string,
+    factor?: number
+  ) => Effect.Effect<RateLimit | void>
 }>()("route-planning-service/RateLimits") {
   static readonly layer = Layer.effect(
     RateLimits,
@@ -37,27 +45,34 @@ export class RateLimits extends Context.Service<RateLimits, {
       const limiter = yield* RateLimiter.RateLimiter
       yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
 
-      const consume = (tier: RateTier, key: string) =>
-        limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit: RATE_TIERS[tier], key }).pipe(
-          Effect.map(({ remaining, resetAfter }) => toRateLimit(tier, remaining, resetAfter, false)),
+      const consume = (tier: RateTier, limit: number, key: string) =>
+        limiter.consume({ window: Duration.seconds(RATE_WINDOW_SECONDS), limit, key }).pipe(
+          Effect.map(({ remaining, resetAfter }) => toRateLimit(tier, limit, remaining, resetAfter, false)),
           Effect.catch(({ reason }) =>
             reason._tag === "RateLimitExceeded"
-              ? Effect.as(Metric.update(REFUSALS[tier], 1), toRateLimit(tier, 0, reason.retryAfter, true))
+              ? Effect.as(Metric.update(REFUSALS[tier], 1), toRateLimit(tier, limit, 0, reason.retryAfter, true))
               : Effect.die(reason)
           )
         )
 
       return RateLimits.of({
-        count: (tier, subject, endpoint) => isEnabled ? consume(tier, `${endpoint} ${subject}`) : Effect.void
+        count: (tier, subject, endpoint, factor = 1) =>
+          isEnabled ? consume(tier, RATE_TIERS[tier] * factor, `${endpoint} ${subject}`) : Effect.void
       })
     })
   ).pipe(Layer.provide(RateLimiter.layer))
 }
 
 /** Rounded up: who waits as long as told is never refused. */
-const toRateLimit = (tier: RateTier, remaining: number, reset: Duration.Duration, isExceeded: boolean): RateLimit => ({
+const toRateLimit = (
+  tier: RateTier,
+  limit: number,
+  remaining: number,
+  reset: Duration.Duration,
+  isExceeded: boolean
+): RateLimit => ({
   tier,
-  limit: RATE_TIERS[tier],
+  limit,
   remaining,
   resetSeconds: Math.max(1, Math.ceil(Duration.toSeconds(reset))),
   isExceeded
