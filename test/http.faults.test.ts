@@ -23,23 +23,26 @@ const Failure = Schema.Struct({
   details: Schema.Struct({ traceId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)) })
 })
 
-layer(TestServer.layer({}, broken).pipe(Layer.provideMerge(recording)))("a defect", (it) => {
-  it.effect("is answered with the trace's id and nothing else, and logged once with the same", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const traceId = "0af7651916cd43dd8448eb211c80319c"
-      const { body, status, text } = yield* rider.post("/routes", newRoute({}), {
-        headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
-      })
-      assert.strictEqual(status, 500)
-      const { details } = Schema.decodeUnknownSync(Failure, { onExcessProperty: "error" })(body)
-      assert.notInclude(text, "secret")
-      assert.strictEqual(details.traceId, traceId)
-      const lines = logged.filter((line) => line.includes(`"traceId":"${traceId}"`) && line.includes("\"ERROR\""))
-      assert.strictEqual(lines.length, 1)
-      assert.include(lines[0], "SELECT secret")
-    }))
-})
+layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }, broken).pipe(Layer.provideMerge(recording)))(
+  "a defect",
+  (it) => {
+    it.effect("is answered with the trace's id and nothing else, and logged once with the same", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const traceId = "0af7651916cd43dd8448eb211c80319c"
+        const { body, status, text } = yield* rider.post("/routes", newRoute({}), {
+          headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+        })
+        assert.strictEqual(status, 500)
+        const { details } = Schema.decodeUnknownSync(Failure, { onExcessProperty: "error" })(body)
+        assert.notInclude(text, "secret")
+        assert.strictEqual(details.traceId, traceId)
+        const lines = logged.filter((line) => line.includes(`"traceId":"${traceId}"`) && line.includes("\"ERROR\""))
+        assert.strictEqual(lines.length, 1)
+        assert.include(lines[0], "SELECT secret")
+      }))
+  }
+)
 
 layer(TestServer.behindProxy, { excludeTestServices: true, timeout: "60 seconds" })("a database that is away", (it) => {
   it.effect("makes every request end with 503 in the one shape, soon, and the service recovers by itself", () =>

@@ -56,7 +56,10 @@ const lastAsked = Effect.map(
 )
 
 const serverLayer = (settings: Record<string, string> = {}) =>
-  Layer.unwrap(Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url, ...settings }))).pipe(
+  Layer.unwrap(
+    Effect.map(StandInEngine, ({ url }) =>
+      TestServer.layer({ ROUTING_ENGINE_URL: url, TRUSTED_PROXIES: "127.0.0.0/8", ...settings }))
+  ).pipe(
     Layer.provideMerge(StandInEngine.layer)
   )
 

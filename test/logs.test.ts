@@ -45,7 +45,9 @@ const requestLines = Effect.fnUntraced(function*<A, E, R>(work: Effect.Effect<A,
   return (yield* lines).slice(before).filter(({ message }) => message === "request").map(withoutTime)
 })
 
-layer(TestServer.layer().pipe(Layer.provideMerge(recording("Info"))))("the log", (it) => {
+layer(
+  TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(Layer.provideMerge(recording("Info")))
+)("the log", (it) => {
   it.effect("has one line for each request, by its template and never its path", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -76,7 +78,7 @@ layer(TestServer.layer().pipe(Layer.provideMerge(recording("Info"))))("the log",
       }
     }))
 
-  it.effect("has the caller's trace in each line of a request, and ids of its own in all others", () =>
+  it.effect("has the trace of a trusted proxy in each line of a request, and ids of its own in all others", () =>
     Effect.gen(function*() {
       const before = written.length
       const caller = yield* withHeaders({ traceparent: `00-${TRACE}-b7ad6b7169203331-00` })
@@ -91,6 +93,15 @@ layer(TestServer.layer().pipe(Layer.provideMerge(recording("Info"))))("the log",
 })
 
 layer(TestServer.layer().pipe(Layer.provideMerge(recording("Debug"))))("the log at debug", (it) => {
+  it.effect("has a trace of its own in the lines of a caller that is no trusted proxy", () =>
+    Effect.gen(function*() {
+      const before = written.length
+      const caller = yield* withHeaders({ traceparent: `00-${TRACE}-b7ad6b7169203331-01` })
+      yield* caller.get("/nowhere")
+      assert.isAbove(written.length, before)
+      assert.notInclude(written.slice(before).join("\n"), TRACE)
+    }))
+
   it.effect("has probes as well", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous

@@ -25,6 +25,9 @@ const traced = <A, E>(
     )
   })
 
+/** The clients of these tests are proxies of ours, whose traces are continued. */
+const TRUSTING = { TRUSTED_PROXIES: "127.0.0.0/8" }
+
 const inTrace = (traceparent: string) => withHeaders({ traceparent })
 
 const spansNamed = (spans: ReadonlyArray<ExportedSpan>, name: string) => spans.filter((span) => span.name === name)
@@ -45,7 +48,11 @@ describe("traces", () => {
           yield* visitor.get("//metrics")
           yield* visitor.get("/nowhere/canary-path")
         }),
-        { OTEL_SERVICE_NAME: "routes-of-a-test", OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,a=b%20c" }
+        {
+          ...TRUSTING,
+          OTEL_SERVICE_NAME: "routes-of-a-test",
+          OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,a=b%20c"
+        }
       )
       const collector = yield* Collector
       const spans = yield* collector.spans
@@ -192,7 +199,7 @@ describe("traces", () => {
           })
           yield* caller.post("/auth/google", { code: "a code" })
         }),
-        { ROUTING_ENGINE_URL: url, GOOGLE_ISSUER: url, GOOGLE_CLIENT_ID: "a", GOOGLE_CLIENT_SECRET: "b" }
+        { ...TRUSTING, ROUTING_ENGINE_URL: url, GOOGLE_ISSUER: url, GOOGLE_CLIENT_ID: "a", GOOGLE_CLIENT_SECRET: "b" }
       )
       const headersAt = (path: string) => requests.find((request) => request.path === path)?.headers
       assert.match(String(headersAt("/route")?.["traceparent"]), new RegExp(`^00-${TRACE}-`))
@@ -219,6 +226,7 @@ describe("traces", () => {
           Effect.flatMap(inTrace(`00-${TRACE}-${PARENT}-${flag}`), (it) => it.get("/nowhere"))
         const { requests, spans } = yield* Collector
         yield* traced(Effect.andThen(sending("01"), sending("00")), {
+          ...TRUSTING,
           OTEL_TRACES_SAMPLER: sampler,
           OTEL_TRACES_SAMPLER_ARG: ratio,
           OTEL_EXPORTER_OTLP_HEADERS: "{\"authorization\":\"Basic a2V5\"}"
@@ -242,6 +250,23 @@ describe("traces", () => {
         assert.isBelow(performance.now() - worked, 2500)
       }).pipe(onCollector))
   }
+
+  it.live("of a caller that is no trusted proxy are referred to, and neither continued nor obeyed", () =>
+    Effect.gen(function*() {
+      for (const proxies of [{}, { TRUSTED_PROXIES: "10.0.0.0/8" }]) {
+        const before = (yield* (yield* Collector).spans).length
+        yield* traced(
+          Effect.flatMap(inTrace(`00-${TRACE}-${PARENT}-00`), (caller) => caller.get("/routes/999999")),
+          proxies
+        )
+        const spans = (yield* (yield* Collector).spans).slice(before)
+        const [request] = spansNamed(spans, "GET /api/v1/routes/{ref}")
+        assert.isDefined(request)
+        assert.isUndefined(request?.parentSpanId)
+        assert.deepStrictEqual(spans.filter(({ traceId }) => traceId === TRACE), [])
+        assert.deepStrictEqual(request?.links?.map(({ spanId, traceId }) => [traceId, spanId]), [[TRACE, PARENT]])
+      }
+    }).pipe(onCollector))
 
   it.live("go nowhere without a collector, or with telemetry off", () =>
     Effect.gen(function*() {

@@ -20,7 +20,8 @@ const Span = Schema.Struct({
   kind: Schema.Int,
   attributes: Attributes,
   status: Schema.Struct({ code: Schema.Int, message: Schema.optionalKey(Schema.String) }),
-  events: Schema.Array(Schema.Struct({ name: Schema.String }))
+  events: Schema.Array(Schema.Struct({ name: Schema.String })),
+  links: Schema.optionalKey(Schema.Array(Schema.Struct({ traceId: Schema.String, spanId: Schema.String })))
 })
 
 /** A span as the collector got it; its attributes by name. */

@@ -8,9 +8,11 @@ import {
   HttpServerResponse,
   HttpTraceContext
 } from "effect/http"
+import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { baseUrl } from "../../services/Addresses.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
+import { isFromPeerIn, trustedProxies } from "../ClientAddress.ts"
 import { Refusal, TransportRules } from "../Refusal.ts"
 import { templateOf } from "../RouteTemplates.ts"
 
@@ -57,28 +59,50 @@ const makeSeries = () => {
 }
 
 /** A span that goes nowhere, for its ids. */
-const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>) =>
+const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>, links: Array<Tracer.SpanLink>) =>
   Tracer.nativeTracer.span({
     name,
     parent,
     annotations: Context.empty(),
-    links: [],
+    links,
     startTime: 0n,
     kind: "server",
     root: Option.isNone(parent),
     sampled: false
   })
 
-const beginSpan = (request: HttpServerRequest.HttpServerRequest, { method, route }: Labels, isTraced: boolean) => {
-  const parent = HttpTraceContext.w3c(request.headers)
+/** The trace that a caller names: to be continued where the caller is one of our proxies, else only to be referred to. */
+interface CallerTrace {
+  readonly parent: Option.Option<Tracer.ExternalSpan>
+  readonly links: Array<Tracer.SpanLink>
+}
+
+/** A stranger who chose our trace ids could force or prevent sampling, and forge which requests belong together. */
+const callerTraceOf = (
+  request: HttpServerRequest.HttpServerRequest,
+  trusted: ReadonlyArray<IpNetwork.IpNetwork>
+): CallerTrace => {
+  const named = HttpTraceContext.w3c(request.headers)
+  if (isFromPeerIn(request, trusted)) return { parent: named, links: [] }
+  return {
+    parent: Option.none(),
+    links: Option.toArray(named).map((span) => ({ span, attributes: {} }))
+  }
+}
+
+const beginSpan = (
+  { links, parent }: CallerTrace,
+  { method, route }: Labels,
+  isTraced: boolean
+) => {
   const verb = method === OTHER ? "HTTP" : method
   const name = route === UNMATCHED ? verb : `${verb} ${route}`
   return isTraced && !isProbe(route)
     ? Effect.makeSpan(
       name,
-      Option.isSome(parent) ? { kind: "server", parent: parent.value } : { kind: "server", root: true }
+      Option.isSome(parent) ? { kind: "server", parent: parent.value, links } : { kind: "server", root: true, links }
     )
-    : Effect.succeed(idsOnly(name, parent))
+    : Effect.succeed(idsOnly(name, parent, links))
 }
 
 /** Below a span that is not sampled there need be none. */
@@ -145,6 +169,7 @@ const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: b
  */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
+  const trusted = yield* trustedProxies
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
   const series = makeSeries()
@@ -160,7 +185,8 @@ export const requestTelemetry = Effect.gen(function*() {
       (_request, response) => Effect.succeed(counting(request, response, size))
     )
     if (isMeasured) active.modifyUnsafe(1, context)
-    const span = yield* beginSpan(request, labels, Context.get(context, References.TracerEnabled))
+    const callerTrace = callerTraceOf(request, trusted)
+    const span = yield* beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
     const started = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
     const watch: Watch = { labels, size, span, started, refusal }
     return watch
