@@ -122,9 +122,11 @@ type Outside =
   | Etag.Generator
 
 describe("the type of the application", () => {
-  it("requires every outside dependency, and the background the mailer too", () => {
+  it("requires every outside dependency, and the background the mailer and randomness for mailed links", () => {
     expectTypeOf<Layer.Services<typeof applicationLayer>>().toEqualTypeOf<Outside>()
-    expectTypeOf<Layer.Services<typeof backgroundLayer>>().toEqualTypeOf<SqlClient.SqlClient | Mailer>()
+    expectTypeOf<Layer.Services<typeof backgroundLayer>>().toEqualTypeOf<
+      SqlClient.SqlClient | Mailer | SecureRandom.SecureRandom
+    >()
   })
 
   it("requires of the live mailer, engine and identity provider an HTTP client", () => {
@@ -241,7 +243,10 @@ layer(configured(withoutBackground))("the application without its background", (
       const email = newEmail()
       const password = "a long enough password"
       yield* visitor.post("/auth/signup-email", { email, password })
-      yield* sql`UPDATE users SET email_verified_at = ${new Date(0)}`
+      // Without a mail there is no link by which the sign-up could become an account.
+      yield* sql`
+        INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+        SELECT email, email_key, created_at, password_hash, name, 'without-a-link', created_at, created_at FROM sign_ups`
       yield* visitor.post("/auth/signup-email", { email, password })
       yield* visitor.post("/auth/login-email", { email, password })
       yield* sql`UPDATE users SET deletion_requested_at = ${new Date(0)}`

@@ -192,9 +192,13 @@ layer(onOwnDatabase)("an erasure beside others", (it) => {
       yield* sql`
         INSERT INTO audit_events (created_at, event, user_id, subject_id)
         SELECT now(), 'admin.user_viewed', a.id, g.id FROM users a, users g WHERE a.name = 'admin' AND g.name = 'gone'`
+      yield* sql`
+        INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
+        SELECT email, email_key, 'x', now(), now() FROM users WHERE name IN ('gone', 'admin')`
       yield* TestClock.setTime(31 * DAY)
       assert.deepInclude(yield* eraseDue, { rows: 1 })
       assert.strictEqual(yield* countOf("outbox", "true"), 0)
+      assert.strictEqual(yield* countOf("sign_ups", "true"), 1)
       const entries = yield* sql`
         SELECT e.event, u.name, e.subject_id FROM audit_events e LEFT JOIN users u ON u.id = e.user_id ORDER BY e.id`
       assert.deepStrictEqual<unknown>(entries, [

@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { anonymous, signedIn, signedInAs, withHeaders } from "./support/Actors.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint } from "./support/Tokens.ts"
-import { untilNone } from "./support/Waiting.ts"
+import { until, untilNone } from "./support/Waiting.ts"
 
 const admins = ["audited", "listing", "forgotten"].map((name) => `${name}@admins.example`)
 
@@ -18,7 +18,7 @@ const Entries = Schema.Array(Schema.Struct({
   traceId: Schema.NullOr(Schema.String)
 }))
 
-layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("the audit", (it) => {
+layer(TestServer.layer({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "127.0.0.0/8" }))("the audit", (it) => {
   it.effect("has who got in and who did not, what changed, and who went", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("audited")
@@ -100,6 +100,19 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("the audit", (it) =>
           "admin.audit_read"
         ].map((event) => [event, admin.id])
       )
+    }))
+
+  it.effect("has the trace of the request that asked for a reset, although its mail is written later", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const traceId = "0af7651916cd43dd8448eb211c80319c"
+      const caller = yield* withHeaders({ traceparent: `00-${traceId}-b7ad6b7169203331-01` })
+      yield* caller.post("/auth/request-password-reset", { email: rider.email })
+      const sql = yield* SqlClient.SqlClient
+      const entries = sql<{ trace_id: string }>`
+        SELECT trace_id FROM audit_events WHERE user_id = ${rider.id} AND event = 'password.reset_requested'`
+      yield* until(Effect.map(entries, (rows) => rows.length > 0))
+      assert.deepStrictEqual(yield* entries, [{ trace_id: traceId }])
     }))
 
   it.effect("names nobody where nobody is known, and forgets whom it was about with the person", () =>

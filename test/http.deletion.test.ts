@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Schema } from "effect"
+import { Clock, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs, withHeaders } from "./support/Actors.ts"
@@ -156,7 +156,17 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* rider.delete(`/collections/${created(collection.body).id}`)
       yield* (yield* anonymous).post("/auth/request-password-reset", { email: rider.email })
       const sql = yield* SqlClient.SqlClient
+      const soon = new Date((yield* Clock.currentTimeMillis) + 1000)
+      yield* sql`
+        INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
+        VALUES ('a@example.com', 'a@example.com', 'a', ${soon}, ${soon})`
+      yield* sql`
+        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+        VALUES ('b@example.com', 'b@example.com', 'b', 'of-an-earlier-version', ${soon}, ${soon})`
       const queries = [
+        sql`SELECT 1 FROM sign_ups`,
+        sql`SELECT 1 FROM mail_quotas`,
+        sql`SELECT 1 FROM users WHERE handle = 'of-an-earlier-version'`,
         sql`SELECT 1 FROM email_tokens`,
         sql`SELECT 1 FROM collections WHERE deleted_at IS NOT NULL`,
         sql`SELECT 1 FROM sessions`,
@@ -166,6 +176,7 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       for (const query of queries) yield* until(Effect.map(query, (rows) => rows.length > 0))
       yield* TestClock.adjust("90 days")
       for (const query of queries) yield* untilNone(query)
+      assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
     }))
 })
 

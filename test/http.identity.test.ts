@@ -70,13 +70,15 @@ layer(TestServer.layer())("a forgotten password", (it) => {
       const old = yield* requestReset(rider.email)
       yield* TestClock.adjust("30 minutes")
       assert.strictEqual((yield* reset(old)).status, 400)
-      const first = yield* requestReset(rider.email)
-      for (let n = 0; n < 3; n++) {
+      // More mails in an hour would not be sent.
+      yield* TestClock.adjust("30 minutes")
+      const links: Array<string> = []
+      for (let n = 0; n < 4; n++) {
         yield* TestClock.adjust("1 second")
-        yield* requestReset(rider.email)
+        links.push(yield* requestReset(rider.email))
       }
-      assert.strictEqual((yield* reset(first)).status, 400)
-      const last = yield* requestReset(rider.email)
+      assert.strictEqual((yield* reset(links[0] ?? "")).status, 400)
+      const last = links[1] ?? ""
       const verify = yield* (yield* anonymous).post("/auth/verify-email", { token: last })
       assert.strictEqual(verify.status, 400)
       yield* TestClock.adjust("29 minutes")

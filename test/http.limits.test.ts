@@ -162,6 +162,76 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
     }))
 })
 
+const DEVICE = /^__Host-service_device=([^;]+); /
+
+const deviceIn = (headers: Headers) =>
+  headers.getSetCookie().map((cookie) => DEVICE.exec(cookie)?.[1]).find((token) => token !== undefined) ?? ""
+
+layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => {
+  const logInFrom = (address: string, credentials: { email: string; password: string }, device?: string) =>
+    Effect.flatMap(
+      withHeaders({
+        "x-forwarded-for": address,
+        ...(device === undefined ? {} : { cookie: `a=b; __Host-service_device=${device}` })
+      }),
+      (visitor) => visitor.post("/auth/login-email", credentials)
+    )
+
+  const useUp = Effect.fnUntraced(function*(email: string, network: string) {
+    for (let n = 0; n < 5; n++) {
+      assert.strictEqual((yield* logInFrom(`${network}.${n}`, wrongLogin(email))).status, 401)
+    }
+    assert.strictEqual((yield* logInFrom(`${network}.99`, wrongLogin(email))).status, 429)
+  })
+
+  it.effect("is not locked out by wrong tries from elsewhere, and has a limit of its own", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const first = yield* logInFrom("203.0.113.1", rider)
+      const device = deviceIn(first.headers)
+      const [session = "", cookie = ""] = first.headers.getSetCookie()
+      assert.match(session, /^__Host-service_session=/)
+      assert.match(cookie, /; Max-Age=15552000; Path=\/; HttpOnly; Secure; SameSite=Lax$/)
+      yield* TestClock.adjust("1 minute")
+      yield* useUp(rider.email, "198.51.100")
+      assert.strictEqual((yield* logInFrom("203.0.113.2", rider)).status, 429)
+      const again = yield* logInFrom("203.0.113.2", rider, device)
+      assert.strictEqual(again.status, 200)
+      assert.notStrictEqual(deviceIn(again.headers), device)
+      for (let n = 0; n < 4; n++) {
+        assert.strictEqual((yield* logInFrom(`203.0.113.${10 + n}`, wrongLogin(rider.email), device)).status, 401)
+      }
+      assert.strictEqual((yield* logInFrom("203.0.113.20", rider, device)).status, 429)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* logInFrom("203.0.113.20", rider, device)).status, 200)
+    }))
+
+  it.effect("is a stranger with a token that is forged, of another account, expired, or revoked with the sessions", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const device = deviceIn((yield* logInFrom("203.0.113.30", rider)).headers)
+      const theirs = deviceIn((yield* logInFrom("203.0.113.31", other)).headers)
+      yield* TestClock.adjust("1 minute")
+      yield* useUp(rider.email, "198.51.101")
+      for (const token of [theirs, `${device.slice(0, -4)}AAAA`, "x", rider.token]) {
+        assert.strictEqual((yield* logInFrom("203.0.113.32", rider, token)).status, 429)
+      }
+      assert.strictEqual((yield* logInFrom("203.0.113.33", rider, device)).status, 200)
+      const stale = yield* withHeaders({ authorization: `Bearer ${device}` })
+      assert.strictEqual((yield* stale.get("/users/me")).status, 401)
+
+      yield* rider.post("/me/sessions/logout-everywhere")
+      assert.strictEqual((yield* logInFrom("203.0.113.34", rider, device)).status, 429)
+
+      yield* TestClock.adjust("1 minute")
+      const fresh = deviceIn((yield* logInFrom("203.0.113.35", rider)).headers)
+      yield* TestClock.adjust("180 days")
+      yield* useUp(rider.email, "198.51.102")
+      assert.strictEqual((yield* logInFrom("203.0.113.36", rider, fresh)).status, 429)
+    }))
+})
+
 layer(TestServer.layer(LIMITED))("without trusted proxies", (it) => {
   it.effect("nobody is believed about where they call from", () =>
     Effect.gen(function*() {

@@ -1,6 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, signedIn } from "./support/Actors.ts"
 import { Mailbox } from "./support/Mailbox.ts"
@@ -36,11 +35,6 @@ const mailedAfter = Effect.fnUntraced(function*({ email }: Leaver, { body, path 
   return yield* mailbox.tokenAfter(email, before)
 })
 
-const byVerification = Effect.fnUntraced(function*(leaver: Leaver) {
-  const token = yield* mailedAfter(leaver, yield* byPassword(leaver))
-  return { path: "/auth/verify-email", body: { token } }
-})
-
 const byReset = Effect.fnUntraced(function*(leaver: Leaver) {
   const token = yield* mailedAfter(leaver, { path: "/auth/request-password-reset", body: { email: leaver.email } })
   return { path: "/auth/reset-password", body: { token, password: "a long enough password" } }
@@ -63,18 +57,6 @@ const linked = Effect.gen(function*() {
   return leaver
 })
 
-/** Who has not proven an address cannot sign in and ask for the deletion, but an administrator can. */
-const unverified = Effect.gen(function*() {
-  const leaver = newLeaver()
-  const { email, password } = leaver
-  yield* (yield* anonymous).post("/auth/signup-email", { email, password })
-  yield* (yield* Mailbox).tokenFor(email)
-  const now = new Date(yield* Clock.currentTimeMillis)
-  const sql = yield* SqlClient.SqlClient
-  yield* Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${now} WHERE email = ${email}`)
-  return leaver
-})
-
 const serverLayer = Layer.unwrap(
   Effect.map(
     SignInProvider,
@@ -92,7 +74,6 @@ layer(serverLayer)("an account whose 30 days are over, before any sweep", (it) =
     ["a password", rider, byPassword, 401],
     ["a linked provider", linked, byProvider, 401],
     ["a provider that vouches for the address", rider, byProvider, 401],
-    ["a link that proves the address", unverified, byVerification, 400],
     ["a link that resets the password", rider, byReset, 400]
   ] as const
 

@@ -145,6 +145,30 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.strictEqual((yield* visitor.post("/auth/verify-email", { token: link })).status, 400)
     }))
 
+  it.effect("and the link of a sign-up for its address, used at once, make one account", () =>
+    Effect.gen(function*() {
+      for (let round = 0; round < 5; round++) {
+        const visitor = yield* anonymous
+        const email = newEmail()
+        const password = "a long enough password"
+        yield* visitor.post("/auth/signup-email", { email, password, name: "By A Link" })
+        const token = yield* (yield* Mailbox).tokenFor(email)
+        const person = newPerson({ email, name: "By The Provider" })
+        const [linked, provided] = yield* Effect.all(
+          [visitor.post("/auth/verify-email", { token }), signInAs(person)],
+          { concurrency: "unbounded" }
+        )
+        assert.strictEqual(provided.status, 200, provided.text)
+        assert.include([200, 400], linked.status, linked.text)
+        const rows = yield* SqlClient.SqlClient.use((sql) =>
+          sql<{ name: string }>`SELECT name FROM users WHERE email_key = ${email}`
+        )
+        assert.deepStrictEqual(rows, [{ name: linked.status === 200 ? "By A Link" : "By The Provider" }])
+        const byPassword = yield* visitor.post("/auth/login-email", { email, password })
+        assert.strictEqual(byPassword.status, linked.status === 200 ? 200 : 401)
+      }
+    }))
+
   it.effect("tells the audit what it takes from an account that is no longer proven", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient

@@ -72,6 +72,85 @@ it.live(
   30_000
 )
 
+/** Brings a database up to before a migration. */
+const migrateBelow = (id: number) => {
+  const all = fromFileSystem(join(import.meta.dirname, "../migrations"))
+  return PgMigrator.run({ loader: Effect.map(all, (list) => list.filter(([each]) => each < id)) })
+}
+
+/** The database as it was before a migration. */
+const databaseBefore = (url: string, migration: number) =>
+  Layer.effectDiscard(migrateBelow(migration)).pipe(
+    Layer.provide(NodeServices.layer),
+    Layer.provideMerge(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
+  )
+
+it.live(
+  "accounts that nobody has proven become sign-ups, with their links and waiting mails; others stay as they are",
+  () =>
+    Effect.gen(function*() {
+      const url = yield* emptyDatabase
+      yield* SqlClient.SqlClient.use((sql) =>
+        Effect.gen(function*() {
+          yield* sql`
+            INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+            SELECT initcap(name) || '@example.com', name || '@example.com', proven, name, name, '2026-01-01Z', '2026-01-01Z'
+            FROM (VALUES ('proven', '2026-01-01'::timestamptz), ('pending', NULL), ('linkless', NULL), ('rich', NULL))
+              AS people(name, proven)`
+          yield* sql`
+            INSERT INTO email_tokens (token_hash, user_id, purpose, password_hash, created_at, expires_at)
+            SELECT hash, u.id, 'verify-email', 'password of ' || hash, made::timestamptz, made::timestamptz + '1 day'
+            FROM users u, (VALUES ('one', '2026-01-01Z'), ('two', '2026-01-09Z')) AS links(hash, made)
+            WHERE u.name = 'pending'`
+          yield* sql`
+            INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at, user_id)
+            SELECT 'a mail', now(), now(), now() + interval '1 day', id FROM users WHERE name = 'pending'`
+          yield* sql`
+            INSERT INTO audit_events (created_at, event, user_id)
+            SELECT now(), 'sign_in.failed', id FROM users WHERE name = 'pending'`
+          yield* sql`
+            INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
+            SELECT id, 'x', 'private', md5('x'), now(), now() FROM users WHERE name = 'rich'`
+        })
+      ).pipe(Effect.provide(databaseBefore(url, 14)))
+
+      yield* SqlClient.SqlClient.use((sql) =>
+        Effect.gen(function*() {
+          const users = yield* sql<{ name: string }>`SELECT name FROM users ORDER BY id`
+          assert.deepStrictEqual(users.map(({ name }) => name), ["proven", "rich"])
+          const signUps = yield* sql`
+            SELECT s.email, s.name, s.password_hash, t.token_hash, t.user_id, s.expires_at
+            FROM sign_ups s LEFT JOIN email_tokens t ON t.sign_up_id = s.id ORDER BY s.name, t.token_hash`
+          assert.deepStrictEqual<unknown>(signUps, [
+            {
+              email: "Linkless@example.com",
+              name: "linkless",
+              password_hash: null,
+              token_hash: null,
+              user_id: null,
+              expires_at: new Date("2026-01-08")
+            },
+            ...[["one", "2026-01-08"], ["two", "2026-01-16"]].map(([hash = "", until = ""]) => ({
+              email: "Pending@example.com",
+              name: "pending",
+              password_hash: `password of ${hash}`,
+              token_hash: hash,
+              user_id: null,
+              expires_at: new Date(until)
+            }))
+          ])
+          assert.lengthOf(yield* sql`SELECT 1 FROM outbox WHERE user_id IS NULL`, 1)
+          assert.lengthOf(yield* sql`SELECT 1 FROM audit_events WHERE user_id IS NULL`, 1)
+        })
+      ).pipe(
+        Effect.provide(
+          Layer.provide(databaseLive, ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+        )
+      )
+    }).pipe(Effect.scoped),
+  30_000
+)
+
 const migrated = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   databaseLive.pipe(
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
@@ -121,11 +200,6 @@ layer(migrated)("the schema", (it) => {
       assert.strictEqual(reason._tag, "ConstraintError")
     }))
 })
-
-const migrateBelow = (id: number) => {
-  const all = fromFileSystem(join(import.meta.dirname, "../migrations"))
-  return PgMigrator.run({ loader: Effect.map(all, (list) => list.filter(([each]) => each < id)) })
-}
 
 it.live("usage counts what accounts had before it was counted", () =>
   Effect.gen(function*() {

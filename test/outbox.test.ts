@@ -1,10 +1,12 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Redacted, Ref } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../src/layers/Database.ts"
 import { UserId } from "../src/schema/Ids.ts"
+import { AccountMails } from "../src/services/accounts/AccountMails.ts"
 import { type Mail, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
+import { MailQuota, MAILS_A_DAY, MAILS_AN_HOUR } from "../src/services/mail/MailQuota.ts"
 import { Outbox } from "../src/services/mail/Outbox.ts"
 import { outboxDeliveryLayer } from "../src/services/mail/OutboxDelivery.ts"
 import { clonedDatabase } from "./support/Databases.ts"
@@ -44,8 +46,20 @@ const MAIL: Mail = {
   link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
 }
 
+/** Whoever asks for a reset gets the mail; of sign-ups nothing is known. */
+const accountMails = Layer.succeed(AccountMails, {
+  compose: (request) =>
+    Effect.succeed(
+      request.kind === "verify-email"
+        ? Option.none()
+        : Option.some({ userId: undefined, mail: { ...MAIL, to: request.email } })
+    )
+})
+
 const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   outboxDeliveryLayer.pipe(
+    Layer.provide(accountMails),
+    Layer.provideMerge(MailQuota.layer),
     Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(Provider.layer),
     Layer.provideMerge(Spans.layer),
@@ -63,6 +77,72 @@ const somebody = SqlClient.SqlClient.use((sql) =>
 ).pipe(Effect.map((rows) => UserId.make(Number(rows[0]?.id))))
 
 const waiting = SqlClient.SqlClient.use((sql) => sql<{ payload: string }>`SELECT payload FROM outbox`)
+
+const noticeTo = (to: string): Mail => ({ to, subject: "Your password was changed", text: "It was.", link: undefined })
+
+layer(outboxLayer)("the quota of an address", (it) => {
+  it.effect("is exact for any number of mails at once, in whatever spelling of the address", () =>
+    Effect.gen(function*() {
+      const quota = yield* MailQuota
+      const taken = yield* Effect.all(
+        Array.from({ length: 64 }, (_, n) => quota.take(n % 2 === 0 ? "a@example.com" : " A@EXAMPLE.com")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(taken.filter((isTaken) => isTaken).length, MAILS_AN_HOUR)
+      assert.isTrue(yield* quota.take("b@example.com"))
+    }))
+
+  it.effect("drops mails that were asked for, and puts notices off until there is room", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { taken } = yield* Provider
+      const userId = yield* somebody
+      const sentTo = (to: string) =>
+        Effect.map(Ref.get(taken), (mails) => mails.filter((mail) => mail.to === to).length)
+      for (let n = 0; n < MAILS_AN_HOUR + 2; n++) {
+        yield* outbox.request({ kind: "reset-password", email: "asked@example.com" })
+        yield* outbox.put(userId, noticeTo("told@example.com"))
+      }
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 2))
+      assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
+      assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR)
+      yield* TestClock.adjust("1 hour")
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+      assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
+      assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR + 2)
+    }))
+
+  it.effect("counts a mail once, however often it is tried", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const quota = yield* MailQuota
+      const { isDown, tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, noticeTo("often@example.com"))
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        yield* TestClock.adjust("5 minutes")
+        return (yield* Ref.get(tries)) >= before + 4
+      }))
+      yield* Ref.set(isDown, false)
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        yield* TestClock.adjust("5 minutes")
+        return (yield* waiting).length === 0
+      }))
+      const rest = yield* Effect.forEach(Array.from({ length: MAILS_A_DAY }), () =>
+        Effect.andThen(TestClock.adjust("1 hour"), quota.take("often@example.com")))
+      assert.strictEqual(
+        rest.filter((isTaken) =>
+          isTaken
+        ).length,
+        MAILS_A_DAY - 1
+      )
+    }))
+})
 
 layer(outboxLayer)("the outbox", (it) => {
   it.effect("sends a mail after it was written, and forgets it", () =>

@@ -2,13 +2,17 @@ import { Layer } from "effect"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
+import { AccountMails } from "../services/accounts/AccountMails.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
 import { Handles } from "../services/accounts/Handles.ts"
+import { NewAccounts } from "../services/accounts/NewAccounts.ts"
 import { Profiles } from "../services/accounts/Profiles.ts"
 import { Pseudonyms } from "../services/accounts/Pseudonyms.ts"
 import { Roles } from "../services/accounts/Roles.ts"
+import { SignUps } from "../services/accounts/SignUps.ts"
 import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
+import { Devices } from "../services/credentials/Devices.ts"
 import { MailedTokens } from "../services/credentials/MailedTokens.ts"
 import { PasswordChanges } from "../services/credentials/PasswordChanges.ts"
 import { PasswordPolicy } from "../services/credentials/PasswordPolicy.ts"
@@ -20,6 +24,7 @@ import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
+import { MailQuota } from "../services/mail/MailQuota.ts"
 import { Outbox } from "../services/mail/Outbox.ts"
 import { outboxDeliveryLayer } from "../services/mail/OutboxDelivery.ts"
 import { Metrics } from "../services/metrics/Metrics.ts"
@@ -45,12 +50,15 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
   .pipe(
     Layer.provideMerge(AccountDeletion.layer),
     Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(NewAccounts.layer),
     Layer.provideMerge(Layer.mergeAll(
+      Devices.layer,
       Handles.layer,
       MailedTokens.layer,
       PasswordPolicy.layer,
       Passwords.layer,
-      SessionTokens.layer
+      SessionTokens.layer,
+      SignUps.layer
     ))
   )
 
@@ -91,8 +99,14 @@ export const applicationLayer = drainLayer.pipe(
   Layer.provide(telemetryLayer)
 )
 
+/** What mails say is found out beside the requests too. */
+const composingLayer = AccountMails.layer.pipe(Layer.provide([Audit.layer, MailedTokens.layer, SignUps.layer]))
+
 /** Mails are sent: when they are written, where this is built together with the application, since both share one `Outbox`. */
-export const mailDeliveryLayer = outboxDeliveryLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer))
+export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
+  Layer.provide([Outbox.layer, composingLayer, MailQuota.layer]),
+  Layer.provide(telemetryLayer)
+)
 
 /**
  * What runs beside the requests: mails are sent, accounts erased, expired rows deleted. Provide it to the application, or

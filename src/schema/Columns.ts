@@ -1,5 +1,5 @@
 import { Effect, Schema, SchemaGetter } from "effect"
-import { CollectionId, RouteId, ShareToken, TokenId, UserId } from "./Ids.ts"
+import { CollectionId, RouteId, ShareToken, SignUpId, TokenId, UserId } from "./Ids.ts"
 import { Preferences } from "./Preferences.ts"
 
 /** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
@@ -11,6 +11,7 @@ const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
 export const UserIdColumn = idColumn(UserId)
 export const CollectionIdColumn = idColumn(CollectionId)
 export const RouteIdColumn = idColumn(RouteId)
+export const SignUpIdColumn = idColumn(SignUpId)
 export const TokenIdColumn = idColumn(TokenId)
 export const ShareTokenColumn = ShareToken
 

@@ -15,6 +15,10 @@ export type CollectionId = typeof CollectionId.Type
 export const TokenId = Id.pipe(Schema.brand("TokenId"))
 export type TokenId = typeof TokenId.Type
 
+/** A sign-up whose address is not proven. No client sees it. */
+export const SignUpId = Id.pipe(Schema.brand("SignUpId"))
+export type SignUpId = typeof SignUpId.Type
+
 export const SessionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("SessionId"))
 export type SessionId = typeof SessionId.Type
 

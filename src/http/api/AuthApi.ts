@@ -49,17 +49,19 @@ export class AuthApi extends HttpApiGroup.make("auth")
       success: Success.pipe(HttpApiSchema.status("Created"))
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
-      "Registers an account and mails a verification link, good for 24 hours. The answer is the same for an address "
-        + "that has an account already; its owner is told by mail. A password of 12 to 1,024 characters is "
-        + "accepted, unless the operator asks for a strength: then a common one, and one that contains the email address "
-        + "or name, is refused."
+      "Mails a verification link, which expires after 24 hours; the account is made when the link is used, with the name, "
+        + "the password and the spelling of the address of its own sign-up, and until then has no profile and no handle. The "
+        + "response is the same for an address that has an account already; its owner gets a mail that says so. A sign-up "
+        + "whose address nobody proves is deleted after 7 days. One address gets 5 mails an hour and 10 a day at most. A "
+        + "password of 12 to 1,024 characters is accepted, unless the operator asks for a strength: then a common one, and "
+        + "one that contains the email address or name, is refused."
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),
       success: SignIn
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Prove an email address").annotate(
       OpenApi.Description,
-      "Uses a verification link's token up and signs in."
+      "Consumes the token of a verification link: makes the account, ends every other sign-up of the address, and signs in."
     ),
     HttpApiEndpoint.post("logIn", "/login-email", {
       payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }).annotate({
@@ -69,14 +71,18 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: [Unauthorized, Forbidden]
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign in by email").annotate(
       OpenApi.Description,
-      "Signs in by email and password; sets the session cookie."
+      "Signs in by email and password; sets the session cookie, and a cookie by which the device is known again. Wrong "
+        + "passwords are counted for the email address, and apart from that for each device that signed in before, so that "
+        + "others cannot lock its owner out. Before the address is proven, the password of the newest sign-up gets 403 and "
+        + "a new link by mail."
     ),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
       payload: Schema.Struct({ email: Email }).annotate({ identifier: "ResetRequest" }),
       success: Success
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Ask for a password reset").annotate(
       OpenApi.Description,
-      "Mails a link, good for 30 minutes, if the address has an account. The answer is the same if not."
+      "Mails a link, which expires after 30 minutes, if the address has an account or a sign-up that waits for its proof. "
+        + "The response is the same, in the same time, if not. One address gets 5 mails an hour and 10 a day at most."
     ),
     HttpApiEndpoint.post("resetPassword", "/reset-password", {
       payload: Schema.Struct({

@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { Accounts, type SignIn } from "../../services/accounts/Accounts.ts"
 import { emailKey } from "../../services/accounts/EmailAddresses.ts"
+import { Devices } from "../../services/credentials/Devices.ts"
 import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
 import { type Device, Sessions } from "../../services/credentials/Sessions.ts"
 import type { ProviderCredential } from "../../services/provider/IdentityProvider.ts"
@@ -11,6 +12,7 @@ import { ProviderSignIn } from "../../services/provider/ProviderSignIn.ts"
 import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
 import { credentialOf } from "../Credential.ts"
+import { DEVICE_COOKIE, setDeviceCookie } from "../DeviceCookie.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { clearSessionCookie, setSessionCookie } from "../SessionCookie.ts"
 
@@ -27,6 +29,7 @@ export const AuthHandlers = HttpApiBuilder.group(
   "auth",
   Effect.fn(function*(handlers) {
     const accounts = yield* Accounts
+    const devices = yield* Devices
     const limiter = yield* Limiter
     const passwordChanges = yield* PasswordChanges
     const providers = yield* ProviderSignIn
@@ -41,11 +44,19 @@ export const AuthHandlers = HttpApiBuilder.group(
     const answerSignIn = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, signIn: SignIn) {
       yield* endPrevious(request)
       yield* answerWith(setSessionCookie(signIn.accessToken))
+      yield* answerWith(setDeviceCookie(yield* devices.remember(signIn.user.id)))
       return signIn
     })
 
     const limitEmail = (email: string, endpoint: keyof typeof Api.groups.auth.endpoints) =>
       limiter.countBeside(emailSubject(email), Api.groups.auth.endpoints[endpoint])
+
+    // Whoever guesses from elsewhere uses up the limit of the address, and not that of a device that signed in before.
+    const logInSubject = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
+      const token = request.cookies[DEVICE_COOKIE]
+      const device = token === undefined ? Option.none<string>() : yield* devices.recognise(token, email)
+      return Option.match(device, { onNone: () => emailSubject(email), onSome: (id) => `device:${id}` })
+    })
 
     return handlers.handleAll({
       google: Effect.fnUntraced(function*({ payload, request }) {
@@ -60,7 +71,7 @@ export const AuthHandlers = HttpApiBuilder.group(
         return yield* answerSignIn(request, yield* accounts.verifyEmail(payload.token, deviceOf(request)))
       }),
       logIn: Effect.fnUntraced(function*({ payload, request }) {
-        yield* limitEmail(payload.email, "logIn")
+        yield* limiter.countBeside(yield* logInSubject(request, payload.email), Api.groups.auth.endpoints.logIn)
         return yield* answerSignIn(request, yield* accounts.logIn(payload, deviceOf(request)))
       }),
       requestPasswordReset: Effect.fnUntraced(function*({ payload }) {

@@ -57,6 +57,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       const erase = Effect.fn("AccountErasure.erase")(
         function*(id: UserId, began: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
+          // Before the user, as whoever uses a link of the address locks them.
+          yield* sql`
+            DELETE FROM sign_ups WHERE email_key IN (
+              SELECT email_key FROM users WHERE id = ${id} AND deletion_requested_at <= ${began}
+            )`
           const gone = yield* deleteUser({ id, began })
           if (gone.length > 0) yield* audit.record("account.erased")
           return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))

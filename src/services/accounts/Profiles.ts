@@ -83,7 +83,7 @@ export class Profiles extends Context.Service<Profiles, {
               SELECT count(*)::int FROM routes r
               WHERE r.user_id = users.id AND r.visibility = 'public' AND r.deleted_at IS NULL
             ) AS public_routes
-            FROM users WHERE handle = ${handle} AND deletion_requested_at IS NULL`
+            FROM users WHERE handle = ${handle} AND deletion_requested_at IS NULL AND email_verified_at IS NOT NULL`
       })
 
       const lockPreferences = SqlSchema.findOne({

@@ -1,47 +1,48 @@
-import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
-import { UserIdColumn } from "../../schema/Columns.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 
-const HOUR = 60 * 60 * 1000
-
-/** How long the link of each purpose is good for. */
-const LIFETIME = { "verify-email": 24 * HOUR, "reset-password": HOUR / 2 } as const
+/** After how long the link of each purpose expires. */
+const LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
 const MAX_LIVE_RESETS = 3
 
 export type MailedTokenPurpose = keyof typeof LIFETIME
 
-/** What a token was issued for. `passwordHash` is the password that its sign-up chose. */
-const Consumed = Schema.Struct({ user_id: UserIdColumn, password_hash: Schema.NullOr(Schema.String) })
+/** Whom a link is mailed to: an account, or a sign-up that the link makes into one. */
+export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
+
+/** What every link that cannot be used is refused with. */
+export const staleLink = () => Effect.fail(ValidationFailed.at("token", "Expected a link that is still good"))
 
 const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
 
 /**
- * The secrets of mailed links: 32 random bytes, stored as their SHA-256, good for one purpose, once, for a time. A
+ * The secrets of mailed links: 32 random bytes, stored as their SHA-256, for one purpose, one use and a limited time. A
  * standard hash is enough for a secret of 256 bits (OWASP ASVS 6.5.2).
  */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** Of a user's links to reset the password the three newest are good. */
+  /** Of an owner's links to reset the password the three newest can be used. */
   readonly issue: (
-    request: {
-      readonly userId: UserId
-      readonly purpose: MailedTokenPurpose
-      readonly passwordHash: string | undefined
-    }
-  ) => Effect.Effect<Redacted.Redacted>
-  /**
-   * Uses a token up. Of any number of callers at once exactly one gets its owner; a token that is wrong, used, expired,
-   * meant for something else or of an account whose 30 days are over gives none to all.
-   */
-  readonly consume: (
     purpose: MailedTokenPurpose,
-    token: Redacted.Redacted
-  ) => Effect.Effect<Option.Option<{ readonly userId: UserId; readonly passwordHash: string | undefined }>>
-  /** Takes every other token of a user away, used or not. */
+    owner: TokenOwner
+  ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
+  /**
+   * Consumes a token of an account. Of any number of callers at once exactly one gets its owner; a token that is wrong,
+   * used, expired, meant for something else or of an account whose 30 days are over gives none to all.
+   */
+  readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
+  /**
+   * The sign-up of a token that is neither wrong nor expired nor meant for something else. The token is consumed with its
+   * sign-up, for which `SignUps.lock` decides between callers.
+   */
+  readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
+  /** Deletes every other token of a user, used or not. */
   readonly revokeAll: (userId: UserId) => Effect.Effect<void>
 }>()("route-planning-service/MailedTokens") {
   static readonly layer = Layer.effect(
@@ -52,48 +53,64 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
       const markUsed = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
-        Result: Consumed,
+        Result: Schema.Struct({ user_id: UserIdColumn }),
         execute: ({ began, hash, now, purpose }) =>
           sql`
             UPDATE email_tokens t SET used_at = ${now} FROM users u
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
               AND u.id = t.user_id AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})
-            RETURNING t.user_id, t.password_hash`
+            RETURNING t.user_id`
       })
 
-      // A sign-up's links are all kept: whoever signs up for another person's address must not be able to push theirs out.
-      const keepNewest = (userId: UserId) =>
+      const findSignUp = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
+        Result: Schema.Struct({ sign_up_id: SignUpIdColumn }),
+        execute: ({ hash, now, purpose }) =>
+          sql`
+            SELECT sign_up_id FROM email_tokens
+            WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
+      })
+
+      // A sign-up's links to prove the address are all kept: whoever signs up for another person's address must not be
+      // able to push theirs out.
+      const keepNewest = (owner: TokenOwner) =>
         sql`
           DELETE FROM email_tokens WHERE token_hash IN (
-            SELECT token_hash FROM email_tokens WHERE user_id = ${userId} AND purpose = 'reset-password'
+            SELECT token_hash FROM email_tokens
+            WHERE ${"userId" in owner ? sql`user_id = ${owner.userId}` : sql`sign_up_id = ${owner.signUpId}`}
+              AND purpose = 'reset-password'
             ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS}
           )`
 
       return MailedTokens.of({
-        issue: Effect.fn("MailedTokens.issue")(function*({ passwordHash, purpose, userId }) {
+        issue: Effect.fn("MailedTokens.issue")(function*(purpose, owner) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
+          const expiresAt = new Date(now + Duration.toMillis(LIFETIME[purpose]))
           yield* sql`INSERT INTO email_tokens ${
             sql.insert({
               token_hash: digest(token),
-              user_id: userId,
+              user_id: "userId" in owner ? owner.userId : null,
+              sign_up_id: "signUpId" in owner ? owner.signUpId : null,
               purpose,
-              password_hash: passwordHash ?? null,
               created_at: new Date(now),
-              expires_at: new Date(now + LIFETIME[purpose])
+              expires_at: expiresAt
             })
           }`
-          if (purpose === "reset-password") yield* keepNewest(userId)
-          return token
+          if (purpose === "reset-password") yield* keepNewest(owner)
+          return { token, expiresAt }
         }, Effect.orDie),
 
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
           const now = new Date(yield* Clock.currentTimeMillis)
           const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* graceBegan })
-          return Option.map(used, ({ password_hash, user_id }) => ({
-            userId: user_id,
-            passwordHash: password_hash ?? undefined
-          }))
+          return Option.map(used, ({ user_id }) => user_id)
+        }, Effect.orDie),
+
+        signUpOf: Effect.fn("MailedTokens.signUpOf")(function*(purpose, token) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const found = yield* findSignUp({ hash: digest(token), purpose, now })
+          return Option.map(found, ({ sign_up_id }) => sign_up_id)
         }, Effect.orDie),
 
         revokeAll: Effect.fn("MailedTokens.revokeAll")(

@@ -1,28 +1,33 @@
 import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { Forbidden, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
-import { emailKey } from "../accounts/EmailAddresses.ts"
-import { appUrl } from "../Addresses.ts"
+import { NewAccounts } from "../accounts/NewAccounts.ts"
+import type { SignUp } from "../accounts/SignUps.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { Audit } from "../operations/Audit.ts"
-import { mailedLink } from "./MailedLinks.ts"
-import { MailedTokens } from "./MailedTokens.ts"
+import { MailedTokens, staleLink } from "./MailedTokens.ts"
 import { PasswordPolicy } from "./PasswordPolicy.ts"
 import { Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
 
+/** Whose password a mailed link sets, and how. */
+interface Holder {
+  readonly person: { readonly email: string; readonly name: string }
+  readonly setPassword: (digest: string) => Effect.Effect<void, ValidationFailed | SqlError.SqlError>
+}
+
 /** A new password for those who forgot theirs, and for those who have a session. */
 export class PasswordChanges extends Context.Service<PasswordChanges, {
   /**
-   * Mails a link, good for 30 minutes, to an address that has an account; says and does nothing otherwise. Succeeds at
-   * once either way: who asks learns nothing, not even by waiting.
+   * Has a link, which expires after 30 minutes, mailed to an address that has an account or a pending sign-up. Writes the
+   * same row for every address and leaves the rest to the outbox: the caller learns nothing, not even by time.
    */
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
-   * Uses a link up: the password is set, the address proven, every session over and every other link dead. Personal
-   * access tokens stay. A password that the policy refuses leaves the link good.
+   * Uses a link: the password is set, every session ends, and no other link can be used. Personal access tokens stay. The
+   * link of a sign-up proves the address and makes the account. A password that the policy refuses leaves the link as it is.
    */
   readonly reset: (
     token: Redacted.Redacted,
@@ -40,17 +45,11 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
       const mailedTokens = yield* MailedTokens
+      const newAccounts = yield* NewAccounts
       const outbox = yield* Outbox
       const passwords = yield* Passwords
       const policy = yield* PasswordPolicy
       const sessions = yield* Sessions
-      const app = yield* appUrl
-
-      const findByEmail = SqlSchema.findOneOption({
-        Request: Schema.String,
-        Result: OwnerRow,
-        execute: (key) => sql`SELECT id, email, name, password_hash FROM users WHERE email_key = ${key}`
-      })
 
       const findById = SqlSchema.findOne({
         Request: UserId,
@@ -69,58 +68,65 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const notice = (owner: typeof OwnerRow.Type, text: string) =>
         outbox.put(owner.id, { to: owner.email, subject: "Your password was changed", text, link: undefined })
 
-      const mailLink = Effect.fnUntraced(function*(email: string) {
-        const owner = yield* findByEmail(emailKey(email))
-        if (Option.isNone(owner)) return
-        const token = yield* mailedTokens.issue({
-          userId: owner.value.id,
-          purpose: "reset-password",
-          passwordHash: undefined
+      const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        yield* sql`
+          UPDATE users SET password_hash = ${digest}, updated_at = ${now},
+            email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
+          WHERE id = ${owner.id}`
+        yield* mailedTokens.revokeAll(owner.id)
+        yield* sessions.revokeAll(owner.id)
+        yield* audit.record("password.reset", { userId: owner.id })
+        yield* notice(
+          owner,
+          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
+            + "work: revoke them if this was not you, and request another reset."
+        )
+      })
+
+      const openAccount = Effect.fnUntraced(function*(signUp: SignUp, digest: string) {
+        const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
+        if (Option.isNone(opened)) return yield* staleLink()
+        yield* audit.record("password.reset", { userId: opened.value })
+        yield* outbox.put(opened.value, {
+          to: signUp.email,
+          subject: "Your password was changed",
+          text: "Your account was made with the password that you chose by a mailed link.",
+          link: undefined
         })
-        yield* outbox.put(owner.value.id, {
-          to: owner.value.email,
-          subject: "Reset your password",
-          text: "Open this link within 30 minutes to choose a new password. If you did not ask for it, ignore it:",
-          link: mailedLink(app, "reset-password", token)
-        })
-        yield* audit.record("password.reset_requested", { userId: owner.value.id })
-      }, sql.withTransaction)
+      })
+
+      const accountHolder = (owner: typeof OwnerRow.Type): Holder => ({
+        person: owner,
+        setPassword: (digest) => replacePassword(owner, digest)
+      })
+
+      const signUpHolder = (signUp: SignUp): Holder => ({
+        person: signUp,
+        setPassword: (digest) => openAccount(signUp, digest)
+      })
+
+      const holderOf = Effect.fnUntraced(function*(token: Redacted.Redacted) {
+        const userId = yield* mailedTokens.consume("reset-password", token)
+        if (Option.isSome(userId)) return Option.some(accountHolder(yield* findById(userId.value)))
+        return Option.map(yield* newAccounts.signUpOf("reset-password", token), signUpHolder)
+      })
 
       const refuseChange = (userId: UserId) =>
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(wrongPassword))
 
       return PasswordChanges.of({
-        // Beside the request, since an unknown address would be answered sooner than one that a link is made for.
         requestReset: Effect.fn("PasswordChanges.requestReset")((email) =>
-          Effect.andThen(mailLink(email), outbox.wake).pipe(
-            Effect.catchCause((cause) => Effect.logError("no reset link could be made", cause)),
-            Effect.forkDetach,
-            Effect.asVoid
-          )
+          Effect.andThen(outbox.request({ kind: "reset-password", email }), outbox.wake)
         ),
 
         reset: Effect.fn("PasswordChanges.reset")(
           function*(token, password) {
-            const consumed = yield* mailedTokens.consume("reset-password", token)
-            if (Option.isNone(consumed)) {
-              return yield* ValidationFailed.at("token", "Expected a link that is still good")
-            }
-            const owner = yield* findById(consumed.value.userId)
-            yield* policy.check("password", password, owner)
-            const digest = yield* passwords.hash(password)
-            const now = new Date(yield* Clock.currentTimeMillis)
-            yield* sql`
-              UPDATE users SET password_hash = ${digest}, updated_at = ${now},
-                email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
-              WHERE id = ${owner.id}`
-            yield* mailedTokens.revokeAll(owner.id)
-            yield* sessions.revokeAll(owner.id)
-            yield* audit.record("password.reset", { userId: owner.id })
-            yield* notice(
-              owner,
-              "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
-                + "work: revoke them if this was not you, and request another reset."
-            )
+            const holder = yield* holderOf(token)
+            if (Option.isNone(holder)) return yield* staleLink()
+            const { person, setPassword } = holder.value
+            yield* policy.check("password", password, person)
+            yield* setPassword(yield* passwords.hash(password))
           },
           sql.withTransaction,
           (effect) => Effect.andThen(effect, outbox.wake),

@@ -53,7 +53,10 @@ export class Sessions extends Context.Service<Sessions, {
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: no request that begins later passes, on any replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
-  /** Ends all sessions of a user but the one to be kept; leaves an entry by whoever does it, where there were any. */
+  /**
+   * Ends all sessions of a user but the one to be kept, and forgets the devices; leaves an entry by whoever does it, where
+   * there were any sessions.
+   */
   readonly revokeAll: (
     userId: UserId,
     options?: { readonly keep?: SessionId; readonly by?: UserId }
@@ -198,6 +201,8 @@ export class Sessions extends Context.Service<Sessions, {
         revokeAll: Effect.fn("Sessions.revokeAll")(
           function*(userId, { by = userId, keep } = {}) {
             const now = new Date(yield* Clock.currentTimeMillis)
+            // Before the sessions, as a sign-in locks them too.
+            yield* sql`UPDATE users SET devices_revoked_at = ${now} WHERE id = ${userId}`
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
               WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid

@@ -1,37 +1,56 @@
-import { Effect, Redacted, Schema } from "effect"
+import { Config, Effect, Redacted, Schema } from "effect"
 import { compactDecrypt, CompactEncrypt } from "jose"
-import { hkdfSync } from "node:crypto"
+import { derivedKey } from "../credentials/DerivedKeys.ts"
 import type { Mail } from "./Mailer.ts"
+import { MailRequest } from "./MailRequests.ts"
 
-const StoredMail = Schema.fromJsonString(Schema.Struct({
+const StoredMail = Schema.Struct({
   to: Schema.String,
   subject: Schema.String,
   text: Schema.String,
   link: Schema.optionalKey(Schema.String)
-}))
+})
 
-const encodeMail = ({ link, subject, text, to }: Mail) =>
-  Schema.encodeSync(StoredMail)({ to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) })
-
-const decodeMail = (json: string) =>
-  Effect.map(
-    Schema.decodeEffect(StoredMail)(json),
-    ({ link, ...mail }): Mail => ({ ...mail, link: link === undefined ? undefined : Redacted.make(link) })
+/** A mail that is to be composed, and the trace of the request that it is for. */
+const StoredRequest = Schema.Struct({
+  request: MailRequest,
+  trace: Schema.optionalKey(
+    Schema.Struct({ traceId: Schema.String, spanId: Schema.String })
   )
+})
+export type StoredRequest = typeof StoredRequest.Type
 
-/** Encrypts mails for the outbox (JWE, A256GCM) under a key that is derived from `JWT_SECRET`: a link is a secret. */
-export const mailCipher = (secret: Redacted.Redacted) => {
-  const key = new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", "outbox", 32))
-  return {
-    encrypt: (mail: Mail) =>
-      Effect.promise(() =>
-        new CompactEncrypt(new TextEncoder().encode(encodeMail(mail)))
-          .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
-          .encrypt(key)
-      ),
-    decrypt: (payload: string) =>
-      Effect.tryPromise(() => compactDecrypt(payload, key)).pipe(
-        Effect.flatMap(({ plaintext }) => decodeMail(new TextDecoder().decode(plaintext)))
-      )
-  }
+const Payload = Schema.fromJsonString(Schema.Union([StoredRequest, StoredMail]))
+
+/** What a row of the outbox holds. */
+export type OutboxPayload = StoredRequest | Mail
+
+const toStored = (payload: OutboxPayload): typeof Payload.Type => {
+  if ("request" in payload) return payload
+  const { link, subject, text, to } = payload
+  return { to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) }
 }
+
+const fromStored = (stored: typeof Payload.Type): OutboxPayload => {
+  if ("request" in stored) return stored
+  const { link, ...mail } = stored
+  return { ...mail, link: link === undefined ? undefined : Redacted.make(link) }
+}
+
+const decodePayload = (json: string) => Effect.map(Schema.decodeEffect(Payload)(json), fromStored)
+
+const encodePayload = (payload: OutboxPayload) => Schema.encodeSync(Payload)(toStored(payload))
+
+/** Encrypts rows of the outbox (JWE, A256GCM) under a key that is derived from `JWT_SECRET`: a link is a secret. */
+export const mailCipher = Config.map(derivedKey("outbox"), (key) => ({
+  encrypt: (payload: OutboxPayload) =>
+    Effect.promise(() =>
+      new CompactEncrypt(new TextEncoder().encode(encodePayload(payload)))
+        .setProtectedHeader({ alg: "dir", enc: "A256GCM" })
+        .encrypt(key)
+    ),
+  decrypt: (payload: string) =>
+    Effect.tryPromise(() => compactDecrypt(payload, key)).pipe(
+      Effect.flatMap(({ plaintext }) => decodePayload(new TextDecoder().decode(plaintext)))
+    )
+}))

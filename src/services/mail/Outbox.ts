@@ -1,8 +1,10 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { UserId } from "../../schema/Ids.ts"
-import { mailCipher } from "./MailCipher.ts"
+import { traceIdsOf } from "../metrics/TraceIds.ts"
+import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import type { Mail } from "./Mailer.ts"
+import type { MailRequest } from "./MailRequests.ts"
 
 /** A mail that could not be sent within a day speaks of a link that is dead. */
 const LIFETIME = Duration.toMillis(Duration.hours(24))
@@ -14,6 +16,11 @@ const LIFETIME = Duration.toMillis(Duration.hours(24))
 export class Outbox extends Context.Service<Outbox, {
   /** Writes a mail to a user, encrypted, in the transaction of the caller where there is one. It goes with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
+  /**
+   * Writes a request for a mail, encrypted, in the transaction of the caller where there is one. Takes the same time for
+   * every address: whether there is anything to mail is found out at delivery.
+   */
+  readonly request: (request: MailRequest) => Effect.Effect<void>
   /** Has what was written sent now; to be called after the transaction. */
   readonly wake: Effect.Effect<void>
   /** Ends when `wake` was called since this ended the last time. For the one delivery of this process. */
@@ -23,22 +30,31 @@ export class Outbox extends Context.Service<Outbox, {
     Outbox,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const { encrypt } = mailCipher(yield* Config.Redacted("JWT_SECRET"))
+      const { encrypt } = yield* mailCipher
       const wakeUps = yield* Queue.sliding<void>(1)
 
+      const write = Effect.fnUntraced(function*(userId: UserId | null, payload: OutboxPayload) {
+        const now = yield* Clock.currentTimeMillis
+        yield* sql`INSERT INTO outbox ${
+          sql.insert({
+            user_id: userId,
+            payload: yield* encrypt(payload),
+            created_at: new Date(now),
+            next_attempt_at: new Date(now),
+            expires_at: new Date(now + LIFETIME)
+          })
+        }`
+      }, Effect.orDie)
+
       return Outbox.of({
-        put: Effect.fn("Outbox.put")(function*(userId, mail) {
-          const now = yield* Clock.currentTimeMillis
-          yield* sql`INSERT INTO outbox ${
-            sql.insert({
-              user_id: userId,
-              payload: yield* encrypt(mail),
-              created_at: new Date(now),
-              next_attempt_at: new Date(now),
-              expires_at: new Date(now + LIFETIME)
-            })
-          }`
-        }, Effect.orDie),
+        put: Effect.fn("Outbox.put")((userId, mail) => write(userId, mail)),
+        request: Effect.fn("Outbox.request")(function*(request) {
+          const trace = traceIdsOf(yield* Effect.context<never>())
+          yield* write(null, {
+            request,
+            ...(Option.isNone(trace) ? {} : { trace: { traceId: trace.value.traceId, spanId: trace.value.spanId } })
+          })
+        }),
         wake: Effect.asVoid(Queue.offer(wakeUps, undefined)),
         woken: Queue.take(wakeUps)
       })

@@ -1,8 +1,9 @@
 import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { period } from "../SettingTypes.ts"
-import { mailCipher } from "./MailCipher.ts"
+import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import { type Mail, Mailer } from "./Mailer.ts"
+import { ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 import { Outbox } from "./Outbox.ts"
 
 /** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
@@ -17,8 +18,6 @@ const BATCH = 10
 const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 const LONGEST_POLL = Duration.minutes(5)
 
-const Claimed = Schema.Struct({ id: Schema.BigInt, payload: Schema.String, attempts: Schema.Int })
-
 const Rest = Schema.Struct({
   waiting: Schema.Int,
   oldest: Schema.NullOr(Schema.Date),
@@ -31,9 +30,9 @@ const pending = Metric.gauge("outbox_pending_mails", {
 
 const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
 
-const mails = (result: "sent" | "failed" | "dropped") =>
+const mails = (result: "sent" | "failed" | "dropped" | "limited") =>
   Metric.counter("outbox_mails_total", {
-    description: "Mails that this process sent, failed to send and tries again, or dropped",
+    description: "Mails that this process sent, failed to send and tries again, or dropped, by age or by quota",
     attributes: { result },
     incremental: true
   })
@@ -41,29 +40,31 @@ const mails = (result: "sent" | "failed" | "dropped") =>
 const SENT = mails("sent")
 const FAILED = mails("failed")
 const DROPPED = mails("dropped")
+const LIMITED = mails("limited")
 
 /** Sends what is in the outbox, for as long as the process lives: any number of processes may, and any may end. */
 export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const mailer = yield* Mailer
   const { woken } = yield* Outbox
-  const { decrypt } = mailCipher(yield* Config.Redacted("JWT_SECRET"))
+  const { decrypt } = yield* mailCipher
+  const { composed, counted } = yield* mailPreparation(LIMITED)
   const first = yield* firstPoll
 
   // A claim is a lease: whoever ends before it sent its mails leaves them to the next try.
   const claim = SqlSchema.findAll({
     Request: Schema.Date,
-    Result: Claimed,
+    Result: ClaimedMail,
     execute: (now) =>
       sql`
         UPDATE outbox SET attempts = attempts + 1, next_attempt_at = ${new Date(now.getTime() + LEASE)}
         WHERE id IN (
           SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
           ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-        ) RETURNING id, payload, attempts`
+        ) RETURNING id, payload, attempts, counted_at IS NOT NULL AS is_counted`
   })
 
-  const postpone = Effect.fnUntraced(function*({ attempts, id }: typeof Claimed.Type) {
+  const postpone = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail) {
     const now = yield* Clock.currentTimeMillis
     const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
     yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
@@ -79,7 +80,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
-  const send = (claimed: typeof Claimed.Type, mail: Mail) =>
+  const send = (claimed: ClaimedMail, mail: Mail) =>
     mailer.send(mail).pipe(
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
@@ -90,10 +91,16 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         ))
     )
 
+  const sendIfAny = (claimed: ClaimedMail, payload: OutboxPayload) =>
+    Effect.flatMap(
+      "request" in payload ? composed(claimed, payload) : counted(claimed, payload),
+      Option.match({ onNone: () => Effect.void, onSome: (mail) => send(claimed, mail) })
+    )
+
   // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
-  const deliver = (claimed: typeof Claimed.Type) =>
+  const deliver = (claimed: ClaimedMail) =>
     Effect.matchEffect(decrypt(claimed.payload), {
-      onSuccess: (mail) => send(claimed, mail),
+      onSuccess: (payload) => sendIfAny(claimed, payload),
       onFailure: () =>
         Effect.logError("mail cannot be read and is dropped").pipe(
           Effect.andThen(Metric.update(DROPPED, 1)),
@@ -149,6 +156,6 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const deliverForever = (delay: Duration.Duration): Effect.Effect<never> =>
     Effect.flatMap(round(delay), deliverForever)
 
-  yield* Effect.forEach([SENT, FAILED, DROPPED], (counter) => Metric.update(counter, 0), { discard: true })
+  yield* Effect.forEach([SENT, FAILED, DROPPED, LIMITED], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Effect.forkScoped(deliverForever(first))
 }))

@@ -1,6 +1,7 @@
 import { Clock, Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { GRACE_PERIOD } from "../accounts/GraceWindow.ts"
+import { UNPROVEN_KEPT } from "../accounts/SignUps.ts"
 import { period } from "../SettingTypes.ts"
 import { plus, runSweep, scheduled, type Swept, sweptAt } from "./Sweeps.ts"
 
@@ -14,6 +15,8 @@ interface Expiring {
   readonly keptMillis: number
   /** Rows that nobody misses or restores are due with others at the next multiple of this. */
   readonly stepMillis: number
+  /** Of which rows of the table, in SQL; of all without it. */
+  readonly where?: string
 }
 
 const TRASH = {
@@ -32,6 +35,17 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "collections", ...TRASH },
   { table: "sessions", key: "id", ...EXPIRED },
   { table: "email_tokens", key: "token_hash", ...EXPIRED },
+  { table: "sign_ups", key: "id", ...EXPIRED },
+  { table: "mail_quotas", key: "recipient", ...EXPIRED },
+  // Of processes of an earlier version, which made an account at sign-up.
+  {
+    table: "users",
+    key: "id",
+    column: "created_at",
+    keptMillis: Duration.toMillis(UNPROVEN_KEPT),
+    stepMillis: MINUTE,
+    where: "email_verified_at IS NULL AND deletion_requested_at IS NULL"
+  },
   { table: "personal_access_tokens", key: "id", ...EXPIRED },
   {
     table: "idempotency_keys",
@@ -61,20 +75,23 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       table: Schema.String,
       key: Schema.String,
       column: Schema.String,
+      where: Schema.optionalKey(Schema.String),
       until: Schema.Date
     }),
     Result: Schema.Struct({ due: Schema.Date }),
-    execute: ({ column, key, table, until }) =>
+    execute: ({ column, key, table, until, where = "true" }) =>
       sql`
         DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
-          SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${until} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
+          SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${until} AND ${sql.literal(where)}
+          LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql(column)} AS due`
   })
 
   const findEarliest = SqlSchema.findOne({
-    Request: Schema.Struct({ table: Schema.String, column: Schema.String }),
+    Request: Schema.Struct({ table: Schema.String, column: Schema.String, where: Schema.optionalKey(Schema.String) }),
     Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
-    execute: ({ column, table }) => sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)}`
+    execute: ({ column, table, where = "true" }) =>
+      sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)} WHERE ${sql.literal(where)}`
   })
 
   const purge = (expiring: Expiring, until: Date): Effect.Effect<Swept, unknown> =>

@@ -12,7 +12,7 @@ import {
 import type { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { emailKey } from "../accounts/EmailAddresses.ts"
-import { Handles } from "../accounts/Handles.ts"
+import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
@@ -37,9 +37,9 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
-      const handles = yield* Handles
       const identityProvider = yield* IdentityProvider
       const mailedTokens = yield* MailedTokens
+      const newAccounts = yield* NewAccounts
       const profiles = yield* Profiles
       const sessions = yield* Sessions
 
@@ -60,12 +60,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
             FROM users WHERE email_key = ${key} FOR UPDATE`
       })
 
-      const insertUser = SqlSchema.findOne({
-        Request: Schema.Record(Schema.String, Schema.Unknown),
-        Result: Schema.Struct({ id: UserIdColumn }),
-        execute: (values) => sql`INSERT INTO users ${sql.insert(values)} RETURNING id`
-      })
-
       // Whoever registered the address without proving it must not stay in its account (pre-hijacking): neither the
       // password, nor a session, token or link of theirs survives.
       const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
@@ -78,50 +72,49 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         yield* sessions.revokeAll(userId)
       })
 
-      const createUser = Effect.fnUntraced(function*({ email, name, picture }: Identity, attempt: number, now: Date) {
-        const displayName = name ?? email.slice(0, email.lastIndexOf("@"))
-        const { id } = yield* insertUser({
-          email,
-          email_key: emailKey(email),
-          email_verified_at: now,
-          name: displayName,
-          handle: yield* handles.suggest({ name: displayName, email }, attempt),
-          avatar: picture ?? null,
-          created_at: now,
-          updated_at: now
-        })
-        return id
-      })
-
       const link = Effect.fnUntraced(function*({ issuer, subject }: Identity, userId: UserId, now: Date) {
         yield* sql`INSERT INTO identities ${sql.insert({ issuer, subject, user_id: userId, created_at: now })}`
         return userId
       })
 
-      const resolve = Effect.fnUntraced(function*(identity: Identity, attempt: number) {
+      /** None when another request has made an account of the address since it was looked for. */
+      const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
+        const { email, name, picture } = identity
+        const opened = yield* newAccounts.open({ email, name: name ?? undefined, avatar: picture ?? undefined })
+        return Option.isNone(opened) ? opened : Option.some(yield* link(identity, opened.value, now))
+      })
+
+      const resolve = Effect.fnUntraced(function*(identity: Identity) {
         const bySubject = yield* findBySubject(identity)
-        if (Option.isSome(bySubject)) return bySubject.value.id
+        if (Option.isSome(bySubject)) return Option.some(bySubject.value.id)
         const now = new Date(yield* Clock.currentTimeMillis)
         const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
-        if (Option.isNone(byEmail)) return yield* link(identity, yield* createUser(identity, attempt, now), now)
+        if (Option.isNone(byEmail)) return yield* open(identity, now)
         const { id, is_email_verified, linked_subject } = byEmail.value
         // The same person, linked since we looked.
-        if (linked_subject === identity.subject) return id
+        if (linked_subject === identity.subject) return Option.some(id)
         if (linked_subject !== null) {
           return yield* new Conflict({ message: "This account is linked to another identity of the provider" })
         }
         if (!is_email_verified) yield* takeOver(id, now)
-        return yield* link(identity, id, now)
+        return Option.some(yield* link(identity, id, now))
       }, sql.withTransaction)
 
-      const resolveRacing = (identity: Identity, attempt = 0): ReturnType<typeof resolve> =>
-        resolve(identity, attempt).pipe(
+      const resolveRacing = (
+        identity: Identity,
+        attempt = 0
+      ): Effect.Effect<UserId, Conflict | SqlError.SqlError | Schema.SchemaError> =>
+        resolve(identity).pipe(
           Effect.catchReason(
             "SqlError",
             "UniqueViolation",
-            (_reason, error): Effect.Effect<UserId, Effect.Error<ReturnType<typeof resolve>> | SqlError.SqlError> =>
-              attempt < MAX_ATTEMPTS ? resolveRacing(identity, attempt + 1) : Effect.fail(error)
-          )
+            (_reason, error): ReturnType<typeof resolve> =>
+              attempt < MAX_ATTEMPTS ? Effect.succeedNone : Effect.fail(error)
+          ),
+          Effect.flatMap(Option.match({
+            onNone: () => resolveRacing(identity, attempt + 1),
+            onSome: Effect.succeed
+          }))
         )
 
       return ProviderSignIn.of({
@@ -132,7 +125,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
             const accessToken = yield* sessions.start(userId, device)
             return { accessToken, user: yield* profiles.user(userId) }
           },
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }),
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }),
           Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
         )
       })

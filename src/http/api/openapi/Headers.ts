@@ -21,7 +21,10 @@ export const HEADERS = {
   "RateLimit": text("What is left in this window, and when it ends, in seconds", "\"moderate\";r=59;t=60"),
   "RateLimit-Policy": text("The limit and its window in seconds", "\"moderate\";q=60;w=60"),
   "Retry-After": count("Seconds until the next request may come", 42),
-  "Set-Cookie": text("The session cookie with a fresh JWT", "__Host-service_session=eyJ...; Max-Age=900; Path=/; ..."),
+  "Set-Cookie": text(
+    "The session cookie with a fresh JWT; after a sign-in also `__Host-service_device`",
+    "__Host-service_session=eyJ...; Max-Age=900; Path=/; ..."
+  ),
   "WWW-Authenticate": text("Which credentials would do", "Bearer realm=\"route-planning-service\""),
   "X-Access-Token": text("A fresh JWT, where the session came as a bearer token", "eyJ..."),
   "X-Cache": {

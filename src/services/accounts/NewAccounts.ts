@@ -1,0 +1,105 @@
+import { Clock, Context, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
+import { emailKey } from "./EmailAddresses.ts"
+import { Handles } from "./Handles.ts"
+import { type SignUp, SignUps } from "./SignUps.ts"
+
+/** Somebody whose address is proven. */
+export interface ProvenPerson {
+  readonly email: string
+  /** The local part of the address where there is none. */
+  readonly name: string | undefined
+  readonly avatar?: string | undefined
+  readonly passwordHash?: string | undefined
+}
+
+const MAX_HANDLE_ATTEMPTS = 10
+
+/** The name of somebody who gave none. */
+export const nameFrom = (email: string, name: string | undefined): string =>
+  name ?? email.slice(0, email.lastIndexOf("@"))
+
+/** Makes accounts. */
+export class NewAccounts extends Context.Service<NewAccounts, {
+  /**
+   * The sign-up of a mailed link; none when the link cannot be used. To be called in a transaction, which no other link of
+   * the address gets past before it ends.
+   */
+  readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
+  /**
+   * Makes the account of a proven address with a handle of its own, and deletes every sign-up of the address. None when an
+   * account has proven the address already. To be called in a transaction.
+   */
+  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>>
+}>()("route-planning-service/NewAccounts") {
+  static readonly layer = Layer.effect(
+    NewAccounts,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const handles = yield* Handles
+      const mailedTokens = yield* MailedTokens
+      const signUps = yield* SignUps
+
+      // A row that is not proven is one that a process of an earlier version made.
+      const insert = SqlSchema.findOneOption({
+        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Result: Schema.Struct({ id: UserIdColumn }),
+        execute: (values) =>
+          sql`
+            INSERT INTO users ${sql.insert(values)}
+            ON CONFLICT ON CONSTRAINT users_email_key DO UPDATE SET
+              email = excluded.email, email_verified_at = excluded.email_verified_at, name = excluded.name,
+              handle = excluded.handle, avatar = excluded.avatar, password_hash = excluded.password_hash,
+              updated_at = excluded.updated_at
+            WHERE users.email_verified_at IS NULL
+            RETURNING id`
+      })
+
+      const attemptOpen = Effect.fnUntraced(
+        function*({ avatar, email, name, passwordHash }: ProvenPerson, attempt: number) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const displayName = nameFrom(email, name)
+          return yield* insert({
+            email,
+            email_key: emailKey(email),
+            email_verified_at: now,
+            password_hash: passwordHash ?? null,
+            name: displayName,
+            handle: yield* handles.suggest({ name: displayName, email }, attempt),
+            avatar: avatar ?? null,
+            created_at: now,
+            updated_at: now
+          })
+        },
+        sql.withTransaction
+      )
+
+      const openWithHandle = (person: ProvenPerson, attempt = 0): ReturnType<typeof attemptOpen> =>
+        attemptOpen(person, attempt).pipe(
+          Effect.catchReason(
+            "SqlError",
+            "UniqueViolation",
+            (reason, error) =>
+              reason.constraint === "users_handle_key" && attempt < MAX_HANDLE_ATTEMPTS
+                ? openWithHandle(person, attempt + 1)
+                : Effect.fail(error)
+          )
+        )
+
+      return NewAccounts.of({
+        signUpOf: Effect.fn("NewAccounts.signUpOf")(function*(purpose, token) {
+          const id = yield* mailedTokens.signUpOf(purpose, token)
+          return Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
+        }),
+
+        open: Effect.fn("NewAccounts.open")(function*(person) {
+          yield* signUps.removeAll(person.email)
+          return Option.map(yield* openWithHandle(person), ({ id }) => id)
+        }, Effect.orDie)
+      })
+    })
+  )
+}

@@ -1,0 +1,157 @@
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { SignUpId, type UserId } from "../../schema/Ids.ts"
+import { emailKey } from "./EmailAddresses.ts"
+
+/** How long what nobody proves is kept: a sign-up since it was made, or longer while one of its links has not expired. */
+export const UNPROVEN_KEPT = Duration.days(7)
+
+/** What somebody asked for in the name of an address, which may not be theirs. `email` is as typed. */
+export interface SignUp {
+  readonly id: SignUpId
+  readonly email: string
+  readonly name: string
+  readonly passwordHash: string | undefined
+}
+
+/** Whom a mail about a sign-up goes to: the address as typed in it, or the account that has proven the address. */
+export interface Addressee {
+  readonly email: string
+  readonly userId: UserId | undefined
+}
+
+/**
+ * Sign-ups whose address nobody has proven. They are no accounts: nobody sees them, and they take no handle. Any number may
+ * be pending for one address, each with its own password and links; the account is made from the one whose link is used.
+ */
+export class SignUps extends Context.Service<SignUps, {
+  readonly add: (signUp: Omit<SignUp, "id">) => Effect.Effect<SignUpId>
+  /** The newest pending sign-up of an address, for a log-in or a reset before any link was used. */
+  readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
+  /** None when the sign-up is gone. Until the caller's transaction ends it stays. */
+  readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
+  /**
+   * A sign-up for the caller's transaction: of all that ask for one of its address at once, the others wait for the end of
+   * it. None when the sign-up is gone.
+   */
+  readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
+  /** Keeps a sign-up at least until an instant. */
+  readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
+  /** Deletes a sign-up with its links. */
+  readonly remove: (id: SignUpId) => Effect.Effect<void>
+  /** Deletes every sign-up of an address with its links, in the transaction of the caller. */
+  readonly removeAll: (email: string) => Effect.Effect<void>
+}>()("route-planning-service/SignUps") {
+  static readonly layer = Layer.effect(
+    SignUps,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Result: Schema.Struct({ id: SignUpIdColumn }),
+        execute: (values) => sql`INSERT INTO sign_ups ${sql.insert(values)} RETURNING id`
+      })
+
+      const newestOf = SqlSchema.findOneOption({
+        Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
+        Result: SignUpRow,
+        execute: ({ key, now }) =>
+          sql`
+            SELECT id, email, email_key, name, password_hash FROM sign_ups
+            WHERE email_key = ${key} AND expires_at > ${now} ORDER BY created_at DESC, id DESC LIMIT 1`
+      })
+
+      const findById = SqlSchema.findOneOption({
+        Request: SignUpId,
+        Result: SignUpRow,
+        execute: (id) => sql`SELECT id, email, email_key, name, password_hash FROM sign_ups WHERE id = ${id}`
+      })
+
+      // All of an address, and always in one order: two of its links that are used at once cannot wait for each other.
+      const lockAll = SqlSchema.findAll({
+        Request: Schema.String,
+        Result: SignUpRow,
+        execute: (key) =>
+          sql`
+            SELECT id, email, email_key, name, password_hash FROM sign_ups
+            WHERE email_key = ${key} ORDER BY id FOR UPDATE`
+      })
+
+      const findAddressee = SqlSchema.findOneOption({
+        Request: SignUpId,
+        Result: Schema.Struct({ email: Schema.String, user_id: Schema.NullOr(UserIdColumn) }),
+        execute: (id) =>
+          sql`
+            SELECT coalesce(u.email, s.email) AS email, u.id AS user_id
+            FROM sign_ups s LEFT JOIN users u ON u.email_key = s.email_key AND u.email_verified_at IS NOT NULL
+            WHERE s.id = ${id} FOR KEY SHARE OF s`
+      })
+
+      return SignUps.of({
+        add: Effect.fn("SignUps.add")(function*({ email, name, passwordHash }) {
+          const now = yield* Clock.currentTimeMillis
+          const { id } = yield* insert({
+            email,
+            email_key: emailKey(email),
+            name,
+            password_hash: passwordHash ?? null,
+            created_at: new Date(now),
+            expires_at: new Date(now + Duration.toMillis(UNPROVEN_KEPT))
+          })
+          return id
+        }, Effect.orDie),
+
+        findNewest: Effect.fn("SignUps.findNewest")(function*(email) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          return Option.map(yield* newestOf({ key: emailKey(email), now }), toSignUp)
+        }, Effect.orDie),
+
+        addresseeOf: Effect.fn("SignUps.addresseeOf")(function*(id) {
+          const found = yield* findAddressee(id)
+          return Option.map(found, ({ email, user_id }) => ({ email, userId: user_id ?? undefined }))
+        }, Effect.orDie),
+
+        lock: Effect.fn("SignUps.lock")(function*(id) {
+          const found = yield* findById(id)
+          if (Option.isNone(found)) return Option.none()
+          const rows = yield* lockAll(found.value.email_key)
+          return Option.map(Option.fromUndefinedOr(rows.find((row) => row.id === id)), toSignUp)
+        }, Effect.orDie),
+
+        keepUntil: Effect.fn("SignUps.keepUntil")((id, instant) =>
+          sql`UPDATE sign_ups SET expires_at = greatest(expires_at, ${instant}) WHERE id = ${id}`.pipe(
+            Effect.asVoid,
+            Effect.orDie
+          )
+        ),
+
+        remove: Effect.fn("SignUps.remove")((id) =>
+          sql`DELETE FROM sign_ups WHERE id = ${id}`.pipe(Effect.asVoid, Effect.orDie)
+        ),
+
+        removeAll: Effect.fn("SignUps.removeAll")(function*(email) {
+          const key = emailKey(email)
+          yield* lockAll(key)
+          yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+const SignUpRow = Schema.Struct({
+  id: SignUpIdColumn,
+  email: Schema.String,
+  email_key: Schema.String,
+  name: Schema.String,
+  password_hash: Schema.NullOr(Schema.String)
+})
+
+const toSignUp = ({ email, id, name, password_hash }: typeof SignUpRow.Type): SignUp => ({
+  id,
+  email,
+  name,
+  passwordHash: password_hash ?? undefined
+})

@@ -1,0 +1,9 @@
+import { Config, Redacted } from "effect"
+import { hkdfSync } from "node:crypto"
+
+/** 32 bytes for one purpose, derived from `JWT_SECRET` (HKDF, RFC 5869): no two purposes share a key. */
+export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffer>> =>
+  Config.map(
+    Config.Redacted("JWT_SECRET"),
+    (secret) => new Uint8Array(hkdfSync("sha256", Redacted.value(secret), "", purpose, 32))
+  )

@@ -1,0 +1,90 @@
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+import { jwtVerify, SignJWT } from "jose"
+import { UserId } from "../../schema/Ids.ts"
+import { emailKey } from "../accounts/EmailAddresses.ts"
+import { derivedKey } from "./DerivedKeys.ts"
+
+/** How long a device is remembered after its last sign-in. */
+export const DEVICE_LIFETIME = Duration.days(180)
+
+const ISSUER = "route-planning-service"
+const AUDIENCE = "route-planning-service/device"
+const ALGORITHM = "HS256"
+
+/** `iat` is in seconds with milliseconds, because what is revoked is compared with it. */
+const Claims = Schema.Struct({
+  sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
+  jti: Schema.String,
+  iat: Schema.Finite
+})
+
+const decodeClaims = Schema.decodeUnknownOption(Claims)
+
+/**
+ * Devices that have signed in (OWASP, Slow Down Online Guessing Attacks with Device Cookies). A device has a limit of its
+ * own for wrong passwords, so that strangers who guess cannot lock the owner out. Its token proves nothing else.
+ */
+export class Devices extends Context.Service<Devices, {
+  /** A token for a device on which a user has just signed in. */
+  readonly remember: (userId: UserId) => Effect.Effect<string>
+  /**
+   * The id of the device that a token was made for; none where the token is not ours, has expired, is of another address,
+   * or was made before the user's sessions were all ended, as by a new password.
+   */
+  readonly recognise: (token: string, email: string) => Effect.Effect<Option.Option<string>>
+}>()("route-planning-service/Devices") {
+  static readonly layer = Layer.effect(
+    Devices,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const key = yield* derivedKey("device")
+
+      const verify = Effect.fnUntraced(function*(token: string) {
+        const currentDate = new Date(yield* Clock.currentTimeMillis)
+        return yield* Effect.tryPromise(() =>
+          jwtVerify(token, key, {
+            algorithms: [ALGORITHM],
+            issuer: ISSUER,
+            audience: AUDIENCE,
+            requiredClaims: ["exp", "iat", "jti", "sub"],
+            currentDate
+          })
+        ).pipe(
+          Effect.map(({ payload }) => decodeClaims(payload)),
+          Effect.orElseSucceed(() => Option.none())
+        )
+      })
+
+      return Devices.of({
+        remember: Effect.fn("Devices.remember")(function*(userId) {
+          const now = (yield* Clock.currentTimeMillis) / 1000
+          const id = yield* random.uuidV4()
+          return yield* Effect.promise(() =>
+            new SignJWT()
+              .setProtectedHeader({ alg: ALGORITHM })
+              .setIssuer(ISSUER)
+              .setAudience(AUDIENCE)
+              .setSubject(String(userId))
+              .setJti(id)
+              .setIssuedAt(now)
+              .setExpirationTime(now + Duration.toSeconds(DEVICE_LIFETIME))
+              .sign(key)
+          )
+        }),
+
+        recognise: Effect.fn("Devices.recognise")(function*(token, email) {
+          const claims = yield* verify(token)
+          if (Option.isNone(claims)) return Option.none()
+          const { iat, jti, sub } = claims.value
+          const rows = yield* sql`
+            SELECT 1 FROM users WHERE id = ${sub} AND email_key = ${emailKey(email)}
+              AND (devices_revoked_at IS NULL OR devices_revoked_at < ${new Date(Math.round(iat * 1000))})`
+          return rows.length > 0 ? Option.some(jti) : Option.none()
+        }, Effect.orDie)
+      })
+    })
+  )
+}

@@ -1,0 +1,54 @@
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { createHmac } from "node:crypto"
+import { emailKey } from "../accounts/EmailAddresses.ts"
+import { derivedKey } from "../credentials/DerivedKeys.ts"
+
+/** How many mails of all kinds one address gets at most, in any stretch of time of this length. */
+export const MAILS_AN_HOUR = 5
+export const MAILS_A_DAY = 10
+
+const HOUR = Duration.toMillis(Duration.hours(1))
+const DAY = Duration.toMillis(Duration.days(1))
+
+/** Bounds the mails to one address, so that nobody can use the service to flood another person's mailbox. */
+export class MailQuota extends Context.Service<MailQuota, {
+  /**
+   * Counts a mail to an address, in whatever spelling; false, and nothing is counted, where there were too many. Exact for
+   * any number of processes at once. In the transaction of the caller where there is one.
+   */
+  readonly take: (address: string) => Effect.Effect<boolean>
+}>()("route-planning-service/MailQuota") {
+  static readonly layer = Layer.effect(
+    MailQuota,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const key = yield* derivedKey("mail-quota")
+
+      const digest = (address: string) => createHmac("sha256", key).update(emailKey(address)).digest("base64url")
+
+      const sentSince = (since: Date) =>
+        sql`(SELECT count(*) FROM unnest(q.sent_at) AS sent(at) WHERE sent.at > ${since}::timestamptz)`
+
+      return MailQuota.of({
+        take: Effect.fn("MailQuota.take")(function*(address) {
+          const now = yield* Clock.currentTimeMillis
+          const at = new Date(now)
+          const hourAgo = new Date(now - HOUR)
+          const dayAgo = new Date(now - DAY)
+          const rows = yield* sql`
+            INSERT INTO mail_quotas AS q (recipient, sent_at, expires_at)
+            VALUES (${digest(address)}, ARRAY[${at}::timestamptz], ${new Date(now + DAY)})
+            ON CONFLICT (recipient) DO UPDATE SET
+              sent_at = ARRAY(
+                SELECT sent.at FROM unnest(q.sent_at) AS sent(at) WHERE sent.at > ${dayAgo}::timestamptz
+              ) || excluded.sent_at,
+              expires_at = excluded.expires_at
+            WHERE ${sentSince(hourAgo)} < ${MAILS_AN_HOUR} AND ${sentSince(dayAgo)} < ${MAILS_A_DAY}
+            RETURNING recipient`
+          return rows.length > 0
+        }, Effect.orDie)
+      })
+    })
+  )
+}
