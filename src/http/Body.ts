@@ -1,7 +1,7 @@
-import { Effect, Stream } from "effect"
-import type { HttpServerRequest } from "effect/http"
-import { PayloadTooLarge, type RequestTimeout, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
-import { arrivingBody } from "./BodyArrival.ts"
+import { ByteSize, Effect, Stream } from "effect"
+import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
+import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
+import { ResponseDeadline } from "./BodyArrival.ts"
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -14,20 +14,25 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Number(request.headers["content-length"]) > limitBytes
 
-type BodyError = PayloadTooLarge | RequestTimeout | ValidationFailed
+const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
-/** The body as it comes, refused when it is longer than the limit: before it is read, where that is declared. */
-const limitedBody = (
-  request: HttpServerRequest.HttpServerRequest,
-  limitBytes: number
-): Stream.Stream<Uint8Array, BodyError> => {
-  if (isDeclaredTooLarge(request, limitBytes)) return Stream.fail(tooLarge(limitBytes))
-  const body: Stream.Stream<Uint8Array, BodyError> = arrivingBody(request)
-  return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
-}
+// Interrupted, the read would close the connection, and with it the response to a body that is too slow.
+const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Effect.uninterruptible(request.arrayBuffer).pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
+    Effect.mapError((error) =>
+      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+        ? tooLarge(limitBytes)
+        : incomplete()
+    )
+  )
 
-const readBytes = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Effect.map(Stream.mkUint8Array(limitedBody(request, limitBytes)), ({ buffer }) => buffer)
+const readBytes = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+  if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+  const deadline = yield* ResponseDeadline
+  yield* deadline.awaitBody(request)
+  return yield* Effect.ensuring(readWhole(request, limitBytes), deadline.begin)
+})
 
 /** The text of a body. Fails where it is not UTF-8. */
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
@@ -52,11 +57,18 @@ const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number
-): Stream.Stream<Uint8Array, BodyError | UnsupportedMediaType> =>
+): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
   Stream.unwrap(Effect.gen(function*() {
     if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
       return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
     }
     yield* checkEncoding(request)
-    return limitedBody(request, limitBytes)
+    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+    const deadline = yield* ResponseDeadline
+    yield* deadline.awaitBody(request)
+    const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = request.stream.pipe(
+      Stream.mapError(incomplete),
+      Stream.ensuring(deadline.begin)
+    )
+    return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
   }))

@@ -1,6 +1,8 @@
 import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
 import { Config, Effect, Layer } from "effect"
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { Socket } from "node:net"
+import { ArrivedBytes } from "../http/BodyArrival.ts"
 import { TransportRules } from "../http/Refusal.ts"
 import { port } from "../services/Addresses.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
@@ -70,6 +72,16 @@ const rulesLayer = Layer.succeed(TransportRules, (request) => {
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
 
+/** Counts the bytes of a request with its headers, and of what else came on the connection since the response before. */
+const arrivedBytesLayer = (server: Server) => {
+  const before = new WeakMap<Socket, number>()
+  server.on("request", ({ socket }, response) => response.once("finish", () => before.set(socket, socket.bytesRead)))
+  return Layer.succeed(ArrivedBytes, (request) => {
+    const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
+    return socket instanceof Socket ? socket.bytesRead - (before.get(socket) ?? 0) : 0
+  })
+}
+
 /**
  * An HTTP/1.1 server on Node with the rules of its requests. It listens for as long as the scope lives; then running
  * requests have their time, and no longer.
@@ -82,6 +94,7 @@ export const listenLayer = Layer.unwrap(Effect.map(SocketTimeouts, (timeouts) =>
       host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
-    Layer.merge(rulesLayer)
+    Layer.merge(rulesLayer),
+    Layer.merge(arrivedBytesLayer(node))
   )
 }))

@@ -1,51 +1,75 @@
-import { Clock, Context, Duration, Effect, Fiber, Latch, Layer } from "effect"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { AnswerWithin, Deadline } from "../api/Requests.ts"
-import { ResponseDeadline } from "../BodyArrival.ts"
+import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../BodyArrival.ts"
 
-/** A deadline that can be stopped, and begins from the start when it runs again. */
-const pausable = (duration: Duration.Duration) =>
-  Effect.map(Clock.currentTimeMillis, (now) => {
-    const running = Latch.makeUnsafe(true)
-    const state = { since: now }
+/** What is waited for, since when, and in milliseconds for how long. */
+interface Wait {
+  readonly since: number
+  readonly allowed: () => number
+  readonly timedOut: Effect.Effect<never, Unavailable>
+}
 
-    const passed: Effect.Effect<void> = Effect.gen(function*() {
-      yield* running.await
-      const left = state.since + Duration.toMillis(duration) - (yield* Clock.currentTimeMillis)
-      if (left <= 0) return
-      yield* Effect.sleep(Duration.millis(left))
-      yield* passed
-    })
+const tooLate = Effect.fail(new Unavailable({ message: "The service did not get an answer in time" }))
 
-    return {
-      passed,
-      pause: Effect.asVoid(running.close),
-      begin: Effect.flatMap(Clock.currentTimeMillis, (now) => {
-        state.since = now
-        return Effect.asVoid(running.open)
-      })
-    }
+/** As a defect, since not every endpoint has a body: those that read one declare this error. */
+const tooSlow = Effect.die(new RequestTimeout({ message: "The body did not arrive in time" }))
+
+/** Waits for a body and for the response to it. There is one timer for both. */
+const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
+  const { bytesPerSecond, grace } = yield* BodyAllowance
+  const arrivedOf = yield* ArrivedBytes
+  const forResponse = (since: number): Wait => ({
+    since,
+    allowed: () => Duration.toMillis(duration),
+    timedOut: tooLate
+  })
+  const forBody = (since: number, request: HttpServerRequest.HttpServerRequest): Wait => ({
+    since,
+    allowed: () => Duration.toMillis(grace) + arrivedOf(request) / bytesPerSecond * 1000,
+    timedOut: tooSlow
+  })
+  const state = { wait: forResponse(yield* Clock.currentTimeMillis) }
+
+  const timedOut: Effect.Effect<never, Unavailable> = Effect.gen(function*() {
+    const { allowed, since, timedOut: failed } = state.wait
+    const left = since + allowed() - (yield* Clock.currentTimeMillis)
+    if (left <= 0) return yield* failed
+    // No longer than any body has: one may begin to arrive meanwhile.
+    yield* Effect.sleep(Duration.min(Duration.millis(left), grace))
+    return yield* timedOut
   })
 
+  return {
+    timedOut,
+    awaitBody: (request: HttpServerRequest.HttpServerRequest) =>
+      Effect.map(Clock.currentTimeMillis, (now) => {
+        state.wait = forBody(now, request)
+      }),
+    begin: Effect.map(Clock.currentTimeMillis, (now) => {
+      state.wait = forResponse(now)
+    })
+  }
+})
+
 /**
- * Fails with `Unavailable` when a response is not begun in time, counted from when the request has arrived. The usual 10
- * seconds are longer than any statement or lock may take, shorter than a client's timeout. A query to a server that hangs
- * is not over when it is interrupted, so the work is told to stop and left behind rather than waited for. An interruption,
- * as by a client that went away, stops the work the same way.
+ * Fails when a response is not begun in time, counted from when the request has arrived, or when its body does not arrive
+ * in time. The usual 10 seconds are longer than any statement or lock may take, shorter than a client's timeout. A query to
+ * a server that hangs is not over when it is interrupted, so the work is told to stop and left behind rather than waited
+ * for. An interruption, as by a client that went away, stops the work the same way.
  */
 const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   duration: Duration.Duration
 ): Effect.Effect<A, E | Unavailable, R> =>
   Effect.gen(function*() {
-    const { passed, ...deadline } = yield* pausable(duration)
+    const { timedOut, ...deadline } = yield* watch(duration)
     const fiber = yield* Effect.forkDetach(Effect.provideService(work, ResponseDeadline, deadline), {
       startImmediately: true
     })
     return yield* Fiber.join(fiber).pipe(
-      Effect.raceFirst(
-        Effect.andThen(passed, Effect.fail(new Unavailable({ message: "The service did not get an answer in time" })))
-      ),
+      Effect.raceFirst(timedOut),
       Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
     )
   }).pipe(Effect.interruptible)
