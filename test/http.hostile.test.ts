@@ -8,7 +8,7 @@ import { TestServer } from "./support/TestServer.ts"
 
 /** What a request may cost of what `JSON.parse` costs, and what it may beside: sending it, hashing a password. */
 const TIMES_PARSING = 10
-const FLOOR_MILLIS = 250
+const FLOOR_MILLIS = 400
 
 const JSON_TYPE = { "content-type": "application/json" }
 

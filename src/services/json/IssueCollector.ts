@@ -61,21 +61,24 @@ const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
 }
 
 /** The issues of the parts of a value, else of the whole. Decodes no part behind the last issue that is taken. */
-function* issuesIn(part: Part): Generator<ValidationIssue> {
-  if (isRefused(part)) yield* partsFirst(issuesInside(part), part)
-}
-
-function* partsFirst(inside: Iterator<ValidationIssue>, whole: Part): Generator<ValidationIssue> {
+function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
+  const inside = issuesInside(part)
   const first = inside.next()
-  if (first.done === true) return yield* issuesOfWhole(whole)
+  if (first.done === true) {
+    if (isRefused(whole)) yield* issuesOfWhole(whole)
+    return
+  }
   yield first.value
-  yield* { [Symbol.iterator]: () => inside }
+  yield* inside
 }
 
 /** None where the parts fit and the whole does not, or where it is not known by its parts. */
 function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
-  if (ast.encoding !== undefined) return
-  if (SchemaAST.isUnion(ast)) {
+  // What is decoded to another schema has to fit its own first.
+  const own = ast.encoding?.at(-1)?.to
+  if (own !== undefined) {
+    yield* issuesInside({ ast: own, path, value })
+  } else if (SchemaAST.isUnion(ast)) {
     const only = onlyOf(ast)
     if (only !== undefined && value !== null) yield* issuesInside({ ast: only, path, value })
   } else if (
@@ -91,18 +94,16 @@ function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
   }
 }
 
-function* issuesOfMember(
+const issuesOfMember = (
   signature: SchemaAST.PropertySignature,
   path: ReadonlyArray<Key>,
   object: Readonly<Record<PropertyKey, unknown>>
-): Generator<ValidationIssue> {
+): Generator<ValidationIssue> => {
   const { name, type } = signature
   const isGiven = Object.hasOwn(object, name)
   const alone = { ast: memberSchema(signature), path, value: isGiven ? { [name]: object[name] } : {} }
-  if (!isRefused(alone)) return
   const key = typeof name === "symbol" ? name.toString() : name
-  const member = { ast: type, path: [...path, key], value: object[name] }
-  yield* partsFirst(isGiven ? issuesInside(member) : [].values(), alone)
+  return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
 }
 
 /**
