@@ -25,7 +25,10 @@ const LIMITS = {
 /** Node checks the timeout of headers so often. */
 const CHECKING_INTERVAL = 1_000
 
-/** Effect listens a moment before it serves: requests that come in between are held until it does. */
+/**
+ * Effect listens a moment before it serves: requests that come in between are held until it does. Its listener is the next
+ * one for requests, so this one is the last of ours.
+ */
 const holdUntilServed = (server: Server) => {
   const held: Array<readonly [IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => void held.push([request, response])
@@ -50,7 +53,6 @@ const makeServer = (timeouts: typeof SocketTimeouts.Service) => {
   respondToParserErrors(server)
   // Without a listener Node itself would respond.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  holdUntilServed(server)
   return server
 }
 
@@ -88,6 +90,8 @@ const arrivedBytesLayer = (server: Server) => {
  */
 export const listenLayer = Layer.unwrap(Effect.map(SocketTimeouts, (timeouts) => {
   const node = makeServer(timeouts)
+  const arrivedBytes = arrivedBytesLayer(node)
+  holdUntilServed(node)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,
@@ -95,6 +99,6 @@ export const listenLayer = Layer.unwrap(Effect.map(SocketTimeouts, (timeouts) =>
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),
-    Layer.merge(arrivedBytesLayer(node))
+    Layer.merge(arrivedBytes)
   )
 }))
