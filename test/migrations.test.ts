@@ -208,8 +208,8 @@ it.live("usage counts what accounts had before it was counted", () =>
       const sql = yield* SqlClient.SqlClient
       yield* migrateBelow(13)
       yield* sql`
-        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-        SELECT h || '@example.com', h || '@example.com', h, h, now(), now() FROM unnest(array['ada', 'bob']) h`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        SELECT h || '@example.com', h || '@example.com', now(), h, h, now(), now() FROM unnest(array['ada', 'bob']) h`
       yield* sql`
         INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6,
           description, provenance, share_token, created_at, updated_at, deleted_at)

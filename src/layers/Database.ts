@@ -1,8 +1,9 @@
 import { NodeServices } from "@effect/platform-node"
 import { PgClient, PgMigrator } from "@effect/sql-pg"
-import { Clock, Config, Layer } from "effect"
+import { Config, Layer } from "effect"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
+import { machineClock } from "../services/MachineClock.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
@@ -11,12 +12,6 @@ const SESSION_LIMITS = {
   lock_timeout: "2000",
   idle_in_transaction_session_timeout: "10000"
 }
-
-/**
- * Idle connections are closed by the time of the machine: a test clock that moves by 30 days would wake the pool 43,200
- * times, and leave it without a connection.
- */
-const machineClock = Layer.sync(Clock.Clock, Clock.Clock.defaultValue)
 
 /** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
 const clientLayer = PgClient.layerConfig({

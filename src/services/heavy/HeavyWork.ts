@@ -2,6 +2,7 @@ import { Context, Duration, Effect, Layer, Option, Pool, Schema, Semaphore } fro
 import { availableParallelism } from "node:os"
 import { type Transferable, Worker } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
+import { machineClock } from "../MachineClock.ts"
 
 /**
  * Work that takes longer than a request may hold up others. It runs in this thread or in another by its name, so what goes
@@ -141,5 +142,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
       })
     )
 
-  static readonly layer = HeavyWork.layerOf(new URL("./HeavyThread.ts", import.meta.url), defaultLimits())
+  static readonly layer = HeavyWork.layerOf(new URL("./HeavyThread.ts", import.meta.url), defaultLimits()).pipe(
+    Layer.provide(machineClock)
+  )
 }

@@ -1,4 +1,4 @@
-import { type Duration, Effect, type Metric, Option, Semaphore } from "effect"
+import { type Duration, Effect, Metric, Option, Semaphore } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { during } from "../metrics/Gauges.ts"
 
@@ -20,6 +20,7 @@ export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, 
  */
 export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, message, running, waiting }: TurnOptions) {
   const semaphore = yield* Semaphore.make(atOnce)
+  yield* Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
   // The permit belongs to the scope from the instant it is taken: a timeout at that same instant cannot lose it.
   const turn = semaphore.takeScoped(1).pipe(
