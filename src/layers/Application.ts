@@ -22,6 +22,7 @@ import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
 import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
+import { Bulkheads } from "../services/limits/Bulkheads.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
 import { MailQuota } from "../services/mail/MailQuota.ts"
@@ -83,6 +84,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(HeavyWork.layer),
+  Layer.provideMerge(Bulkheads.layer),
   Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )

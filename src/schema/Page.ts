@@ -25,9 +25,20 @@ export const PageQuery = {
   offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
 }
 
+/** A page of routes ends after so many bytes of their lines and waypoints, however few routes that are. */
+export const MAX_PAGE_BYTES = 16 * 1024 * 1024
+
 export interface Page {
   readonly limit: number
   readonly offset: number
+}
+
+/** One page of a list, and how many there are in all. */
+export interface PageOf<A> {
+  readonly items: ReadonlyArray<A>
+  readonly total: number
+  /** How far the page goes in the list, where it may end before its limit; else as far as its limit. */
+  readonly covered?: number
 }
 
 export const pageOf = (query: { readonly limit?: number; readonly offset?: number }): Page => ({

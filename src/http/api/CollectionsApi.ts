@@ -8,6 +8,7 @@ import { Route } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
+  BOUNDED_PAGE,
   ConfirmHeader,
   FormQuery,
   IdempotencyHeader,
@@ -105,7 +106,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       OpenApi.Description,
       "The routes of a collection in its order, as the caller may see them. Unlisted routes are among them only for the "
         + "owner, and for anyone who opens the collection by its share token: their ids in `routeIds` open nothing. "
-        + PAGED
+        + `${PAGED} ${BOUNDED_PAGE}`
     )
   )
   .annotateEndpoints(Tier, "moderate")

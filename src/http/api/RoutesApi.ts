@@ -9,6 +9,7 @@ import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
   BodyLimit,
+  BOUNDED_PAGE,
   ConfirmHeader,
   FormQuery,
   HasGeometry,
@@ -26,7 +27,8 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     HttpApiEndpoint.get("list", "/", { query: { ...PageQuery, ...FormQuery }, success: Schema.Array(Route) })
       .annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List own routes").annotate(
         OpenApi.Description,
-        "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages."
+        "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages. "
+          + BOUNDED_PAGE
       ),
     HttpApiEndpoint.post("create", "/", {
       headers: { ...ConfirmHeader, ...IdempotencyHeader },
@@ -99,7 +101,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     }).middleware(Authentication).annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List deleted routes")
       .annotate(
         OpenApi.Description,
-        "The caller's deleted routes, newest deletion first. They can be restored for 30 days."
+        `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${BOUNDED_PAGE}`
       ),
     HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
       .middleware(StaleCookie)
@@ -110,7 +112,8 @@ export class RoutesApi extends HttpApiGroup.make("routes")
           + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
           + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
           + "`geometry` is `full` with `gate=indexable` and `simplified` with `gate=public` if absent. `X-Total-Count` is "
-          + "exact; it may be up to 5 seconds old."
+          + "exact; it may be up to 5 seconds old. "
+          + BOUNDED_PAGE
       ),
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
@@ -120,7 +123,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     }).middleware(StaleCookie).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public routes")
       .annotate(
         OpenApi.Description,
-        `A user's public routes, newest-published first. ${PAGED} 404 for a user who does not exist or is pending deletion.`
+        `A user's public routes, newest-published first. ${PAGED} ${BOUNDED_PAGE} 404 for a user who does not exist or is pending deletion.`
       )
   )
   .prefix("/routes")

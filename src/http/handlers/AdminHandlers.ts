@@ -2,11 +2,10 @@ import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
-import { type Page, pageOf } from "../../schema/Page.ts"
+import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
 import { Administration } from "../../services/operations/Administration.ts"
 import { Audit } from "../../services/operations/Audit.ts"
 import { SystemStatus } from "../../services/operations/SystemStatus.ts"
-import type { PageOf } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
@@ -24,8 +23,8 @@ const answer = Effect.fnUntraced(function*<A>(
 ) {
   const { userId } = yield* CurrentSession
   const page = pageOf(query)
-  const { items, total } = yield* list(userId, page)
-  return HttpServerResponse.jsonUnsafe(items, { headers: pageHeaders(request.url, page, total) })
+  const found = yield* list(userId, page)
+  return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
 })
 
 export const AdminHandlers = HttpApiBuilder.group(

@@ -3,9 +3,9 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import { Conflict } from "../../schema/Errors.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
-import { type Page, pageOf } from "../../schema/Page.ts"
+import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
+import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Collections } from "../../services/routes/Collections.ts"
-import type { PageOf } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
@@ -22,6 +22,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const collections = yield* Collections
     const idempotency = yield* Idempotency
+    const { lists } = yield* Bulkheads
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
 
@@ -46,7 +47,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* collections.list(userId, page))
+        return pageAnswer(request.url, page, yield* lists(collections.list(userId, page)))
       }),
       create: Effect.fnUntraced(function*({ payload, request }) {
         const caller = yield* Caller
@@ -94,12 +95,12 @@ export const CollectionsHandlers = HttpApiBuilder.group(
       }),
       routes: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
-        const routes = yield* collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full")
-        return routesAnswer(routes.items, { headers: pageHeaders(request.url, page, routes.total) })
+        const routes = yield* lists(collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full"))
+        return routesAnswer(routes.items, { headers: pageHeaders(request.url, page, routes) })
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* collections.byUser(params.userId, page))
+        return pageAnswer(request.url, page, yield* lists(collections.byUser(params.userId, page)))
       })
     })
   })
@@ -121,5 +122,5 @@ const unpublished = (name: string, id?: CollectionId) =>
     summary: `Anybody will be able to find and open "${name}".`
   })
 
-const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredCollection>) =>
-  collectionsAnswer(items, { headers: pageHeaders(url, page, total) })
+const pageAnswer = (url: string, page: Page, found: PageOf<StoredCollection>) =>
+  collectionsAnswer(found.items, { headers: pageHeaders(url, page, found) })

@@ -5,6 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { RouteRef } from "../../schema/Ids.ts"
 import { CONTENT_TYPES } from "../../services/files/Detect.ts"
 import type { FileFormat } from "../../services/files/Document.ts"
+import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
@@ -21,6 +22,7 @@ export const FilesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const downloads = yield* Downloads
     const files = yield* RouteFiles
+    const bulkheads = yield* Bulkheads
     const idempotency = yield* Idempotency
     const routes = yield* Routes
 
@@ -28,7 +30,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         yield* downloads.admit
-        const { bytes, name, size } = yield* files.write(params.ref, viewer, format)
+        const { bytes, name, size } = yield* bulkheads.downloads(files.write(params.ref, viewer, format))
         return HttpServerResponse.stream(bytes, {
           contentType: CONTENT_TYPES[format],
           contentLength: size,
@@ -49,7 +51,7 @@ export const FilesHandlers = HttpApiBuilder.group(
             userId,
             request,
             file.digest,
-            Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)
+            bulkheads.imports(Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer))
           )
         })
       )

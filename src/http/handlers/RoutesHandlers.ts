@@ -2,12 +2,13 @@ import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Conflict } from "../../schema/Errors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
-import { type Page, pageOf } from "../../schema/Page.ts"
+import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
+import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { RouteBin } from "../../services/routes/RouteBin.ts"
-import { type PageOf, Routes } from "../../services/routes/Routes.ts"
+import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
@@ -23,7 +24,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
   "routes",
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
-
+    const { lists } = yield* Bulkheads
     const publicRoutes = yield* PublicRoutes
     const bin = yield* RouteBin
     const idempotency = yield* Idempotency
@@ -44,7 +45,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* routes.list(userId, page, query.geometry ?? "full"))
+        return pageAnswer(request.url, page, yield* lists(routes.list(userId, page, query.geometry ?? "full")))
       }),
       create: Effect.fnUntraced(function*({ payload, request }) {
         const caller = yield* Caller
@@ -97,7 +98,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       listDeleted: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* bin.list(userId, page, query.geometry ?? "full"))
+        return pageAnswer(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
       }),
       restore: Effect.fnUntraced(function*({ params: { id }, request }) {
         const caller = yield* Caller
@@ -111,11 +112,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
       listPublic: Effect.fnUntraced(function*({ query, request }) {
         const { gate = "indexable", geometry = DEFAULT_FORM[gate], limit: _, offset: __, ...filters } = query
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* publicRoutes.list({ ...filters, gate }, page, geometry))
+        return pageAnswer(request.url, page, yield* lists(publicRoutes.list({ ...filters, gate }, page, geometry)))
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* publicRoutes.byUser(params.userId, page, query.geometry ?? "full"))
+        const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
+        return pageAnswer(request.url, page, yield* lists(found))
       })
     })
   })
@@ -133,5 +135,5 @@ const unpublished = (name: string, id?: RouteId) =>
     summary: `Anybody will be able to find and open "${name}".`
   })
 
-const pageAnswer = (url: string, page: Page, { items, total }: PageOf<StoredRoute>) =>
-  routesAnswer(items, { headers: pageHeaders(url, page, total) })
+const pageAnswer = (url: string, page: Page, found: PageOf<StoredRoute>) =>
+  routesAnswer(found.items, { headers: pageHeaders(url, page, found) })

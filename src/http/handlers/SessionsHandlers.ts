@@ -19,9 +19,8 @@ export const SessionsHandlers = HttpApiBuilder.group(
         const { sessionId, userId } = yield* CurrentSession
         const page = pageOf(query)
         const all = yield* sessions.list(userId, sessionId)
-        return HttpServerResponse.jsonUnsafe(sliceOf(all, page), {
-          headers: pageHeaders(request.url, page, all.length)
-        })
+        const found = sliceOf(all, page)
+        return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
       }),
       revoke: Effect.fnUntraced(function*({ params }) {
         const { sessionId, userId } = yield* CurrentSession

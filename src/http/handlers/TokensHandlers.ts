@@ -18,9 +18,8 @@ export const TokensHandlers = HttpApiBuilder.group(
         const { userId } = yield* CurrentSession
         const page = pageOf(query)
         const all = yield* tokens.list(userId)
-        return HttpServerResponse.jsonUnsafe(sliceOf(all, page), {
-          headers: pageHeaders(request.url, page, all.length)
-        })
+        const found = sliceOf(all, page)
+        return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
       }),
       mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => tokens.mint(userId, payload)),
       revoke: ({ params }) =>

@@ -1,4 +1,4 @@
-import { Cause, Effect, Option, Schema } from "effect"
+import { Cause, Duration, Effect, Option, Schema } from "effect"
 import { HttpBody, HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -35,13 +35,23 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   }
 )
 
+/** What another request keeps locked or busy is usually free again after this. */
+const BUSY_FOR = Duration.seconds(1)
+
 /** The database is away or overloaded: the same request may succeed later. Everything else that SQL says is our fault. */
-const isTransient = (error: SqlError.SqlError) =>
-  error.reason._tag === "ConnectionError"
-  || error.reason._tag === "StatementTimeoutError"
-  || error.reason._tag === "LockTimeoutError"
-  || error.reason._tag === "DeadlockError"
-  || error.reason._tag === "SerializationError"
+const fromSql = ({ reason }: SqlError.SqlError) => {
+  switch (reason._tag) {
+    case "ConnectionError":
+      return new Unavailable({ message: "The database is not reachable" })
+    case "StatementTimeoutError":
+    case "LockTimeoutError":
+    case "DeadlockError":
+    case "SerializationError":
+      return Unavailable.retryAfter("The database is busy: try again", BUSY_FOR)
+    default:
+      return undefined
+  }
+}
 
 const fromHttpServer = (error: HttpServerError.HttpServerError) => {
   switch (error.reason._tag) {
@@ -61,10 +71,7 @@ const toServiceError = (failure: unknown): ServiceError | undefined => {
   if (isServiceError(failure)) return failure
   if (HttpServerError.isHttpServerError(failure)) return fromHttpServer(failure)
   if (HttpApiError.HttpApiSchemaError.is(failure)) return undefined
-  if (SqlError.isSqlError(failure) && isTransient(failure)) {
-    return new Unavailable({ message: "The database is not reachable" })
-  }
-  return undefined
+  return SqlError.isSqlError(failure) ? fromSql(failure) : undefined
 }
 
 const failureOf = (cause: Cause.Cause<unknown>): unknown => {

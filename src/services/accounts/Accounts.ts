@@ -8,6 +8,7 @@ import { staleLink } from "../credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { Audit } from "../operations/Audit.ts"
 import { emailKey } from "./EmailAddresses.ts"
@@ -41,7 +42,10 @@ export class Accounts extends Context.Service<Accounts, {
    * Uses a verification link: the name, the spelling of the address and the password of its sign-up become those of the
    * account, every other sign-up of the address ends, and the caller is signed in.
    */
-  readonly verifyEmail: (token: Redacted.Redacted, device: Device) => Effect.Effect<SignIn, ValidationFailed>
+  readonly verifyEmail: (
+    token: Redacted.Redacted,
+    device: Device
+  ) => Effect.Effect<SignIn, ValidationFailed | Unavailable>
   /**
    * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. Before the address is
    * proven the password of the newest sign-up gets `Forbidden` and a new link by mail.
@@ -58,6 +62,7 @@ export class Accounts extends Context.Service<Accounts, {
       const audit = yield* Audit
       const newAccounts = yield* NewAccounts
       const outbox = yield* Outbox
+      const { signIns } = yield* Bulkheads
       const passwords = yield* Passwords
       const policy = yield* PasswordPolicy
       const profiles = yield* Profiles
@@ -112,13 +117,34 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.andThen(outbox.wake)
         )
 
+      const conclude = Effect.fnUntraced(function*(
+        { digest, signUpId, userId }: Effect.Success<ReturnType<typeof candidateOf>>,
+        matches: boolean,
+        password: Redacted.Redacted,
+        device: Device
+      ) {
+        if (!matches || digest === undefined) return yield* refuse(userId)
+        if (userId === undefined) {
+          if (signUpId !== undefined) yield* mailAgain(signUpId)
+          return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
+        }
+        const rehashed = passwords.isOutdated(digest)
+          ? yield* Effect.orElseSucceed(passwords.hash(password), () => undefined)
+          : undefined
+        if (rehashed !== undefined) {
+          yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${userId} AND password_hash = ${digest}`
+        }
+        return yield* signInUnchanged(userId, rehashed ?? digest, device)
+      })
+
       return Accounts.of({
         signUp: Effect.fn("Accounts.signUp")(function*({ email, name, password }) {
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
           yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(
             Effect.flatMap((signUpId) => outbox.request({ kind: "verify-email", signUpId })),
-            sql.withTransaction
+            sql.withTransaction,
+            (effect) => signIns(effect)
           )
           yield* outbox.wake
         }, Effect.catchTag("SqlError", Effect.die)),
@@ -132,25 +158,15 @@ export class Accounts extends Context.Service<Accounts, {
             return yield* signIn(userId.value, device)
           },
           sql.withTransaction,
+          (effect) => signIns(effect),
           Effect.catchTags({ SqlError: Effect.die, Unauthorized: staleLink })
         ),
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
           // An account whose 30 days are over is nobody's, even before a sweep has been there.
-          const { digest, signUpId, userId } = yield* candidateOf(email)
-          const matches = yield* passwords.verify(password, digest)
-          if (!matches || digest === undefined) return yield* refuse(userId)
-          if (userId === undefined) {
-            if (signUpId !== undefined) yield* mailAgain(signUpId)
-            return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
-          }
-          const rehashed = passwords.isOutdated(digest)
-            ? yield* Effect.orElseSucceed(passwords.hash(password), () => undefined)
-            : undefined
-          if (rehashed !== undefined) {
-            yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${userId} AND password_hash = ${digest}`
-          }
-          return yield* signInUnchanged(userId, rehashed ?? digest, device)
+          const candidate = yield* signIns(candidateOf(email))
+          const matches = yield* passwords.verify(password, candidate.digest)
+          return yield* signIns(conclude(candidate, matches, password, device))
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })

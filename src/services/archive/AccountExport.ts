@@ -1,5 +1,6 @@
 import { Cause, Clock, Context, Effect, Exit, Layer, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Profiles } from "../accounts/Profiles.ts"
@@ -7,6 +8,7 @@ import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
 import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
@@ -35,19 +37,23 @@ interface Order {
  */
 export class AccountExport extends Context.Service<AccountExport, {
   /** What the account has is looked up before the bytes begin; they are made as they are taken. */
-  readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>>
+  readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>, Unavailable>
 }>()("route-planning-service/AccountExport") {
   static readonly layer = Layer.effect(
     AccountExport,
     Effect.gen(function*() {
+      const { exports } = yield* Bulkheads
       const queries = yield* archiveQueries
       const profiles = yield* Profiles
       const pseudonyms = yield* Pseudonyms
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
 
+      // A page of an export that has begun waits for its turn for as long as it takes.
+      const inTurn = <A>(page: Effect.Effect<A>) => Effect.eventually(exports(page))
+
       const readRoutes = (owner: UserId) => (ids: ReadonlyArray<RouteId>) =>
-        Effect.orDie(queries.routePage({ owner, ids }))
+        inTurn(Effect.orDie(queries.routePage({ owner, ids })))
 
       const addRoutes = Effect.fnUntraced(function*(add: AddFile, { routes, userId }: Order) {
         const versions = new Map<RouteId, number>()
@@ -87,7 +93,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       const addCollections = Effect.fnUntraced(function*(add: AddFile, owner: UserId) {
         const written = new Set<CollectionId>()
         const pages = pagesOf(yield* Effect.orDie(queries.collectionsOf(owner)))
-        const read = (ids: ReadonlyArray<CollectionId>) => Effect.orDie(queries.collectionPage({ owner, ids }))
+        const read = (ids: ReadonlyArray<CollectionId>) => inTurn(Effect.orDie(queries.collectionPage({ owner, ids })))
         const lineOf = (row: ArchivedCollectionRow) => {
           written.add(row.id)
           return collectionLine(row)
@@ -134,9 +140,9 @@ export class AccountExport extends Context.Service<AccountExport, {
 
       return AccountExport.of({
         archive: Effect.fn("AccountExport.archive")(function*(userId, current) {
-          const order = { userId, current, routes: yield* queries.routesOf(userId) }
+          const order = { userId, current, routes: yield* exports(Effect.orDie(queries.routesOf(userId))) }
           return zipOf((add) => write(add, order))
-        }, Effect.orDie)
+        })
       })
     })
   )

@@ -3,14 +3,13 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { ownerColumns } from "../accounts/OwnerRows.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { Roles } from "../accounts/Roles.ts"
 import { readableRows } from "../ReadableRows.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
-import type { PageOf } from "../routes/Routes.ts"
 import {
   AdminRouteRow,
   AdminUserRow,

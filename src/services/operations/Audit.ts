@@ -3,10 +3,9 @@ import { SqlClient } from "effect/sql"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { findReadable } from "../ReadableRows.ts"
-import type { PageOf } from "../routes/Routes.ts"
 
 /** Whom an entry names. Nobody, where nobody is known or nobody is left. */
 interface Named {

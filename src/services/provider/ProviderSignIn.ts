@@ -16,6 +16,7 @@ import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Audit } from "../operations/Audit.ts"
 import { type Identity, IdentityProvider, type ProviderCredential } from "./IdentityProvider.ts"
 
@@ -42,6 +43,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const newAccounts = yield* NewAccounts
       const profiles = yield* Profiles
       const sessions = yield* Sessions
+      const { signIns } = yield* Bulkheads
 
       const findBySubject = SqlSchema.findOneOption({
         Request: Schema.Struct({ issuer: Schema.String, subject: Schema.String }),
@@ -117,13 +119,17 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
           }))
         )
 
+      const signInAs = Effect.fnUntraced(function*(identity: Identity, device: Device) {
+        const userId = yield* resolveRacing(identity)
+        const accessToken = yield* sessions.start(userId, device)
+        return { accessToken, user: yield* profiles.user(userId) }
+      })
+
       return ProviderSignIn.of({
         signIn: Effect.fn("ProviderSignIn.signIn")(
           function*(credential, device) {
             const identity = yield* identityProvider.identify(credential)
-            const userId = yield* resolveRacing(identity)
-            const accessToken = yield* sessions.start(userId, device)
-            return { accessToken, user: yield* profiles.user(userId) }
+            return yield* signIns(signInAs(identity, device))
           },
           Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }),
           Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)

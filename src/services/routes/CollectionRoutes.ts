@@ -6,7 +6,8 @@ import type { Page } from "../../schema/Page.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { readableRows } from "../ReadableRows.ts"
 import { collectionAccess, idOf, type Viewer } from "./CollectionAccess.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { boundedPage } from "./RoutePages.ts"
+import { RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** What reads the routes of a collection. */
 export const collectionRouteQueries = Effect.gen(function*() {
@@ -22,6 +23,8 @@ export const collectionRouteQueries = Effect.gen(function*() {
      */
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, { limit, offset }: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
+      const ids = sql`
+        SELECT route_id AS id, position FROM shown ORDER BY position, route_id LIMIT ${limit} OFFSET ${offset}`
       const rows = yield* sql<{ total: number; id: bigint | null }>`
         WITH opened AS (
           SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${isOpened(ref, viewerId)}
@@ -32,17 +35,17 @@ export const collectionRouteQueries = Effect.gen(function*() {
           WHERE ${isShown(ref, viewerId)}
         )
         SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
-          SELECT s.position, ${sql.literal(routeColumns(form))} FROM (
-            SELECT route_id, position FROM shown ORDER BY position, route_id LIMIT ${limit} OFFSET ${offset}
-          ) s JOIN routes r ON r.id = s.route_id JOIN users u ON u.id = r.user_id
+          ${boundedPage(sql, ids, sql`f.position, f.id`, form)}
         ) p ON true
-        ORDER BY p.position, p.id`
+        ORDER BY p.page_place`
       const [first] = rows
       if (first === undefined) return Option.none()
-      const items = yield* decodeRows(rows.filter(({ id }) => id !== null))
+      const found = rows.filter(({ id }) => id !== null)
+      const items = yield* decodeRows(found)
       const isOwn = (row: RouteRow) => Option.contains(viewer, row.user_id)
       return Option.some({
         total: first.total,
+        covered: found.length,
         // A favourite is its owner's own business.
         items: items.map((row) => toStoredRoute(isOwn(row) ? row : { ...row, favourite: false }, pseudonyms))
       })

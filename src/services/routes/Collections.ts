@@ -6,7 +6,7 @@ import { CollectionIdColumn } from "../../schema/Columns.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
@@ -14,7 +14,7 @@ import { conflictOrDie } from "../limits/Quotas.ts"
 import type { Viewer } from "./CollectionAccess.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { collectionQueries } from "./CollectionRows.ts"
-import type { ExpectedVersion, PageOf } from "./Routes.ts"
+import type { ExpectedVersion } from "./Routes.ts"
 
 type Change = (
   owner: UserId,

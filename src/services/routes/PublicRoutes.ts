@@ -3,14 +3,14 @@ import { SqlClient, type Statement } from "effect/sql"
 import type { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import type { Listing, Viewport } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { readableRows } from "../ReadableRows.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
-import type { PageOf } from "./Routes.ts"
+import { boundedPage } from "./RoutePages.ts"
+import { RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** A map that is moved asks for the same totals again and again; one that is read is not moved in this time. */
 const COUNT_KEPT_FOR = Duration.seconds(5)
@@ -55,12 +55,14 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         { limit, offset }: Page,
         form: GeometryForm
       ) =>
-        sql<object>`
-          SELECT ${sql.literal(routeColumns(form))} FROM (
+        boundedPage(
+          sql,
+          sql`
             SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}
-          ) found JOIN routes r ON r.id = found.id JOIN users u ON u.id = r.user_id
-          ORDER BY ${order}`
+            WHERE ${where} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`,
+          order,
+          form
+        )
 
       const count = (where: Statement.Fragment) =>
         sql`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
@@ -69,16 +71,18 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         Effect.map(sql<{ total: number }>`${counted}`, (rows) => rows[0]?.total ?? 0)
 
       const listOf = Effect.fnUntraced(function*(
-        rows: ReturnType<typeof page>,
+        found: ReturnType<typeof page>,
         { limit, offset }: Page,
         counted: ReturnType<typeof countOf>
       ) {
-        const items = (yield* decodeRows(yield* rows)).map(asSeen)
-        const seen = offset + items.length
-        const isEnd = items.length < limit && (items.length > 0 || offset === 0)
-        if (isEnd) return { items, total: seen }
+        const rows = yield* found
+        const items = (yield* decodeRows(rows)).map(asSeen)
+        const pageRows = Number(rows[0]?.page_rows ?? 0)
+        const seen = offset + pageRows
+        const isEnd = pageRows < limit && (pageRows > 0 || offset === 0)
+        if (isEnd) return { items, covered: rows.length, total: seen }
         const total = yield* counted
-        return { items, total: items.length > 0 ? Math.max(total, seen) : total }
+        return { items, covered: rows.length, total: pageRows > 0 ? Math.max(total, seen) : total }
       })
 
       const conditionsOf = (listing: Omit<Listing, "bbox">): ReadonlyArray<Statement.Fragment> => [

@@ -3,14 +3,14 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { readableRows } from "../ReadableRows.ts"
+import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
-import type { PageOf } from "./Routes.ts"
 
 /** Deleted routes, for 30 days. */
 export class RouteBin extends Context.Service<RouteBin, {
@@ -67,11 +67,12 @@ export class RouteBin extends Context.Service<RouteBin, {
             const since = yield* graceBegan
             const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
             const counted = yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r WHERE ${where}`
-            const rows = yield* sql`
-            SELECT ${sql.literal(routeColumns(form))} FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE ${where} ORDER BY r.deleted_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}`
-            const items = yield* decodeRows(rows)
-            return { total: counted[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
+            const newest = sql`r.deleted_at DESC, r.id DESC`
+            const ids = sql`
+              SELECT r.id FROM routes r WHERE ${where} ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
+            const rows = yield* boundedPage(sql, ids, newest, form)
+            const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
+            return { items, covered: rows.length, total: counted[0]?.total ?? 0 }
           },
           sql.withTransaction,
           Effect.orDie

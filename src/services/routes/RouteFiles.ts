@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Option, Schema, type Scope, Semaphore, Stream } from "effect"
+import { Context, Effect, Layer, type Option, Schema, type Scope, Stream } from "effect"
 import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
@@ -14,9 +14,6 @@ import { Routes } from "./Routes.ts"
 export interface ExportedFile extends SpooledFile {
   readonly name: string
 }
-
-/** Routes that are read and written to files at once: each is in memory as a whole for as long as that takes. */
-const MAX_WRITERS = 2
 
 /** Of all files that are being sent. An ordinary one of 100,000 positions has 25 MB, one of hostile digits 100. */
 const MAX_DISK_BYTES = 1024 * 1024 * 1024
@@ -47,7 +44,6 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     Effect.gen(function*() {
       const heavy = yield* HeavyWork
       const routes = yield* Routes
-      const writers = yield* Semaphore.make(MAX_WRITERS)
       const spooled = makeSpool(MAX_DISK_BYTES)
 
       return RouteFiles.of({
@@ -57,7 +53,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           // One at a time: more would be made before the first is written, all in one go.
           const bytes = Stream.fromIterable(pieces, { chunkSize: 1 }).pipe(Stream.encodeText)
           return { name: route.name, ...yield* spooled(bytes) }
-        }, writers.withPermit),
+        }),
         read: Effect.fn("RouteFiles.read")(function*(contentType, bytes) {
           const outcome = yield* heavy.run(readFile, { contentType, bytes }, bytes.byteLength, [bytes])
           if (outcome === undefined) {

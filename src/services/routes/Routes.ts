@@ -4,7 +4,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
-import type { Page } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
@@ -20,13 +20,8 @@ import {
   type RouteDraft,
   startOf
 } from "./RouteColumns.ts"
+import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
-
-/** One page of a list, and how many there are in all. */
-export interface PageOf<A> {
-  readonly items: ReadonlyArray<A>
-  readonly total: number
-}
 
 /** The versions that a caller has seen and would change; undefined changes whatever there is. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
@@ -174,17 +169,18 @@ export class Routes extends Context.Service<Routes, {
         }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
+          const newest = sql`r.created_at DESC, r.id DESC`
+          const ids = sql`
+            SELECT r.id FROM routes r WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
+            ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
           const rows = yield* sql<{ total: number; id: bigint | null }>`
             SELECT c.total, p.* FROM
               (SELECT count(*)::int AS total FROM routes WHERE user_id = ${owner} AND deleted_at IS NULL) c
-              LEFT JOIN (
-                SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-                WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
-                ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}
-              ) p ON true
-            ORDER BY p.created_at DESC, p.id DESC`
-          const items = yield* decodeRows(rows.filter((row) => row.id !== null))
-          return { total: rows[0]?.total ?? 0, items: items.map((row) => toStoredRoute(row, pseudonyms)) }
+              LEFT JOIN (${boundedPage(sql, ids, newest, form)}) p ON true
+            ORDER BY p.page_place`
+          const found = rows.filter(({ id }) => id !== null)
+          const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
+          return { items, covered: found.length, total: rows[0]?.total ?? 0 }
         }, Effect.orDie),
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {

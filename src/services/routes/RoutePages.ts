@@ -1,0 +1,32 @@
+import type { SqlClient, Statement } from "effect/sql"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { MAX_PAGE_BYTES } from "../../schema/Page.ts"
+import { routeColumns } from "./RouteRows.ts"
+
+const LINE_BYTES: Record<GeometryForm, string> = {
+  full: "coalesce(octet_length(r.geometry), 0)",
+  simplified: "coalesce(octet_length(r.simplified), 0)",
+  none: "0",
+  polyline6: "coalesce(octet_length(r.polyline6), 0)"
+}
+
+/**
+ * Reads a page of routes up to `MAX_PAGE_BYTES` of lines and waypoints, and at least one route, in order of `page_place`.
+ * `ids` selects the page as `f`, `order` sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text
+ * without reading it. `page_rows` is how many routes the page has beside that bound.
+ */
+export const boundedPage = (
+  sql: SqlClient.SqlClient,
+  ids: Statement.Fragment,
+  order: Statement.Fragment,
+  form: GeometryForm
+) =>
+  sql<{ readonly page_rows: bigint }>`
+    SELECT r.page_rows, r.page_place, ${sql.literal(routeColumns(form))} FROM (
+      SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place,
+        sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
+      FROM (${ids}) f JOIN routes r ON r.id = f.id
+      WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
+    ) r JOIN users u ON u.id = r.user_id
+    WHERE r.page_place = 1 OR r.page_bytes <= ${MAX_PAGE_BYTES}
+    ORDER BY r.page_place`
