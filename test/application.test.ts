@@ -59,9 +59,7 @@ const stubProvider = Layer.effect(
           subject: "somebody",
           email: "somebody@example.com",
           name: "Somebody",
-          picture: undefined,
-          tokenHash: "hash",
-          expiresAt: new Date(3_600_000)
+          picture: undefined
         })
     }))
 )

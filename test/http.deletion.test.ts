@@ -112,7 +112,7 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* rider.delete("/users/me")
       yield* TestClock.adjust("30 days")
       yield* untilNone(accountOf(rider))
-    }))
+    }), 10_000)
 
   it.effect("is erased by the sweep, with every trace, and the address can sign up anew", () =>
     Effect.gen(function*() {

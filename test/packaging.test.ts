@@ -123,6 +123,11 @@ describe("Compose and Kubernetes", () => {
     assert.includeMembers(kubernetes, asked)
   })
 
+  it("refuse passwords that are easily guessed", () => {
+    assert.include(textOf("deploy/compose.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
+    assert.include(textOf("deploy/kubernetes/configmap.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
+  })
+
   it("have room on a disk for the uploaded archives that the service keeps at once, and let them through", () => {
     const [, gib] = /"IMPORT_DISK_BUDGET", "(\d+) GiB"/.exec(sources) ?? []
     const mib = Number(gib) * 1024

@@ -6,14 +6,16 @@ import type { ExpectedVersion } from "../services/routes/Routes.ts"
 interface Versioned {
   readonly version: number
   readonly user: UserSummary
+  /** Its owner's mark, which others do not see. */
+  readonly favourite: boolean
 }
 
 /**
  * The entity tag of an answer (RFC 9110, 8.8.3): the version of what it shows, how much of it, and whose name stands on
  * it. It is weak: two encodings of one state are the same to a client.
  */
-export const etagOf = ({ user, version }: Versioned, form: GeometryForm | "routes"): string =>
-  `W/"${version}-${form}-${crc32(JSON.stringify(user)).toString(16)}"`
+export const etagOf = ({ favourite, user, version }: Versioned, form: GeometryForm): string =>
+  `W/"${version}-${form}-${crc32(JSON.stringify([user, favourite])).toString(16)}"`
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 

@@ -105,7 +105,8 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Open the routes of a collection").annotate(
       OpenApi.Description,
       "The routes of a collection in its order, as the caller may see them. Unlisted routes are among them only for the "
-        + "owner, and for anyone who opens the collection by its share token: their ids in `routeIds` open nothing. "
+        + "collection's owner and for their own; those of the collection's owner also for anyone who opens it by its share "
+        + "token. Their ids in `routeIds` open nothing. "
         + `${PAGED} ${BOUNDED_PAGE}`
     )
   )

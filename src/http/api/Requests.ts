@@ -64,6 +64,7 @@ export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_
 export const BOUNDED_PAGE =
   `A page ends after ${MAX_PAGE_BYTES / (KIB * KIB)} MiB of geometry and waypoints, so it may have `
   + "fewer routes than `limit`: `Link` `next` leads on from there."
+
 /** Whether a body has a `geometry` that may be long: then it is taken out and measured where it holds up nobody. */
 export const HasGeometry = Context.Reference<boolean>("route-planning-service/HasGeometry", {
   defaultValue: () => false

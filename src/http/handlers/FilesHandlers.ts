@@ -47,12 +47,8 @@ export const FilesHandlers = HttpApiBuilder.group(
           const bytes = yield* readBody(request, Context.get(endpoint.annotations, BodyLimit))
           const file = yield* files.read(request.headers["content-type"], bytes)
           if (query.dryRun === "true") return readAnswer(file)
-          return yield* idempotency.once(
-            userId,
-            request,
-            file.digest,
-            bulkheads.imports(Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer))
-          )
+          const work = Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)
+          return yield* bulkheads.imports(idempotency.once(userId, request, file.digest, work))
         })
       )
       .handle("gpx", download("gpx"))

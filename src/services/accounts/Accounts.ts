@@ -143,8 +143,7 @@ export class Accounts extends Context.Service<Accounts, {
           const passwordHash = yield* passwords.hash(password)
           yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(
             Effect.flatMap((signUpId) => outbox.request({ kind: "verify-email", signUpId })),
-            sql.withTransaction,
-            (effect) => signIns(effect)
+            sql.withTransaction
           )
           yield* outbox.wake
         }, Effect.catchTag("SqlError", Effect.die)),
@@ -164,9 +163,9 @@ export class Accounts extends Context.Service<Accounts, {
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
           // An account whose 30 days are over is nobody's, even before a sweep has been there.
-          const candidate = yield* signIns(candidateOf(email))
+          const candidate = yield* candidateOf(email)
           const matches = yield* passwords.verify(password, candidate.digest)
-          return yield* signIns(conclude(candidate, matches, password, device))
+          return yield* conclude(candidate, matches, password, device)
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })

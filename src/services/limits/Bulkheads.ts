@@ -2,7 +2,7 @@ import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { poolSize } from "../metrics/DatabasePool.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 
-/** The part of the database's connections that each class of work may use at once: together they leave a tenth. */
+/** The part of the database's connections that each class of work may use at once; together they leave a tenth of ten. */
 const SHARES = { lists: 0.3, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
 
 type WorkClass = keyof typeof SHARES

@@ -31,11 +31,23 @@ export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, mess
     during(waiting)
   )
 
+  const queue = { length: 0 }
+
+  const queuedTurn = Effect.acquireUseRelease(
+    Effect.sync(() => queue.length++),
+    () => turn,
+    () => Effect.sync(() => queue.length--)
+  )
+
+  // A permit that is free belongs to the first in the queue, even before it was woken.
   const turns: Turns = (work) => {
     const counted = during(running)(work)
-    return Effect.flatMap(
-      semaphore.withPermitsIfAvailable(1)(counted),
-      (done) => Option.isSome(done) ? Effect.succeed(done.value) : Effect.scoped(Effect.andThen(turn, counted))
+    const queued = Effect.scoped(Effect.andThen(queuedTurn, counted))
+    return Effect.suspend(() =>
+      queue.length > 0 ? queued : Effect.flatMap(
+        semaphore.withPermitsIfAvailable(1)(counted),
+        (done) => Option.isSome(done) ? Effect.succeed(done.value) : queued
+      )
     )
   }
   return turns

@@ -112,16 +112,19 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const newestUpdated = sql`r.updated_at DESC, r.id DESC`
 
       // By the filters, for each of which a total is counted once for all who ask meanwhile. A failure is not kept.
-      const counts = yield* Cache.makeWith(totalOf, {
+      const counts = yield* Cache.makeWith((listing: Listing) => Effect.timed(totalOf(listing)), {
         capacity: MAX_COUNTS_KEPT,
-        timeToLive: (exit) => Exit.isSuccess(exit) ? COUNT_KEPT_FOR : Duration.zero
+        // A total is as old as the beginning of its count.
+        timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(COUNT_KEPT_FOR, exit.value[0]) : Duration.zero
       })
+
+      const keptTotalOf = (listing: Listing) => Effect.map(Cache.get(counts, listing), ([, total]) => total)
 
       return PublicRoutes.of({
         list: Effect.fn("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? newestUpdated : newestPublished
           const rows = page(whereOf(listing), order, wanted, form)
-          return listOf(rows, wanted, Cache.get(counts, listing)).pipe(Effect.orDie)
+          return listOf(rows, wanted, keptTotalOf(listing)).pipe(Effect.orDie)
         }),
         byUser: Effect.fn("PublicRoutes.byUser")(function*(owner, wanted, form) {
           yield* requireActive(owner)
