@@ -1,8 +1,29 @@
 import { defineConfig } from "vitest/config"
 
+/** Files that read metrics or logs, which are of the whole process, or change its environment. */
+const ALONE = [
+  "application",
+  "engine",
+  "erasure",
+  "heavyWork",
+  "http.bulkheads",
+  "http.faults",
+  "http.import",
+  "http.metrics",
+  "http.parser",
+  "http.routing",
+  "http.slowClients",
+  "logs",
+  "mailer",
+  "outbox",
+  "passwords",
+  "settings",
+  "telemetry",
+  "workers"
+].map((name) => `test/${name}.test.ts`)
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
     // Many tests wait, for a clock or another process: beside each other they wait at once.
@@ -10,6 +31,19 @@ export default defineConfig({
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
     testTimeout: 20_000,
-    hookTimeout: 60_000
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: "alone", include: ALONE } },
+      {
+        extends: true,
+        // Loading Effect and the service anew for each file took a fifth of the run.
+        test: {
+          name: "together",
+          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
+          exclude: ALONE,
+          isolate: false
+        }
+      }
+    ]
   }
 })
