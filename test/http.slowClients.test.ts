@@ -193,19 +193,21 @@ const longRoute = Effect.fnUntraced(function*(rider: Rider) {
 })
 
 /** A request of which the response is not read until somebody reads it. */
-const unread = Effect.fnUntraced(function*(path: string, address: string) {
-  const { origin } = yield* TestServer
-  return yield* Effect.acquireRelease(
-    Effect.callback<IncomingMessage>((resume) => {
-      const headers = { "x-forwarded-for": address }
-      get(`${origin}/api/v1${path}`, { headers, agent: false }, (response) => {
-        response.on("error", () => undefined)
-        resume(Effect.succeed(response))
-      })
-    }),
-    (response) => Effect.sync(() => response.destroy())
-  )
-})
+const unread = Effect.fnUntraced(
+  function*(path: string, address: string, others: Readonly<Record<string, string>> = {}) {
+    const { origin } = yield* TestServer
+    return yield* Effect.acquireRelease(
+      Effect.callback<IncomingMessage>((resume) => {
+        const headers = { "x-forwarded-for": address, ...others }
+        get(`${origin}/api/v1${path}`, { headers, agent: false }, (response) => {
+          response.on("error", () => undefined)
+          resume(Effect.succeed(response))
+        })
+      }),
+      (response) => Effect.sync(() => response.destroy())
+    )
+  }
+)
 
 const read = (response: IncomingMessage) =>
   Effect.promise(() => buffer(response).then((bytes) => bytes, () => undefined))
@@ -275,6 +277,26 @@ layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds
       }
       assert.strictEqual(yield* sampled("downloads_running"), 0)
     }))
+
+  it.effect("or an export of an account that is not read is one of the few of its address, and of all", () =>
+    Effect.gen(function*() {
+      const { call } = yield* TestServer
+      const rider = yield* signedIn
+      for (let n = 0; n < 2; n++) yield* longRoute(rider)
+      const path = "/users/me/export"
+      const cookie = { cookie: rider.cookie }
+      const exportFrom = (address: string) =>
+        call("GET", path, { headers: { "x-forwarded-for": address, cookie: rider.cookie } })
+      const stalled = yield* Effect.all(Array.from({ length: 3 }, () => unread(path, "10.0.2.1", cookie)))
+      assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200, 200])
+      assert.deepStrictEqual(refusalOf(yield* exportFrom("10.0.2.1")), [429, "5"])
+      yield* unread(path, "10.0.2.2", cookie)
+      assert.deepStrictEqual(refusalOf(yield* exportFrom("10.0.2.3")), [503, "5"])
+      assert.strictEqual(yield* sampled("downloads_running"), 4)
+      stalled.forEach((response) => response.destroy())
+      yield* until(Effect.map(sampled("downloads_running"), (count) => count === 1))
+      assert.strictEqual((yield* unread(path, "10.0.2.1", cookie)).statusCode, 200)
+    }).pipe(Effect.scoped))
 
   it.effect("or a long response that is not read leaves room for others in memory", () =>
     Effect.gen(function*() {

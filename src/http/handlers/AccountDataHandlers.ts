@@ -7,11 +7,13 @@ import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../Body.ts"
+import { Downloads } from "../Downloads.ts"
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,
   "accountData",
   Effect.fn(function*(handlers) {
+    const downloads = yield* Downloads
     const exports = yield* AccountExport
     const imports = yield* AccountImport
 
@@ -19,6 +21,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
       .handle("export", () =>
         Effect.gen(function*() {
           const { sessionId, userId } = yield* CurrentSession
+          yield* downloads.admit
           return HttpServerResponse.stream(yield* exports.archive(userId, sessionId), {
             contentType: "application/zip",
             headers: { "content-disposition": "attachment; filename=\"account-export.zip\"" }
