@@ -4,6 +4,7 @@ import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
 import type { Packed } from "./Padding.ts"
+import { piecesOf } from "./Pieces.ts"
 
 /**
  * Each file has a compressor of its own, and its buffer is there until the next full garbage collection: 32 KiB and 4 KiB
@@ -13,7 +14,7 @@ const PACKING = { chunkSize: 4096, memLevel: 5, windowBits: 12 }
 
 /** Writes a file of an archive. */
 export interface FileWriter {
-  /** Writes a piece; done when there is room for the next. */
+  /** Writes a text in pieces, between which others run, each when there is room for it; done when there is for the next. */
   readonly put: (text: string) => Effect.Effect<void>
   /** How far the file is; of what it is packed in, what has left the packer. */
   readonly packed: () => Packed
@@ -36,13 +37,15 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     const packed = new Promise((resolve) => archive.once("entry", resolve))
     archive.append(source, { name, date })
     const start = archive.pointer()
-    yield* write({
-      put: (text) => {
-        const bytes = Buffer.from(text)
+    const putPiece = (piece: string) =>
+      Effect.suspend(() => {
+        const bytes = Buffer.from(piece)
         hash.update(bytes)
         seen.size += bytes.length
-        return source.write(bytes) ? Effect.void : drained(source)
-      },
+        return source.write(bytes) ? Effect.yieldNow : drained(source)
+      })
+    yield* write({
+      put: (text) => Effect.forEach(piecesOf(text), putPiece, { discard: true }),
       packed: () => ({ size: seen.size, packed: archive.pointer() - start })
     })
     source.end()

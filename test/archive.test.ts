@@ -1,0 +1,30 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Stream } from "effect"
+import { randomBytes } from "node:crypto"
+import { type FileWriter, zipOf } from "../src/services/archive/ZipWriter.ts"
+import { unzipped } from "./support/Archives.ts"
+
+const MIB = 1024 * 1024
+
+describe("a file of an archive", () => {
+  it.effect("takes no more of a long text than its reader makes room for, and has all of it in the end", () =>
+    Effect.gen(function*() {
+      // The pairs of surrogates begin at odd and at even positions, so that some lie across the end of a piece.
+      const text = Array.from({ length: 256 }, (_, n) => `${n}🚲🚲🚲${randomBytes(8192).toString("hex")}`).join("")
+      assert.isAbove(text.length, 4 * MIB)
+      const writer = yield* Deferred.make<FileWriter>()
+      const archive = zipOf((add) =>
+        add("text", (file) => Effect.andThen(Deferred.succeed(writer, file), file.put(text)))
+      )
+      const beforeFirst = Effect.gen(function*() {
+        const { packed } = yield* Deferred.await(writer)
+        yield* Effect.yieldNow.pipe(Effect.repeat({ until: () => packed().size > 0 }))
+        assert.isBelow(packed().size, text.length / 4)
+      })
+      const chunks = yield* archive.pipe(
+        Stream.mapEffect((chunk, index) => index === 0 ? Effect.as(beforeFirst, chunk) : Effect.succeed(chunk)),
+        Stream.runCollect
+      )
+      assert.deepStrictEqual(yield* unzipped(Buffer.concat(chunks)), { text })
+    }))
+})
