@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
-import { randomBytes } from "node:crypto"
+import { createHash, randomBytes } from "node:crypto"
+import { padLine } from "../src/services/archive/Padding.ts"
 import { type FileWriter, zipOf } from "../src/services/archive/ZipWriter.ts"
 import { unzipped } from "./support/Archives.ts"
 
@@ -26,5 +27,46 @@ describe("a file of an archive", () => {
         Stream.runCollect
       )
       assert.deepStrictEqual(yield* unzipped(Buffer.concat(chunks)), { text })
+    }))
+})
+
+/** The padding of a line in the pieces that it is put in, and how often the event loop turned meanwhile. */
+const padded = Effect.fnUntraced(function*(line: string) {
+  const pieces: Array<string> = []
+  const seen = { turns: 0 }
+  const other = Effect.forever(
+    Effect.callback<void>((resume) => {
+      setImmediate(() => {
+        seen.turns++
+        resume(Effect.void)
+      })
+    })
+  )
+  yield* Effect.raceFirst(padLine(line, (text) => Effect.sync(() => pieces.push(text))), other)
+  return { pieces, turns: seen.turns }
+})
+
+describe("the padding of a line", () => {
+  it.effect("is a blank for each bit of a digest that has one for each five bytes of the line", () =>
+    Effect.gen(function*() {
+      for (const line of ["{}", `{"name":"🚲"}`, JSON.stringify(Array.from({ length: 50_000 }, (_, n) => [n, 47]))]) {
+        const outputLength = Math.ceil(Buffer.byteLength(line) / 40)
+        const digest = createHash("shake256", { outputLength }).update(line).digest()
+        const text = (yield* padded(line)).pieces.join("")
+        assert.strictEqual(text.length, 8 * outputLength)
+        digest.forEach((byte, index) => {
+          const blanks = text.slice(8 * index, 8 * index + 8)
+          const bits = Array.from({ length: 8 }, (_, bit) => ((byte >> bit) & 1) === 1 ? "\t" : " ")
+          assert.strictEqual(blanks, bits.join(""))
+        })
+      }
+    }))
+
+  it.effect("of 10 MiB lets the event loop turn between pieces of 64 KiB", () =>
+    Effect.gen(function*() {
+      const { pieces, turns } = yield* padded("[0,0],".repeat(10 * MIB / 6))
+      assert.isAtMost(Math.max(...pieces.map(({ length }) => length)), 65_536)
+      // To be woken takes the one that counts a turn of its own.
+      assert.isAtLeast(turns, 10 * MIB / 65_536 / 2 - 1)
     }))
 })

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { isTooRepetitive, paddingOf } from "./Padding.ts"
+import { isTooRepetitive, padLine } from "./Padding.ts"
 import type { FileWriter } from "./ZipWriter.ts"
 
 /** A value as a JSON file. */
@@ -23,7 +23,7 @@ export const asLines = Effect.fnUntraced(function*<Id, Row>(
     for (const row of yield* read(ids)) {
       const line = lineOf(row)
       yield* put(before + line)
-      if (isTooRepetitive(packed())) yield* put(paddingOf(line))
+      if (isTooRepetitive(packed())) yield* padLine(line, put)
       before = ",\n"
     }
   }
