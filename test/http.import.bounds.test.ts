@@ -1,14 +1,16 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
 import { importTurns } from "../src/services/archive/ImportTurns.ts"
-import { type Rider, signedIn } from "./support/Actors.ts"
+import { Bulkheads } from "../src/services/limits/Bulkheads.ts"
+import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { exported, imported, importedAfter, manifestOf, sealed, unzipped } from "./support/Archives.ts"
 import { archiveOfPacked, deflated, spaces } from "./support/Bombs.ts"
 import { newRoute } from "./support/Routes.ts"
 import { type Answer, TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const MIB = 1024 * 1024
 
@@ -188,7 +190,7 @@ describe("imports", () => {
       yield* Scope.close(first, Exit.void)
       yield* Fiber.join(next)
       yield* Scope.close(others, Exit.void)
-    }))
+    }).pipe(Effect.provide(Bulkheads.layer)))
 
   it.effect("take turns: one with a single piece of work does not wait for all of another's", () =>
     Effect.gen(function*() {
@@ -203,5 +205,58 @@ describe("imports", () => {
         concurrency: "unbounded"
       })
       assert.deepStrictEqual(ended, ["small", "large", "larger", "huge"])
+    }).pipe(Effect.provide(Bulkheads.layer)))
+
+  it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const { turn } = yield* importTurns
+      const release = yield* Deferred.make<void>()
+      const file = yield* Effect.forkChild(imports(Deferred.await(release)))
+      yield* Effect.yieldNow
+      const done: Array<string> = []
+      const piece = yield* Effect.forkChild(
+        Effect.flip(turn(Effect.andThen(Effect.sync(() => done.push("piece")), Effect.fail("refused"))))
+      )
+      yield* TestClock.adjust("1 minute")
+      assert.isEmpty(done)
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(file)
+      assert.strictEqual(yield* Fiber.join(piece), "refused")
+      assert.deepStrictEqual(done, ["piece"])
+    }).pipe(Effect.provide(Bulkheads.layer)))
+
+  it.effect("of files have their turn beside an archive of many pieces", () =>
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const { turn } = yield* importTurns
+      const ended: Array<string> = []
+      const archive = Effect.forEach(Array.from({ length: 100 }), () => turn(Effect.yieldNow), { discard: true })
+      yield* Effect.all([
+        Effect.tap(archive, () => Effect.sync(() => ended.push("archive"))),
+        Effect.andThen(Effect.yieldNow, imports(Effect.sync(() => ended.push("file"))))
+      ], { concurrency: "unbounded" })
+      assert.deepStrictEqual(ended, ["file", "archive"])
+    }).pipe(Effect.provide(Bulkheads.layer)))
+})
+
+layer(TestServer.layer())("an import of an account", (it) => {
+  it.effect("has the share of imports while it restores preferences", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.patch("/users/me", { preferences: { units: "metric" } })
+      const { bytes } = yield* exported(rider)
+      const sql = yield* SqlClient.SqlClient
+      const importing = yield* sql.withTransaction(Effect.gen(function*() {
+        yield* sql`SELECT 1 FROM users WHERE id = ${heir.id} FOR UPDATE`
+        const fiber = yield* Effect.forkChild(imported(heir, bytes))
+        const visitor = yield* anonymous
+        yield* until(
+          Effect.map(visitor.get("//metrics"), ({ text }) => text.includes("bulkhead_running{class=\"imports\"} 1\n"))
+        )
+        return fiber
+      }))
+      assert.strictEqual((yield* Fiber.join(importing)).status, 201)
     }))
 })

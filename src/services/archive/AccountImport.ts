@@ -107,9 +107,9 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
         const archive = yield* checkedArchive(file)
-        yield* room.requireCounts(owner, archive.manifest)
+        yield* turns.turn(room.requireCounts(owner, archive.manifest))
         const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
-        yield* room.requireContents(owner, yield* checkElements(archive, turns.turn))
+        yield* room.requireContents(owner, yield* checkElements(archive, turns.turn), turns.turn)
         const ids = new Map<RouteId, RouteId>()
         const routes = yield* archive.elements("routes.json").pipe(
           Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids))),
@@ -123,7 +123,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         const report: ImportReport = {
           routes: sumOf(routes),
           collections: sumOf(collections),
-          preferences: preferences === null ? "unchanged" : yield* restorePreferences(owner, preferences)
+          preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }
         return report
       })

@@ -4,6 +4,7 @@ import type { ShareToken, UserId } from "../../schema/Ids.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import type { Contents } from "./Elements.ts"
 import { importedRows, type ImportedTable } from "./ImportedRows.ts"
+import type { Turn } from "./ImportTurns.ts"
 
 const ORIGINS_AT_ONCE = 1000
 
@@ -12,10 +13,15 @@ export const importRoom = Effect.gen(function*() {
   const quotas = yield* Quotas
   const rows = yield* importedRows
 
-  const missingOf = Effect.fnUntraced(function*(table: ImportedTable, owner: UserId, contents: Contents) {
+  const missingOf = Effect.fnUntraced(function*(
+    table: ImportedTable,
+    owner: UserId,
+    contents: Contents,
+    turn: Turn
+  ) {
     const missing: Array<ShareToken> = []
     for (const origins of Arrays.chunksOf([...contents.keys()], ORIGINS_AT_ONCE)) {
-      missing.push(...yield* rows.missing(table, owner, origins))
+      missing.push(...yield* turn(rows.missing(table, owner, origins)))
     }
     return missing
   })
@@ -31,18 +37,19 @@ export const importRoom = Effect.gen(function*() {
       })
     }),
 
-    /** By what of the contents the account does not have yet. */
+    /** By what of the contents the account does not have yet, which is looked up in turns. */
     requireContents: Effect.fnUntraced(function*(
       owner: UserId,
-      contents: { readonly routes: Contents; readonly collections: Contents }
+      contents: { readonly routes: Contents; readonly collections: Contents },
+      turn: Turn
     ) {
-      const routes = yield* missingOf("routes", owner, contents.routes)
-      const collections = yield* missingOf("collections", owner, contents.collections)
-      yield* quotas.requireRoom(owner, {
+      const routes = yield* missingOf("routes", owner, contents.routes, turn)
+      const collections = yield* missingOf("collections", owner, contents.collections, turn)
+      yield* turn(quotas.requireRoom(owner, {
         routes: routes.length,
         storedBytes: routes.reduce((sum, origin) => sum + (contents.routes.get(origin) ?? 0), 0),
         collections: collections.length
-      })
+      }))
     })
   }
 })

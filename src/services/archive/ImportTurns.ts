@@ -1,10 +1,14 @@
 import { Effect, Semaphore } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 
 /** Archives that are worked on at once. Of each no more is in memory than a line and a batch, some 20 MiB at the most. */
 const MAX_AT_ONCE = 8
 
-/** Pieces of work, of all archives, at once: as many connections of the database's pool they use. */
+/**
+ * Pieces of work, of all archives, that run or queue for the share of imports at once. The rest queue here, where nobody
+ * loses a place by a timeout.
+ */
 const PIECES_AT_ONCE = 2
 
 const MAX_WAIT = "2 seconds"
@@ -16,17 +20,24 @@ const tooMany = new Unavailable({
   details: { retryAfterSeconds: RETRY_AFTER_SECONDS }
 })
 
-/** Takes turns with other imports over a piece of work. */
+/** Takes turns with other imports over a piece of work, which waits for its own for as long as it takes. Not to be nested. */
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
  * Shares the process between imports. A large archive is many pieces of work, and first come is first served for each of
  * them, so that a small one beside it is imported soon. An account imports one archive at a time, so accounts take turns.
+ * What runs has the share of imports of `Bulkheads`, beside imports of files.
  */
 export const importTurns = Effect.gen(function*() {
+  const { imports } = yield* Bulkheads
   const places = yield* Semaphore.make(MAX_AT_ONCE)
   const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
-  const turn: Turn = (piece) => pieces.withPermits(1)(piece)
+  const turn: Turn = (piece) => {
+    // Only the share may fail here: what the piece itself fails with is no reason to do it again. The share is given to who
+    // queues for it in the next turn of the event loop: without a yield an archive's next piece would have it again before.
+    const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
+    return pieces.withPermits(1)(Effect.flatMap(inShare, Effect.fromResult))
+  }
   return {
     /** A place among the archives that are worked on, until the scope closes. `Unavailable` when none gets free in time. */
     place: places.takeScoped(1).pipe(
