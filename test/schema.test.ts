@@ -3,18 +3,31 @@ import { Option, Schema } from "effect"
 import * as fc from "fast-check"
 import { Positions } from "../src/schema/Geometry.ts"
 import { RouteIdFromPath, RouteRef } from "../src/schema/Ids.ts"
+import { optionalMember } from "../src/schema/Optional.ts"
 import { PageQuery } from "../src/schema/Page.ts"
 import { NewRoute, RoutePatch } from "../src/schema/Route.ts"
 import { Tags } from "../src/schema/Tags.ts"
 import { isCodePointLength, trimmedText } from "../src/schema/Text.ts"
+import { MAX_TRACE, TracePoints } from "../src/schema/TracePoints.ts"
 import { Email, NewPassword } from "../src/schema/User.ts"
 import { emailKey } from "../src/services/accounts/EmailAddresses.ts"
+import { boundsOf } from "../src/services/json/BoundedJson.ts"
 import { lengthOf } from "../src/services/routes/Geodesy.ts"
+import { processorTimeOf } from "./support/ProcessorTime.ts"
 
 const position = fc.tuple(
   fc.double({ min: -180, max: 180, noNaN: true }),
   fc.double({ min: -90, max: 90, noNaN: true })
 )
+
+const Trace = Schema.Struct({ shape: TracePoints })
+
+/** A point of a trace, by the generic combinators. */
+const GenericPoint = Schema.Struct({
+  lat: Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 })),
+  lon: Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 })),
+  time: optionalMember(Schema.Finite)
+})
 
 const anyText = fc.string({ unit: "binary", maxLength: 300 })
 
@@ -40,6 +53,42 @@ describe("what comes from outside", () => {
     fc.assert(fc.property(fc.array(position), anything, fc.array(position), (before, broken, after) => {
       assert.isFalse(isAccepted([...before, broken, ...after]))
     }))
+  })
+
+  it("points of a trace are accepted and refused as the generic decoder does, for the same reasons", () => {
+    const generic = Schema.Struct({ shape: optionalMember(Schema.Array(GenericPoint).check(Schema.isMinLength(2))) })
+    const [decode, decodeGeneric] = [Schema.decodeUnknownOption(Trace), Schema.decodeUnknownOption(generic)]
+    const [bounds, boundsGeneric] = [boundsOf(Trace), boundsOf(generic)]
+    const value = fc.oneof(
+      fc.constantFrom<unknown>(0, 90, -90, 90.1, 180, -180, 180.1, 1e308, null, "1", true, [], {}),
+      fc.double({ min: -90, max: 90, noNaN: true })
+    )
+    const point = fc.record({ lat: value, lon: value, time: value, type: value }, { requiredKeys: [] })
+    const valid = fc.record({ lat: fc.integer({ min: -90, max: 90 }), lon: fc.integer({ min: -180, max: 180 }) })
+    const shapes = fc.oneof(fc.array(valid), fc.array(fc.oneof(valid, point)), fc.jsonValue({ maxDepth: 2 }))
+    fc.assert(fc.property(fc.oneof(fc.record({ shape: shapes }), fc.constant({})), (trace) => {
+      const text = JSON.stringify(trace)
+      assert.deepStrictEqual<unknown>(decode(JSON.parse(text)), decodeGeneric(JSON.parse(text)))
+      assert.deepStrictEqual(bounds.refusalsOf(text), boundsGeneric.refusalsOf(text))
+    }))
+    const infinite = `{"shape":[{"lat":1e999,"lon":-1e999,"time":1e999}]}`
+    assert.deepStrictEqual(bounds.refusalsOf(infinite), boundsGeneric.refusalsOf(infinite))
+    assert.strictEqual(bounds.refusalsOf(infinite).length, 5)
+  })
+
+  it("the longest trace is decoded and refused at about the cost of parsing it", () => {
+    const points = Array.from({ length: MAX_TRACE }, (_, n) => ({ lat: n / 1000, lon: n / 500, time: n }))
+    const text = JSON.stringify({ shape: points })
+    const broken = JSON.stringify({ shape: [...points.slice(1), { lat: 1, lon: 200, time: 0 }] })
+    const { refusalsOf } = boundsOf(Trace)
+    const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toCodecJson(Trace)))
+    const rounds = Array.from({ length: 5 })
+    const [parsing] = processorTimeOf(() => rounds.map(() => JSON.parse(text)))
+    const [decoding] = processorTimeOf(() => rounds.map(() => decode(text)))
+    const [refusing, refusals] = processorTimeOf(() => rounds.map(() => refusalsOf(broken).map(({ path }) => path)))
+    assert.deepStrictEqual(refusals[0], [`shape.${MAX_TRACE - 1}.lon`])
+    assert.isBelow(decoding, 3 * parsing)
+    assert.isBelow(refusing, 3 * parsing)
   })
 
   it("no JSON value whatever makes a decoder throw", () => {

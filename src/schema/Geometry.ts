@@ -12,11 +12,18 @@ const MAX_REPORTED = 20
 const isWithin = (value: unknown, limit: number): value is number =>
   typeof value === "number" && value >= -limit && value <= limit
 
+const MAX_LONGITUDE = 180
+const MAX_LATITUDE = 90
+
+/** The same as `Longitude` and `Latitude` say, for loops over many values. */
+export const isLongitude = (value: unknown): value is number => isWithin(value, MAX_LONGITUDE)
+export const isLatitude = (value: unknown): value is number => isWithin(value, MAX_LATITUDE)
+
 const isPosition = (value: unknown): value is Position =>
   Array.isArray(value)
   && (value.length === 2 || (value.length === 3 && Number.isFinite(value[2])))
-  && isWithin(value[0], 180)
-  && isWithin(value[1], 90)
+  && isLongitude(value[0])
+  && isLatitude(value[1])
 
 const positionExpected = "Expected [lng, lat] or [lng, lat, elevation], -180 to 180 and -90 to 90 degrees"
 
@@ -51,8 +58,8 @@ export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
 )
 
-const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
-const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
+export const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE }))
+export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }))
 
 /** `[lng, lat]` in degrees. */
 export const Coordinate = Schema.Tuple([Longitude, Latitude])

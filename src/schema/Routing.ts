@@ -1,8 +1,10 @@
 import { Schema } from "effect"
+import { Latitude, Longitude } from "./Geometry.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, optionalMember } from "./Optional.ts"
 import { Activity, RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { TracePoints } from "./TracePoints.ts"
 
 /** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
 export const EngineState = Schema.Union([
@@ -10,9 +12,6 @@ export const EngineState = Schema.Union([
   Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) })
 ]).annotate({ identifier: "EngineState" })
 export type EngineState = typeof EngineState.Type
-
-const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -90, maximum: 90 }))
-const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -180, maximum: 180 }))
 
 const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
 
@@ -53,20 +52,10 @@ export const POLYLINE_PRECISION = 6
 /** Whether a decoded point, latitude first, may be one. */
 export const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
 
-/** The most points that a trace may have. */
-export const MAX_TRACE = 50_000
-
-const TracePoint = Schema.Struct({
-  lat: Latitude,
-  lon: Longitude,
-  time: optionalMember(Seconds)
-})
-export type TracePoint = typeof TracePoint.Type
-
 /** A recorded trace: its points, or an encoded polyline with six decimals; of a ride unless it says otherwise. */
 export const TraceRequest = Schema.Struct({
   activity: defaultedMember(Activity, "cycle"),
-  shape: optionalMember(Schema.Array(TracePoint).check(Schema.isMinLength(2), Schema.isMaxLength(MAX_TRACE))),
+  shape: TracePoints,
   encodedPolyline: optionalMember(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000))),
   preferences: optionalMember(RequestedPreferences)
 }).check(

@@ -5,13 +5,12 @@ import type { Position } from "../../schema/Geometry.ts"
 import {
   isOnEarth,
   MatchedPoint,
-  MAX_TRACE,
   POLYLINE_PRECISION,
   type TraceAnswer,
   TraceEdge,
-  type TracePoint,
   type TraceRequest
 } from "../../schema/Routing.ts"
+import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
 import { lengthOf } from "../routes/Geodesy.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { type EngineFailure, isNotFound, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
