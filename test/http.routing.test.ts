@@ -484,6 +484,7 @@ layer(serverLayer())("a trace", (it) => {
       yield* (yield* StandInEngine).behave(json({ ...MATCH, confidence_score: 1, admins: [] }))
       const answer = yield* match({ activity: "walk", shape: [{ lat: 0, lon: 10, time: 5 }, { lat: 0, lon: 10.02 }] })
       assert.strictEqual(answer.status, 200)
+      assert.strictEqual(answer.headers.get("content-type"), "application/json")
       assert.deepStrictEqual(answer.body, {
         coverage: 0.5,
         ...MATCH,

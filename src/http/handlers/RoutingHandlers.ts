@@ -16,7 +16,9 @@ export const RoutingHandlers = HttpApiBuilder.group(
         const { answer, isCached } = yield* routing.route(payload)
         return HttpServerResponse.jsonUnsafe(answer, { headers: { "x-cache": isCached ? "hit" : "miss" } })
       }),
-      traceAttributes: ({ payload }) => traces.match(payload)
+      // Not through the schema: its encoder doubles the time that a response of 50,000 points takes (69 ms rather than 33).
+      traceAttributes: ({ payload }) =>
+        Effect.map(traces.match(payload), (match) => HttpServerResponse.jsonUnsafe(match))
     })
   })
 )
