@@ -182,27 +182,35 @@ interface Joined {
   readonly points: ReadonlyArray<MatchedPoint>
 }
 
-const shiftEdge = (by: number) => (edge: TraceEdge): TraceEdge => ({
+const shiftEdge = (edge: TraceEdge, by: number): TraceEdge => ({
   ...edge,
   begin_shape_index: edge.begin_shape_index + by,
   end_shape_index: edge.end_shape_index + by
 })
 
-const shiftPoint = (by: number) => (point: MatchedPoint): MatchedPoint =>
+const shiftPoint = (point: MatchedPoint, by: number): MatchedPoint =>
   point.edge_index === undefined ? point : { ...point, edge_index: point.edge_index + by }
 
 const isSame = ([lat, lon]: [number, number], other: [number, number]) => lat === other[0] && lon === other[1]
 
-/** Where two pieces meet there is one point: it is the last of the first. */
-const join = ({ edges, line, points }: Joined, { edges: more, matched_points = [], shape }: Match): Joined => {
-  const [first, ...others] = polyline.decode(shape, POLYLINE_PRECISION)
-  const last = line.at(-1)
-  const isJoint = first !== undefined && last !== undefined && isSame(first, last)
-  return {
-    line: [...line, ...(first === undefined || isJoint ? [] : [first]), ...others],
-    edges: [...edges, ...more.map(shiftEdge(isJoint ? line.length - 1 : line.length))],
-    points: [...points, ...matched_points.slice(points.length === 0 ? 0 : 1).map(shiftPoint(edges.length))]
+/** Where two pieces meet there is one point: it is the last of the first. Linear in the points of all pieces. */
+const join = (matches: ReadonlyArray<Match>): Joined => {
+  const line: Array<[number, number]> = []
+  const edges: Array<TraceEdge> = []
+  const points: Array<MatchedPoint> = []
+  for (const { edges: more, matched_points = [], shape } of matches) {
+    const positions = polyline.decode(shape, POLYLINE_PRECISION)
+    const [first, last] = [positions[0], line.at(-1)]
+    const isJoint = first !== undefined && last !== undefined && isSame(first, last)
+    const shapeOffset = isJoint ? line.length - 1 : line.length
+    const edgeOffset = edges.length
+    for (const point of points.length === 0 ? matched_points : matched_points.slice(1)) {
+      points.push(shiftPoint(point, edgeOffset))
+    }
+    for (const edge of more) edges.push(shiftEdge(edge, shapeOffset))
+    for (const position of isJoint ? positions.slice(1) : positions) line.push(position)
   }
+  return { line, edges, points }
 }
 
 const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
@@ -224,7 +232,7 @@ const surfacesOf = (edges: ReadonlyArray<TraceEdge>) => {
 
 /** A match may be of a part of the trace and is no error then: how much of it there is, the client has to know. */
 const toAnswer = (matches: ReadonlyArray<Match>, metres: number): TraceAnswer => {
-  const { edges, line, points } = matches.reduce<Joined>(join, { line: [], edges: [], points: [] })
+  const { edges, line, points } = join(matches)
   const matched = edges.reduce((sum, { length }) => sum + length, 0) * 1000
   return {
     coverage: metres === 0 ? 0 : round(Math.min(1, matched / metres), 4),
