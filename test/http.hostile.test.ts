@@ -10,11 +10,20 @@ import { TestServer } from "./support/TestServer.ts"
 const TIMES_PARSING = 10
 const FLOOR_MILLIS = 400
 
+/** Of a trace: no password is hashed, no database is asked, and the code is warm. */
+const TRACE_FLOOR_MILLIS = 100
+
 const JSON_TYPE = { "content-type": "application/json" }
 
 /** Sends a text that is refused, at a bounded cost; why it is. */
-const refused = Effect.fnUntraced(function*(actor: Actor, method: string, path: string, raw: string) {
-  const bound = TIMES_PARSING * parseCostOf(raw) + FLOOR_MILLIS
+const refused = Effect.fnUntraced(function*(
+  actor: Actor,
+  method: string,
+  path: string,
+  raw: string,
+  floorMillis = FLOOR_MILLIS
+) {
+  const bound = TIMES_PARSING * parseCostOf(raw) + floorMillis
   const { millis, value } = yield* costOf(actor.call(method, path, { raw, headers: JSON_TYPE }))
   assert.strictEqual(value.status, 400, value.text.slice(0, 200))
   assert.isBelow(millis, bound)
@@ -24,6 +33,12 @@ const refused = Effect.fnUntraced(function*(actor: Actor, method: string, path: 
 const repeated = (count: number, item: string) => Array.from({ length: count }, () => item).join(",")
 
 const TRACE = "/routing/trace-attributes"
+
+/** The first calls compile the decoder and its loops, in threads whose processor time is counted too. */
+const refusedTrace = Effect.fnUntraced(function*(actor: Actor, raw: string) {
+  for (const _ of [1, 2, 3]) yield* actor.call("POST", TRACE, { raw, headers: JSON_TYPE })
+  return yield* refused(actor, "POST", TRACE, raw, TRACE_FLOOR_MILLIS)
+})
 
 const traceOf = (shape: string) => `{"activity":"cycle","shape":[${shape}]}`
 
@@ -56,11 +71,10 @@ layer(TestServer.layer())("a hostile body costs about what it costs to be parsed
   it.effect("a trace of 690,000 empty objects, 900,000 numbers or 50,000 broken points", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
-      yield* refused(visitor, "POST", TRACE, traceOf("{},{}"))
       const tooLong = [{ path: "shape", message: "must have at most 50000 items" }]
-      assert.deepStrictEqual(yield* refused(visitor, "POST", TRACE, traceOf(repeated(690_000, "{}"))), tooLong)
-      assert.deepStrictEqual(yield* refused(visitor, "POST", TRACE, traceOf(repeated(900_000, "1"))), tooLong)
-      const issues = yield* refused(visitor, "POST", TRACE, traceOf(repeated(50_000, "{}")))
+      assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(690_000, "{}"))), tooLong)
+      assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(900_000, "1"))), tooLong)
+      const issues = yield* refusedTrace(visitor, traceOf(repeated(50_000, "{}")))
       assert.strictEqual(issues.length, 100)
       assert.deepStrictEqual(issues[99], { path: "shape.49.lon", message: "Missing key" })
     }))
@@ -68,7 +82,7 @@ layer(TestServer.layer())("a hostile body costs about what it costs to be parsed
   it.effect("a trace of 50,000 points of which the last is broken", () =>
     Effect.gen(function*() {
       const shape = `${repeated(49_999, `{"lat":1,"lon":2}`)},{"lat":1,"lon":200}`
-      assert.deepStrictEqual(yield* refused(yield* anonymous, "POST", TRACE, traceOf(shape)), [
+      assert.deepStrictEqual(yield* refusedTrace(yield* anonymous, traceOf(shape)), [
         { path: "shape.49999.lon", message: "Expected a value between -180 and 180" }
       ])
     }))
@@ -76,7 +90,7 @@ layer(TestServer.layer())("a hostile body costs about what it costs to be parsed
   it.effect("an encoded polyline of 1,000,000 points", () =>
     Effect.gen(function*() {
       const raw = JSON.stringify({ activity: "cycle", encodedPolyline: "?".repeat(2_000_000) })
-      const issues = yield* refused(yield* anonymous, "POST", TRACE, raw)
+      const issues = yield* refusedTrace(yield* anonymous, raw)
       assert.deepStrictEqual(issues.map(({ path }) => path), ["encodedPolyline"])
     }))
 
