@@ -1,14 +1,20 @@
 import { defineConfig } from "vitest/config"
 
-/** Files that read metrics or logs, which are of the whole process, or change its environment. */
+/** Files that read what a process has one of: its metrics, logs, environment, processor time and heap. */
 const ALONE = [
   "application",
   "engine",
   "erasure",
+  "files.hostile",
   "heavyWork",
   "http.bulkheads",
   "http.faults",
+  "http.heavy",
+  "http.hostile",
   "http.import",
+  "http.import.bounds",
+  "http.import.hostile",
+  "http.longLists",
   "http.metrics",
   "http.parser",
   "http.routing",
@@ -18,6 +24,7 @@ const ALONE = [
   "outbox",
   "passwords",
   "settings",
+  "simplification",
   "telemetry",
   "workers"
 ].map((name) => `test/${name}.test.ts`)
