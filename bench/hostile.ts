@@ -23,7 +23,7 @@ const AT_ONCE = 8
 const PAUSE = "5 millis"
 
 /** Longer than any deadline of the service. */
-const PATIENCE = "150 seconds"
+const RESPONSE_TIMEOUT = "150 seconds"
 
 interface Server {
   readonly pid: number
@@ -58,7 +58,7 @@ const send = ({ origin }: Server, credential: Credential, { body, method, path, 
     await response.arrayBuffer()
     return String(response.status)
   }).pipe(
-    Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.succeed("none") }),
+    Effect.timeoutOrElse({ duration: RESPONSE_TIMEOUT, orElse: () => Effect.succeed("none") }),
     Effect.orElseSucceed(() => "broken off")
   )
 

@@ -8,7 +8,7 @@ const millisSince = (before: NodeJS.CpuUsage) => {
   return (system + user) / MICROS
 }
 
-/** What an effect gives, and the processor time in milliseconds that this process took meanwhile, whoever for. */
+/** What an effect gives, and the processor time in milliseconds that this process took meanwhile, for any work. */
 export const costOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function*() {
     const before = process.cpuUsage()

@@ -15,7 +15,7 @@ export interface SignUp {
   readonly passwordHash: string | undefined
 }
 
-/** Whom a mail about a sign-up goes to: the address as typed in it, or the account that has proven the address. */
+/** The recipient of a mail about a sign-up: the address as typed in it, or the account that has proven the address. */
 export interface Addressee {
   readonly email: string
   readonly userId: UserId | undefined

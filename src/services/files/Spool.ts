@@ -27,7 +27,7 @@ const fromDisk = (file: NamelessFile, size: number) =>
 const noRoom = () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5))
 
 /**
- * Takes files whole, at the pace of whoever makes them, so that a slow client holds up neither the maker nor what the file
+ * Takes files whole, at the pace of their maker, so that a slow client holds up neither the maker nor what the file
  * is made of. A file is on the disk for as long as its scope is open. `Unavailable` where the disk has no room, or the
  * files of the process together would have more than the limit.
  */

@@ -65,7 +65,7 @@ const threadOf = (entry: URL, { maxHeapMiB }: HeavyLimits) =>
         execArgv: [],
         resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB, maxYoungGenerationSizeMb: 32 }
       })
-      // Whoever waits for a reply has listeners of its own; without one an error would end the process.
+      // A job that waits for a reply has listeners of its own; without one an error would end the process.
       worker.on("error", () => {}).unref()
       return worker
     }),

@@ -16,7 +16,7 @@ const limits = Config.all({
 
 /**
  * What an account stores and may store. Triggers count every row as it is written, changed or deleted, and refuse what is
- * over a limit in the statement that would exceed it, so the counters are exact whoever writes at the same time.
+ * over a limit in the statement that would exceed it, so the counters are exact under concurrent writers.
  */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>

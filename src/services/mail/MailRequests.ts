@@ -3,7 +3,7 @@ import { SignUpId } from "../../schema/Ids.ts"
 
 /**
  * A mail to be composed at delivery. What there is to mail, if anything, depends on whether the address has an account:
- * whoever asks must learn nothing of that, so the same row is written for every address before the response.
+ * the caller must learn nothing of that, so the same row is written for every address before the response.
  */
 export const MailRequest = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("verify-email"), signUpId: SignUpId }),

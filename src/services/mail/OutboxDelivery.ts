@@ -51,7 +51,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { composed, counted } = yield* mailPreparation(LIMITED)
   const first = yield* firstPoll
 
-  // A claim is a lease: whoever ends before it sent its mails leaves them to the next try.
+  // A claim is a lease: a process that ends before it sent its mails leaves them to the next try.
   const claim = SqlSchema.findAll({
     Request: Schema.Date,
     Result: ClaimedMail,
