@@ -1,8 +1,9 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
-import { Conflict } from "../schema/Errors.ts"
+import { Conflict, Unavailable } from "../schema/Errors.ts"
 import { UserId } from "../schema/Ids.ts"
 import { conflictOrDie } from "./limits/Quotas.ts"
+import { machineClock } from "./MachineClock.ts"
 
 /** An answer as it is kept to be given again. */
 export interface KeptAnswer {
@@ -22,19 +23,30 @@ export interface RepeatableCall {
 
 const KEPT_FOR = Duration.toMillis(Duration.hours(24))
 
-/** A call that was not ended by then was not ended by anybody: its process is gone. */
-const GIVEN_UP_AFTER = Duration.toMillis(Duration.minutes(1))
+/** For how long a call waits for another with the same key. */
+export const LongestWait = Context.Reference<Duration.Duration>("route-planning-service/IdempotencyKeys/LongestWait", {
+  defaultValue: () => Duration.seconds(5)
+})
 
-const inFlight = new Conflict({ message: "The first request with this Idempotency-Key is still being worked on" })
+/** A call that waits tries again after this time; it holds no connection meanwhile. */
+const BETWEEN_TRIES = Duration.millis(100)
+
+/** Longer than any response takes that is waited for: work whose client has gone ends too. */
+const LONGEST_WORK = Duration.seconds(30)
+
+const tooLong = Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
+
+const inFlight = new Conflict({ message: "The first request with this Idempotency-Key is still in progress" })
 
 const anotherRequest = new Conflict({ message: "This Idempotency-Key was used for another request" })
 
 /** Remembers for 24 hours what was answered to a call (draft-ietf-httpapi-idempotency-key-header). */
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   /**
-   * Does the work of a call, or gives the first answer again. `Conflict` while the first is in flight, and for another
-   * request under the same key, and when the account has no room for the response. A call that failed is forgotten, and
-   * may be tried again. The work and the response are one transaction: neither is stored without the other.
+   * Does the work of a call, or returns the stored response. The work and its response commit in one transaction: neither
+   * is stored without the other. Work that has begun goes on when the caller is interrupted. A second call waits up to
+   * `LongestWait` for the first; then it fails with `Conflict`, as does another request with the same key, and a response that
+   * the account has no room for. A call that failed is forgotten.
    */
   readonly once: <E, R>(
     call: RepeatableCall,
@@ -46,57 +58,73 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
+      const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
+      const running = yield* FiberSet.make<unknown, unknown>()
+
+      // Held until the end of the transaction, so that it is free at once when the process or its connection dies.
+      const lock = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ isHeld: Schema.Boolean }),
+        execute: (name) => sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS "isHeld"`
+      })
+
       const find = SqlSchema.findOneOption({
-        Request: Schema.Struct({ userId: UserId, endpoint: Schema.String, key: Schema.String }),
+        Request: Schema.Struct({ userId: UserId, endpoint: Schema.String, key: Schema.String, since: Schema.Date }),
         Result: KeyRow,
-        execute: ({ endpoint, key, userId }) =>
+        execute: ({ endpoint, key, since, userId }) =>
           sql`
             SELECT request_hash, status, body, headers FROM idempotency_keys
-            WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key}`
+            WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key} AND created_at > ${since}
+              AND status IS NOT NULL`
       })
 
-      // One statement decides who does the work: the first, or whoever comes after the day or after a crash.
-      const claim = Effect.fnUntraced(function*({ endpoint, key, requestHash, userId }: RepeatableCall, now: number) {
-        const rows = yield* sql`
-          INSERT INTO idempotency_keys (user_id, endpoint, key, request_hash, created_at)
-          VALUES (${userId}, ${endpoint}, ${key}, ${requestHash}, ${new Date(now)})
+      const keep = (call: RepeatableCall, { body, headers, status }: KeptAnswer, now: number) =>
+        sql`
+          INSERT INTO idempotency_keys ${
+          sql.insert({
+            user_id: call.userId,
+            endpoint: call.endpoint,
+            key: call.key,
+            request_hash: call.requestHash,
+            created_at: new Date(now),
+            status,
+            body,
+            headers: JSON.stringify(headers)
+          })
+        }
           ON CONFLICT (user_id, endpoint, key) DO UPDATE
-          SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = NULL, body = NULL,
-            headers = NULL
-          WHERE idempotency_keys.created_at <= ${new Date(now - KEPT_FOR)}
-            OR (idempotency_keys.status IS NULL AND idempotency_keys.created_at <= ${new Date(now - GIVEN_UP_AFTER)})
-          RETURNING key`
-        return rows.length > 0
+          SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = excluded.status,
+            body = excluded.body, headers = excluded.headers`
+
+      const done = Effect.fnUntraced(function*<E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) {
+        const now = yield* Clock.currentTimeMillis
+        const kept = yield* Effect.orDie(find({ ...call, since: new Date(now - KEPT_FOR) }))
+        if (Option.isNone(kept)) {
+          return yield* Effect.tap(
+            work,
+            (answer) => Effect.catchTag(keep(call, answer, now), "SqlError", conflictOrDie)
+          )
+        }
+        const { body, headers, request_hash, status } = kept.value
+        return request_hash === call.requestHash ? { status, body, headers } : yield* anotherRequest
       })
 
-      const keep = ({ endpoint, key, userId }: RepeatableCall, { body, headers, status }: KeptAnswer) =>
-        sql`
-          UPDATE idempotency_keys SET status = ${status}, body = ${body}, headers = ${JSON.stringify(headers)}
-          WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key}`
-
-      const forget = ({ endpoint, key, userId }: RepeatableCall) =>
-        sql`
-          DELETE FROM idempotency_keys
-          WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key} AND status IS NULL`
-
-      const replay = Effect.fnUntraced(function*(call: RepeatableCall) {
-        const row = yield* Effect.orDie(find(call))
-        if (Option.isNone(row)) return yield* inFlight
-        const { body, headers, request_hash, status } = row.value
-        if (request_hash !== call.requestHash) return yield* anotherRequest
-        return status === null || body === null ? yield* inFlight : { status, body, headers: headers ?? {} }
-      })
+      // The lock comes before the row is read: what was committed before it was free is seen.
+      const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) =>
+        Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
+          Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
+          sql.withTransaction,
+          Effect.catchIf(SqlError.isSqlError, Effect.die),
+          Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: () => tooLong })
+        )
 
       return IdempotencyKeys.of({
         once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
-          const isOurs = yield* Effect.orDie(claim(call, yield* Clock.currentTimeMillis))
-          if (!isOurs) return yield* replay(call)
-          return yield* work.pipe(
-            Effect.tap((answer) => Effect.catchTag(keep(call, answer), "SqlError", conflictOrDie)),
-            sql.withTransaction,
-            Effect.catchIf(SqlError.isSqlError, Effect.die),
-            Effect.onError(() => Effect.ignore(forget(call)))
-          )
+          const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
+          const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
+          const tried = Effect.tap(begun, (answer) => Option.isSome(answer) ? Effect.void : pause)
+          const answer = yield* Effect.repeat(tried, { times: tries, until: Option.isSome })
+          return Option.isSome(answer) ? answer.value : yield* inFlight
         })
       })
     })
@@ -105,7 +133,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
 
 const KeyRow = Schema.Struct({
   request_hash: Schema.String,
-  status: Schema.NullOr(Schema.Int),
-  body: Schema.NullOr(Schema.String),
-  headers: Schema.NullOr(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)))
+  status: Schema.Int,
+  body: Schema.String,
+  headers: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 })

@@ -48,7 +48,9 @@ export const NoneMatchHeader = {
 export const IdempotencyHeader = {
   "idempotency-key": Schema.optionalKey(
     Schema.String.annotate({
-      description: "1 to 255 visible ASCII characters: within 24 hours the same call again gets the first one's answer"
+      description:
+        "1 to 255 visible ASCII characters. Within 24 hours the same call again gets the first response; it waits for the "
+        + "first for up to 5 seconds, then it is 409"
     })
   )
 }
