@@ -2,10 +2,12 @@ import { NodeHttpClient } from "@effect/platform-node"
 import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Console, Context, Effect, Layer, Redacted, References } from "effect"
 import { createServer, type IncomingHttpHeaders } from "node:http"
+import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { type Mail, Mailer } from "../src/services/mail/Mailer.ts"
 import { LogFormat } from "../src/services/operations/LogFormat.ts"
 import { listening } from "./support/Listening.ts"
+import { until } from "./support/Waiting.ts"
 
 interface Received {
   readonly headers: IncomingHttpHeaders
@@ -16,6 +18,8 @@ interface Received {
 class Provider extends Context.Service<Provider, {
   readonly url: string
   readonly received: ReadonlyArray<Received>
+  /** One for each response that was not read to its end. */
+  readonly hungUp: ReadonlyArray<true>
 }>()("test/MailProvider") {
   static readonly layer = (...statuses: ReadonlyArray<number>) =>
     Layer.effect(
@@ -27,9 +31,28 @@ class Provider extends Context.Service<Provider, {
           response.writeHead(statuses[Math.min(received.length, statuses.length - 1)] ?? 200).end("{}")
           received.push({ headers: request.headers, body })
         })
-        return Provider.of({ url: `http://127.0.0.1:${yield* listening(server)}/emails`, received })
+        return Provider.of({ url: `http://127.0.0.1:${yield* listening(server)}/emails`, received, hungUp: [] })
       })
     )
+
+  /** Answers with 200 and a body without end. */
+  static readonly endless = Layer.effect(
+    Provider,
+    Effect.gen(function*() {
+      const received: Array<Received> = []
+      const hungUp: Array<true> = []
+      const server = createServer(async (request, response) => {
+        received.push({ headers: request.headers, body: await text(request) })
+        response.on("close", () => hungUp.push(true)).writeHead(200)
+        Readable.from(chunksWithoutEnd()).pipe(response)
+      })
+      return Provider.of({ url: `http://127.0.0.1:${yield* listening(server)}/emails`, received, hungUp })
+    })
+  )
+}
+
+function* chunksWithoutEnd() {
+  while (true) yield "garbage ".repeat(1000)
 }
 
 const MAIL: Mail = {
@@ -44,7 +67,7 @@ const FROM = { EMAIL_FROM: "Routes <routes@example.com>" }
 const sendWith = Effect.fnUntraced(function*(more: Readonly<Record<string, string>>) {
   const { url } = yield* Provider
   const settings = { EMAIL_API_KEY: "canary-key", EMAIL_API_URL: url, ...more }
-  yield* Mailer.use((mailer) => mailer.send(MAIL)).pipe(
+  yield* Mailer.use((mailer) => mailer.send(MAIL, "key-of-the-mail")).pipe(
     Effect.provide(Mailer.layerApi.pipe(
       Layer.provide(NodeHttpClient.layerUndici),
       Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
@@ -82,13 +105,14 @@ it.live("mails come from no-reply and the host of BASE_URL unless EMAIL_FROM is 
 /** What is written for two mails, the second of which has no link. */
 const written = Effect.fnUntraced(function*(format: "json" | "pretty") {
   const lines: Array<string> = []
-  yield* Mailer.use((mailer) => Effect.andThen(mailer.send(MAIL), mailer.send({ ...MAIL, link: undefined }))).pipe(
-    Effect.provide(Mailer.layerStandardOutput),
-    Effect.provideService(LogFormat, format),
-    Effect.provideService(Console.Console, { ...globalThis.console, log: (line) => void lines.push(String(line)) }),
-    // Links are needed whatever is logged.
-    Effect.provideService(References.MinimumLogLevel, "None")
-  )
+  yield* Mailer.use((mailer) => Effect.andThen(mailer.send(MAIL, "1"), mailer.send({ ...MAIL, link: undefined }, "2")))
+    .pipe(
+      Effect.provide(Mailer.layerStandardOutput),
+      Effect.provideService(LogFormat, format),
+      Effect.provideService(Console.Console, { ...globalThis.console, log: (line) => void lines.push(String(line)) }),
+      // Links are needed whatever is logged.
+      Effect.provideService(References.MinimumLogLevel, "None")
+    )
   return lines
 })
 
@@ -120,11 +144,21 @@ it.effect("without a provider mails are lines with the address and the whole lin
     ])
   }))
 
-it.live("a provider that fails for a moment is asked again", () =>
+it.live("a mail is given to the provider once a try, with its Idempotency-Key", () =>
+  Effect.gen(function*() {
+    yield* Effect.flip(send)
+    yield* send
+    const { received } = yield* Provider
+    assert.deepStrictEqual(received.map(({ headers }) => headers["idempotency-key"]), Array(2).fill("key-of-the-mail"))
+  }).pipe(Effect.provide(Provider.layer(503, 200))))
+
+it.live("a provider that takes a mail and answers without end has it", () =>
   Effect.gen(function*() {
     yield* send
-    assert.strictEqual((yield* Provider).received.length, 3)
-  }).pipe(Effect.provide(Provider.layer(503, 500, 200))))
+    const { hungUp, received } = yield* Provider
+    assert.strictEqual(received.length, 1)
+    yield* until(Effect.sync(() => hungUp.length === 1))
+  }).pipe(Effect.provide(Provider.endless)))
 
 it.live("a refusal names its kind, and neither the link nor the key", () =>
   Effect.gen(function*() {

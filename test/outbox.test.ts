@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
+import { Clock, ConfigProvider, Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../src/layers/Database.ts"
@@ -21,15 +21,18 @@ class Provider extends Context.Service<Provider, {
   readonly isDown: Ref.Ref<boolean>
   readonly taken: Ref.Ref<ReadonlyArray<Mail>>
   readonly tries: Ref.Ref<number>
+  readonly keys: Ref.Ref<ReadonlyArray<string>>
 }>()("test/Provider") {
   static readonly layer = Layer.effectContext(Effect.gen(function*() {
     const provider = {
       isDown: yield* Ref.make(false),
       taken: yield* Ref.make<ReadonlyArray<Mail>>([]),
-      tries: yield* Ref.make(0)
+      tries: yield* Ref.make(0),
+      keys: yield* Ref.make<ReadonlyArray<string>>([])
     }
     const mailer = Mailer.of({
-      send: Effect.fnUntraced(function*(mail) {
+      send: Effect.fnUntraced(function*(mail, key) {
+        yield* Ref.update(provider.keys, (keys) => [...keys, key])
         yield* Ref.update(provider.tries, (tries) => tries + 1)
         if (yield* Ref.get(provider.isDown)) return yield* new MailNotSent({ reason: "TransportError" })
         yield* Ref.update(provider.taken, (taken) => [...taken, mail])
@@ -213,6 +216,27 @@ layer(outboxLayer)("the outbox", (it) => {
         return (yield* waiting).length === 0
       }))
       yield* until(Effect.sync(() => logged.some((line) => line.includes("not sent within a day"))))
+    }))
+})
+
+layer(outboxLayer)("a mail that the provider does not take", (it) => {
+  it.effect("is tried after 5 seconds, twice as long each time, and each hour in the end, with one key", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const outbox = yield* Outbox
+      const { isDown, keys } = yield* Provider
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, MAIL)
+      const delay = Effect.gen(function*() {
+        const [row] = yield* sql<{ next_attempt_at: Date }>`SELECT next_attempt_at FROM outbox`
+        return ((row?.next_attempt_at.getTime() ?? 0) - (yield* Clock.currentTimeMillis)) / 1000
+      })
+      for (const seconds of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]) {
+        yield* outbox.wake
+        yield* until(Effect.map(delay, (found) => found === seconds))
+        yield* TestClock.adjust(Duration.seconds(seconds))
+      }
+      assert.lengthOf([...new Set(yield* Ref.get(keys))], 1)
     }))
 })
 

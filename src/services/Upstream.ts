@@ -46,7 +46,7 @@ const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Ups
     )
 
 /** Reading that is given up ends the connection, where an answer left alone would keep it until it is collected. */
-const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
+export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.raceFirst(Effect.ignore(response.text), Effect.void)
 
 /**

@@ -9,8 +9,8 @@ export const developmentMailboxLayer = (directory: string) =>
     Mailer,
     Effect.map(Mailer, (standardOutput) =>
       Mailer.of({
-        send: Effect.fn("Mailer.send")(function*(mail) {
-          yield* standardOutput.send(mail)
+        send: Effect.fn("Mailer.send")(function*(mail, idempotencyKey) {
+          yield* standardOutput.send(mail, idempotencyKey)
           yield* Effect.tryPromise({
             try: () => appendFile(join(directory, "mailbox.log"), `${lineOf(mail)}\n`, { mode: 0o600 }),
             catch: () => new MailNotSent({ reason: "mailbox.log cannot be written" })

@@ -13,6 +13,7 @@ export const ClaimedMail = Schema.Struct({
   id: Schema.BigInt,
   payload: Schema.String,
   attempts: Schema.Int,
+  idempotency_key: Schema.String,
   is_counted: Schema.Boolean
 })
 export type ClaimedMail = typeof ClaimedMail.Type

@@ -1,9 +1,10 @@
-import { Clock, Config, Console, Context, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Clock, Config, Console, Context, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { baseUrl } from "../Addresses.ts"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../operations/LogFormat.ts"
 import { httpUrl } from "../SettingTypes.ts"
+import { hangUp } from "../Upstream.ts"
 
 /** A mail with one link. The link is a secret: whoever has it acts as the addressee. */
 export interface Mail {
@@ -13,15 +14,19 @@ export interface Mail {
   readonly link: Redacted.Redacted | undefined
 }
 
-/** With all tries. A process that is told to end waits for the mail that it is sending. */
-const PATIENCE = "5 seconds"
+/** A process that is told to end waits for the mail that it is sending. */
+const TIMEOUT = "5 seconds"
 
 /** The provider did not take the mail. */
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
 
 /** Sends mails. Which way is decided by configuration: see the layers. */
 export class Mailer extends Context.Service<Mailer, {
-  readonly send: (mail: Mail) => Effect.Effect<void, MailNotSent>
+  /**
+   * One try. Two tries of one mail have the same key, by which a provider that took the mail, and did not say so in time,
+   * recognises it.
+   */
+  readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
   /** Without an email provider mails go to standard output with their links, one line each, in the format of the log. */
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
@@ -30,7 +35,7 @@ export class Mailer extends Context.Service<Mailer, {
     })
   })
 
-  /** Resend's API (`POST /emails`), or another of the same shape at `EMAIL_API_URL`. */
+  /** Resend's API (`POST /emails`), or another of the same shape at `EMAIL_API_URL`. Of a response only the status counts. */
   static readonly layerApi = Layer.effect(
     Mailer,
     Effect.gen(function*() {
@@ -40,18 +45,17 @@ export class Mailer extends Context.Service<Mailer, {
       )
       const { hostname } = yield* baseUrl
       const from = yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
-      const client = (yield* HttpClient.HttpClient).pipe(
-        HttpClient.filterStatusOk,
-        HttpClient.retryTransient({ times: 3, schedule: Schedule.exponential("200 millis") })
-      )
+      const client = yield* HttpClient.HttpClient
       return Mailer.of({
-        send: Effect.fn("Mailer.send")((mail) =>
+        send: Effect.fn("Mailer.send")((mail, idempotencyKey) =>
           HttpClientRequest.post(url).pipe(
             HttpClientRequest.bearerToken(key),
+            HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
             HttpClientRequest.bodyJsonUnsafe({ from, to: [mail.to], subject: mail.subject, text: textOf(mail) }),
             client.execute,
+            Effect.tap(hangUp),
             Effect.flatMap(HttpClientResponse.filterStatusOk),
-            Effect.timeout(PATIENCE),
+            Effect.timeout(TIMEOUT),
             Effect.asVoid,
             // The cause holds the request, and with it the link and the key.
             Effect.mapError((error) => new MailNotSent({ reason: error._tag }))

@@ -9,8 +9,12 @@ import { Outbox } from "./Outbox.ts"
 /** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
 const LEASE = 15 * 1000
 
-const FIRST_RETRY = 1000
-const MAX_RETRY = 5 * 60 * 1000
+/** The delay after the first try; each further one doubles it. */
+const FIRST_RETRY = Duration.toMillis(Duration.seconds(5))
+const MAX_RETRY = Duration.toMillis(Duration.hours(1))
+
+/** For a mail that is due and still there: another process has it. */
+const SHORTEST_POLL = Duration.toMillis(Duration.seconds(1))
 
 const BATCH = 10
 
@@ -61,7 +65,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         WHERE id IN (
           SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
           ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-        ) RETURNING id, payload, attempts, counted_at IS NOT NULL AS is_counted`
+        ) RETURNING id, payload, attempts, idempotency_key, counted_at IS NOT NULL AS is_counted`
   })
 
   const postpone = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail) {
@@ -81,7 +85,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
   const send = (claimed: ClaimedMail, mail: Mail) =>
-    mailer.send(mail).pipe(
+    mailer.send(mail, claimed.idempotency_key).pipe(
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
       Effect.catchTag("MailNotSent", ({ reason }) =>
@@ -128,8 +132,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     yield* Metric.update(pending, waiting)
     yield* Metric.update(oldestAge, oldest === null ? 0 : Math.max(0, now - oldest.getTime()) / 1000)
-    // A mail that is due and still there is in another process's hands.
-    return next === null ? Duration.infinity : Duration.millis(Math.max(FIRST_RETRY, next.getTime() - now))
+    return next === null ? Duration.infinity : Duration.millis(Math.max(SHORTEST_POLL, next.getTime() - now))
   })
 
   const workThrough = Effect.all([deliverDue, dropExpired, lookAtRest]).pipe(
