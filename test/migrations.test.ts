@@ -34,6 +34,20 @@ it.live(
   30_000
 )
 
+it.live("a database with a migration of a newer version is refused", () =>
+  Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    const started = Layer.fresh(databaseLive).pipe(
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+    )
+    const newer = SqlClient.SqlClient.use((sql) =>
+      sql`INSERT INTO effect_sql_migrations (migration_id, name) VALUES (9000, 'of_tomorrow')`
+    )
+    yield* Effect.provide(newer, started)
+    const refusal = yield* Effect.flip(Effect.provide(tables, started))
+    assert.include(refusal.message, "the database has migration 9000 (of_tomorrow) of a newer version")
+  }).pipe(Effect.scoped))
+
 it.live(
   "the role that Compose makes owns its database, is no superuser, and can migrate it",
   () =>

@@ -5,6 +5,7 @@ import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
 import { machineClock } from "../services/MachineClock.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
+import { knownSchemaLayer } from "./KnownSchema.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
 const SESSION_LIMITS = {
@@ -23,10 +24,13 @@ const clientLayer = PgClient.layerConfig({
   transformJson: Config.succeed(false)
 }).pipe(Layer.provide(machineClock))
 
+const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
+
 /** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
-const migratorLayer = PgMigrator.layer({
-  loader: fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
-}).pipe(Layer.provide(NodeServices.layer))
+const migratorLayer = knownSchemaLayer(migrations).pipe(
+  Layer.provide(PgMigrator.layer({ loader: migrations })),
+  Layer.provide(NodeServices.layer)
+)
 
 /** A migrated database. */
 export const databaseLive = Layer.provideMerge(migratorLayer, clientLayer)

@@ -1,0 +1,27 @@
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { ResolvedMigration } from "effect/sql/Migrator"
+
+/** The database was migrated by a newer version, whose schema this one cannot read or write safely. */
+class DatabaseTooNew extends Schema.TaggedError<DatabaseTooNew>()("DatabaseTooNew", { message: Schema.String }) {}
+
+const Latest = Schema.Struct({ id: Schema.Int, name: Schema.String })
+
+/** Refuses a database with a migration that this version does not know. To be built when the migrations have run. */
+export const knownSchemaLayer = <E, R>(loader: Effect.Effect<ReadonlyArray<ResolvedMigration>, E, R>) =>
+  Layer.effectDiscard(Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const latest = yield* SqlSchema.findOne({
+      Request: Schema.Void,
+      Result: Latest,
+      execute: () => sql`SELECT migration_id AS id, name FROM effect_sql_migrations ORDER BY migration_id DESC LIMIT 1`
+    })()
+    const known = Math.max(...(yield* loader).map(([id]) => id))
+    if (latest.id > known) {
+      return yield* new DatabaseTooNew({
+        message:
+          `DATABASE_URL: the database has migration ${latest.id} (${latest.name}) of a newer version; this version `
+          + `knows migrations up to ${known}. Start the newer version, or restore a backup from before the migration`
+      })
+    }
+  }))
