@@ -66,15 +66,16 @@ const riderAt = Effect.fnUntraced(function*(server: TestServer["Service"]) {
 
 /** A connection that was used and is kept. */
 const idleConnection = Effect.fnUntraced(function*(origin: string) {
-  const agent = new Agent({ keepAlive: true })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const closed = Promise.withResolvers<void>()
-  yield* Effect.callback<void>((resume) => {
+  const live = Effect.callback<string>((resume) => {
     request(`${origin}/health/live`, { agent }, (response) => {
-      response.socket.on("close", () => closed.resolve())
-      response.resume().on("end", () => resume(Effect.void))
-    }).end()
+      response.socket.once("close", () => closed.resolve())
+      response.resume().on("end", () => resume(Effect.succeed(`${response.statusCode} ${response.headers.connection}`)))
+    }).on("error", ({ message }) => resume(Effect.succeed(message))).end()
   })
-  return { closed: Effect.promise(() => closed.promise) }
+  yield* live
+  return { closed: Effect.promise(() => closed.promise), live }
 })
 
 /** A new route of which the service has half, until it is given the rest. */
@@ -218,6 +219,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
         const { token, callerAt } = yield* riderAt(process.server)
         const caller = yield* callerAt(process.server)
         const idle = yield* idleConnection(process.server.origin)
+        const used = yield* idleConnection(process.server.origin)
         const held = yield* heldRequest(process.server.origin, token)
         yield* process.tell("SIGTERM")
         yield* until(Effect.map(caller.get("//health/ready"), ({ status }) => status === 503))
@@ -228,8 +230,9 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
         const rubbish = yield* sendRaw(process.server.origin, "rubbish\r\n\r\n")
         assert.deepStrictEqual([rubbish.status, /^Connection: close$/im.test(rubbish.head)], [400, true])
         assert.include(rubbish.body, `{"statusCode":400,"code":"VALIDATION_FAILED"`)
+        yield* until(Effect.map(Effect.exit(caller.get("//health/live")), Exit.isFailure))
+        assert.strictEqual(yield* used.live, "200 close")
         yield* idle.closed
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(caller.get("//health/live"))))
         yield* Effect.sleep("300 millis")
         assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
         const { code, milliseconds } = yield* process.ended

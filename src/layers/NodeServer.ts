@@ -1,10 +1,11 @@
 import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
-import { Config, Effect, Layer } from "effect"
+import { Config, Duration, Effect, Layer } from "effect"
 import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { ArrivedBytes } from "../http/BodyArrival.ts"
 import { TransportRules } from "../http/Refusal.ts"
 import { port } from "../services/Addresses.ts"
+import { drainDelay } from "../services/operations/Draining.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
@@ -69,6 +70,18 @@ const closeConnections = (node: Server) =>
     node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
   })
 
+/** At most, in milliseconds: less than what running requests have. */
+const LONGEST_LINGER = 500
+
+/**
+ * Node closes idle connections in the instant in which it stops listening, and resets those whose next request is on its
+ * way. They stay open for a moment: a request that comes on one is served, and told `Connection: close`.
+ */
+const lingerOnClose = (server: Server, milliseconds: number) => {
+  const closeIdleConnections = server.closeIdleConnections.bind(server)
+  server.closeIdleConnections = () => void setTimeout(closeIdleConnections, milliseconds)
+}
+
 const rulesLayer = Layer.succeed(TransportRules, (request) => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   return source instanceof IncomingMessage ? requestFault(source) : undefined
@@ -88,8 +101,9 @@ const arrivedBytesLayer = (server: Server) => {
  * An HTTP/1.1 server on Node with the rules of its requests. It listens for as long as the scope lives; then running
  * requests have their time, and no longer.
  */
-export const listenLayer = Layer.unwrap(Effect.map(SocketTimeouts, (timeouts) => {
-  const node = makeServer(timeouts)
+export const listenLayer = Layer.unwrap(Effect.gen(function*() {
+  const node = makeServer(yield* SocketTimeouts)
+  lingerOnClose(node, Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER))
   const arrivedBytes = arrivedBytesLayer(node)
   holdUntilServed(node)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
