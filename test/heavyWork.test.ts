@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
 import { Unavailable } from "../src/schema/Errors.ts"
 import { HeavyWork, INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
 import { crash, eat, lengthOf, spin, throwError, work } from "./support/HeavyThread.ts"
@@ -118,6 +118,34 @@ describe("heavy work", () => {
         assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
         yield* Fiber.interruptAll(pending)
         yield* isWell
+      })
+    ))
+
+  it.live("of one share leaves the queue and the next free thread to the others", () =>
+    withLimits(
+      { queue: 8 },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const files = { ...work, share: "files" }
+        const started = yield* Deferred.make<void>()
+        const done: Array<string> = []
+        const add = (name: string) => Effect.sync(() => done.push(name))
+        const pending = yield* Effect.forEach(
+          Array.from({ length: 9 }),
+          () =>
+            heavy.run(files, 50, long).pipe(
+              Effect.tap(add("file")),
+              Effect.tap(Deferred.succeed(started, undefined)),
+              Effect.forkChild({ startImmediately: true })
+            )
+        )
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(files, 50, long)))
+        assert.deepInclude(error, { statusCode: 503 })
+        yield* Deferred.await(started)
+        yield* heavy.run({ ...lengthOf, share: "bodies" }, new Uint8Array(1), long).pipe(Effect.tap(add("body")))
+        yield* Fiber.joinAll(pending)
+        assert.isBelow(done.indexOf("body"), 3)
+        assert.lengthOf(done, 10)
       })
     ))
 

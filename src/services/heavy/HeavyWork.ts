@@ -10,13 +10,15 @@ import { machineClock } from "../MachineClock.ts"
  */
 export interface HeavyJob<I, O> {
   readonly name: string
+  /** Jobs of one share queue together, apart from those of others; those that name none are one share. */
+  readonly share?: string
   run(input: I): O
 }
 
 /** How much heavy work there may be at once, and how much each piece of it may take. */
 export interface HeavyLimits {
   readonly threads: number
-  /** How many pieces of work may wait for a thread. */
+  /** How many jobs of one share may be pending. */
   readonly queue: number
   readonly maxWait: Duration.Duration
   readonly maxDuration: Duration.Duration
@@ -28,7 +30,7 @@ export interface HeavyLimits {
 const defaultLimits = (): HeavyLimits => ({
   // One core is left for everybody else.
   threads: Math.max(1, availableParallelism() - 1),
-  queue: 16,
+  queue: 8,
   maxWait: Duration.seconds(2),
   maxDuration: Duration.seconds(8),
   maxHeapMiB: 320,
@@ -55,6 +57,21 @@ const tooMuch = (what: string) =>
 
 const isOutOfMemory = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
+
+/** What the jobs of one share have: a queue of their own, and a number of threads that leaves one to the other shares. */
+const makeShare = ({ queue, threads }: HeavyLimits) => ({
+  admission: Semaphore.makeUnsafe(threads + queue),
+  turns: Semaphore.makeUnsafe(Math.max(1, threads - 1))
+})
+
+const makeShares = (limits: HeavyLimits) => {
+  const shares = new Map<string, ReturnType<typeof makeShare>>()
+  return (name = "") => {
+    const share = shares.get(name) ?? makeShare(limits)
+    shares.set(name, share)
+    return share
+  }
+}
 
 /** A thread for as long as the scope lives. It has no settings of this process, and with them no secrets. */
 const threadOf = (entry: URL, { maxHeapMiB }: HeavyLimits) =>
@@ -113,14 +130,16 @@ export class HeavyWork extends Context.Service<HeavyWork, {
           max: limits.threads,
           timeToLive: limits.maxIdle
         })
-        const admission = yield* Semaphore.make(limits.threads + limits.queue)
+        const shareOf = makeShares(limits)
 
         const inThread = Effect.fnUntraced(function*<I, O>(
           job: HeavyJob<I, O>,
           input: I,
           transfer: ReadonlyArray<Transferable>
         ) {
-          const worker = yield* Pool.get(pool).pipe(
+          // With a turn first, so that of each share no more than its part is in the queue of the pool.
+          const worker = yield* shareOf(job.share).turns.takeScoped(1).pipe(
+            Effect.andThen(Pool.get(pool)),
             Effect.timeoutOrElse({ duration: limits.maxWait, orElse: () => Effect.fail(busy()) })
           )
           return yield* ask(worker, job, input, transfer).pipe(
@@ -134,6 +153,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
         return HeavyWork.of({
           run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = []) {
             if (bytes <= INLINE_BYTES) return job.run(input)
+            const { admission } = shareOf(job.share)
             const reply = yield* inThread(job, input, transfer).pipe(Semaphore.withPermitsIfAvailable(admission, 1))
             if (Option.isNone(reply)) return yield* busy()
             return "error" in reply.value ? yield* Effect.die(reply.value.error) : reply.value.result
