@@ -96,7 +96,23 @@ const FILES: Readonly<
   },
   "2,700,000 empty objects": () => {
     const text = `{"type":"FeatureCollection","features":[${"{},".repeat(2_700_000)}{}]}`
-    return [text, "geojson", /more than 250000 objects/, positionsJson(text.length)]
+    return [text, "geojson", /at most 800000 values in all/, positionsJson(text.length)]
+  },
+  "2,700,000 empty arrays": () => {
+    const text = `{"type":"LineString","coordinates":[${"[],".repeat(2_700_000)}[]]}`
+    return [text, "geojson", /at most 800000 values in all/, positionsJson(text.length)]
+  },
+  "4,000,000 numbers": () => {
+    const text = `{"type":"LineString","coordinates":[${"1,".repeat(4_000_000)}1]}`
+    return [text, "geojson", /at most 800000 values in all/, positionsJson(text.length)]
+  },
+  "4,000,000 levels": () => {
+    const text = `{"type":"LineString","coordinates":${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}}`
+    return [text, "geojson", /at most 96 levels/, positionsJson(text.length)]
+  },
+  "450,000 members": () => {
+    const text = `{"properties":{${listed(450_000, (index) => `"m${index.toString(36)}":0`).join()}}}`
+    return [text, "geojson", /at most 1000 members/, positionsJson(text.length)]
   }
 }
 

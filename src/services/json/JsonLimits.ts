@@ -22,6 +22,8 @@ export interface JsonLimits {
 export interface TextLimits {
   readonly root: JsonLimits | undefined
   readonly maxValues: number
+  /** `MAX_DEPTH` if absent. */
+  readonly maxDepth?: number
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>

@@ -36,12 +36,19 @@ const nameOf = (text: Buffer, from: number, to: number): string | undefined => {
 
 /** The arrays and objects that are open, the outermost first: one entry for each level in each list. */
 class Levels {
-  readonly isObject = new Uint8Array(MAX_DEPTH)
+  readonly isObject: Uint8Array
   /** Commas so far, which number the items of an array; of the innermost level only while another is inside it. */
-  readonly commas = new Uint32Array(MAX_DEPTH)
-  readonly limits: Array<JsonLimits | undefined> = Array.from({ length: MAX_DEPTH }, () => undefined)
+  readonly commas: Uint32Array
+  readonly limits: Array<JsonLimits | undefined>
   /** Of an object the member that is being read. */
-  readonly names: Array<string | undefined> = Array.from({ length: MAX_DEPTH }, () => undefined)
+  readonly names: Array<string | undefined>
+
+  constructor(depth: number) {
+    this.isObject = new Uint8Array(depth)
+    this.commas = new Uint32Array(depth)
+    this.limits = Array.from({ length: depth }, () => undefined)
+    this.names = Array.from({ length: depth }, () => undefined)
+  }
 
   /** Opens a level; the most items of an array, the most members of an object. */
   open(level: number, isObject: boolean, root: JsonLimits | undefined): number {
@@ -79,8 +86,11 @@ class Levels {
  * It looks at each byte once, at none behind the first that is too much, and builds nothing. The counts are right up to the
  * first syntax error, which is as far as a parser gets.
  */
-export const excessOf = (text: Buffer, { maxValues, root }: TextLimits): ValidationIssue | undefined => {
-  const levels = new Levels()
+export const excessOf = (
+  text: Buffer,
+  { maxDepth = MAX_DEPTH, maxValues, root }: TextLimits
+): ValidationIssue | undefined => {
+  const levels = new Levels(maxDepth)
   const { length } = text
   // Of the innermost level: in local variables, since there are millions of commas and few levels.
   let level = -1
@@ -108,7 +118,7 @@ export const excessOf = (text: Buffer, { maxValues, root }: TextLimits): Validat
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       if (level >= 0) levels.commas[level] = commas
       level++
-      if (level === MAX_DEPTH) return { path: "", message: `must have at most ${MAX_DEPTH} levels` }
+      if (level === maxDepth) return { path: "", message: `must have at most ${maxDepth} levels` }
       isObject = byte === OPEN_OBJECT
       isAtName = isObject
       most = levels.open(level, isObject, root)

@@ -2,6 +2,8 @@ import { Effect } from "effect"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import type { TextLimits } from "../../json/JsonLimits.ts"
+import { excessOf } from "../../json/JsonScanner.ts"
 import type { Draft, DraftWaypoint, Dropped, ReadRoute, WrittenRoute } from "../Document.ts"
 import { finish } from "../Finish.ts"
 import { allPositions, coordOf, decimal, MAX_WORDS, positionOf } from "../Numbers.ts"
@@ -17,8 +19,11 @@ interface Part {
 
 const MAX_DEPTH = 32
 
-/** Counted before anything is parsed: a million objects take more memory than a file of any use. */
-const MAX_OBJECTS = 250_000
+/**
+ * Counted before anything is parsed: twice the values of a line of 100,000 positions with elevations, and the levels of
+ * nested geometries, of which each has two, and of what is in their properties.
+ */
+const FILE_LIMITS: TextLimits = { root: undefined, maxValues: 8 * MAX_POSITIONS, maxDepth: 3 * MAX_DEPTH }
 
 const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -101,22 +106,15 @@ const aboutOf = (root: JsonObject, lines: ReadonlyArray<Part>): ReadonlyArray<Js
   root
 ]
 
-const hasTooManyObjects = (text: string): boolean => {
-  const count = { objects: 0 }
-  for (let at = text.indexOf("{"); at !== -1; at = text.indexOf("{", at + 1)) {
-    count.objects++
-    if (count.objects > MAX_OBJECTS) return true
-  }
-  return false
-}
-
-const parseJson = (text: string) =>
-  hasTooManyObjects(text)
-    ? Effect.fail(ValidationFailed.at("", `The file has more than ${MAX_OBJECTS} objects`))
+const parseJson = (text: string) => {
+  const excess = excessOf(Buffer.from(text), FILE_LIMITS)
+  return excess !== undefined
+    ? Effect.fail(ValidationFailed.of([excess]))
     : Effect.try({
       try: (): unknown => JSON.parse(text),
       catch: (cause) => ValidationFailed.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
     })
+}
 
 /** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are the route's line, points its waypoints. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
