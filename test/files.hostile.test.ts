@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Result } from "effect"
+import { Effect, Exit, Result } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../src/schema/Geometry.ts"
 import type { FileFormat, WrittenRoute } from "../src/services/files/Document.ts"
 import { NearestPositions } from "../src/services/files/NearestPositions.ts"
 import { readRouteFile, writeRouteFile } from "../src/services/files/RouteFile.ts"
+import { decodeLine } from "../src/services/routes/RouteFiles.ts"
 import { processorTimeOf } from "./support/ProcessorTime.ts"
 
 const SIZE = 8 * 1024 * 1024
@@ -136,6 +137,28 @@ const nearestOfAll = ([lng, lat]: readonly [number, number], line: ReadonlyArray
 }
 
 const COUNT = 100_000
+
+describe("a stored line", () => {
+  it.effect("is parsed in pieces, and others have their turn between them", () =>
+    Effect.gen(function*() {
+      const line = Array.from({ length: COUNT }, (_, n): Position => [9 + n / COUNT, 47 - n / COUNT, n % 900])
+      const text = JSON.stringify(line)
+      const others = { turns: 0 }
+      yield* Effect.sync(() => others.turns++).pipe(Effect.andThen(Effect.yieldNow), Effect.forever, Effect.forkChild)
+      assert.deepStrictEqual(yield* decodeLine(text), line)
+      assert.isAtLeast(others.turns, Math.floor(text.length / 200_000))
+    }))
+
+  it.effect("is what JSON.parse makes of it, or unreadable", () =>
+    Effect.gen(function*() {
+      for (const text of ["[]", "[[1,2]]", "[[1,2],[3,4,5]]", "[ [1, 2], [3, 4] ]"]) {
+        assert.deepStrictEqual<unknown>(yield* decodeLine(text), JSON.parse(text))
+      }
+      for (const text of ["", "null", "{}", "[[1,2],]", "[[1,2],[3,4]", "[[1,2],[200,0]]", "[[1,2]],[[3,4]]"]) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(decodeLine(text))), text)
+      }
+    }))
+})
 
 const written = (route: WrittenRoute, format: FileFormat) => {
   const pieces = { length: 0 }

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope, Stream } from "effect"
 import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
-import { Positions } from "../../schema/Geometry.ts"
+import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { FileFormat, WrittenRoute } from "../files/Document.ts"
@@ -68,7 +68,32 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
 
-const decodeLine = Schema.decodeEffect(Schema.fromJsonString(Positions))
+const decodePositions = Schema.decodeEffect(Schema.fromJsonString(Positions))
+
+/** 64 KiB are parsed in about a millisecond. */
+const PIECE_LENGTH = 65_536
+
+/** The text of an array of positions as arrays that are short enough to be parsed at once; any other text as it is. */
+function* piecesOf(text: string): Generator<string> {
+  const end = text.length - 1
+  if (!text.startsWith("[[") || !text.endsWith("]]")) return yield text
+  for (let start = 1; start < end;) {
+    const next = text.indexOf("],[", start + PIECE_LENGTH)
+    const last = next === -1 ? end : next + 1
+    yield `[${text.slice(start, last)}]`
+    start = last + 1
+  }
+}
+
+/** The positions of a stored line, parsed in pieces between which others have their turn: all of 8 MiB would take 100 ms. */
+export const decodeLine = Effect.fnUntraced(function*(text: string) {
+  const line: Array<Position> = []
+  for (const piece of piecesOf(text)) {
+    for (const position of yield* decodePositions(piece)) line.push(position)
+    yield* Effect.yieldNow
+  }
+  return line
+})
 
 /** A stored route as it is written to a file. */
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {

@@ -43,6 +43,6 @@ const measuredWith = (positions: ReadonlyArray<Position>, pause: Effect.Effect<v
 export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
   Effect.runSync(measuredWith(positions, Effect.void))
 
-/** The same in steps between which others have their turn; none takes more than 50 ms. */
+/** The same in steps between which others have their turn. */
 export const routeLineInTurns = (positions: ReadonlyArray<Position>): Effect.Effect<RouteLine> =>
   measuredWith(positions, Effect.yieldNow)
