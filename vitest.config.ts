@@ -14,6 +14,7 @@ const ALONE = [
   "http.import",
   "http.import.bounds",
   "http.import.hostile",
+  "http.longBodies",
   "http.longLists",
   "http.metrics",
   "http.parser",

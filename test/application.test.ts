@@ -44,6 +44,7 @@ const stubEngine = Layer.effect(
   Effect.map(Asked, (asked) =>
     RoutingEngine.of({
       call: (path) => Effect.as(asking(asked, `engine ${path}`), TRIP),
+      callText: (path) => Effect.as(asking(asked, `engine ${path}`), "{}"),
       status: Effect.succeed({ status: "away" }),
       mapDate: Effect.succeed(Option.none())
     }))

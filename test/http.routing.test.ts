@@ -491,6 +491,38 @@ layer(serverLayer())("a trace", (it) => {
       assert.deepInclude(yield* lastAsked, { costing: "pedestrian", shape_match: "map_snap" })
     }))
 
+  it.effect("of which the engine says what cannot be is 502, lengths whose sum is infinite among it", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const shape = [{ lat: 0, lon: 10 }, { lat: 0, lon: 10.01 }]
+      const [point] = MATCH.matched_points
+      const huge = (surface: string) => edge(surface, 1.7e308, 0, 1)
+      const broken = [
+        { ...MATCH, edges: [huge("paved"), huge("gravel")] },
+        { ...MATCH, edges: [huge("paved"), huge("paved")] },
+        { ...MATCH, edges: [huge("paved"), edge("gravel", -1.7e308, 0, 1), edge("paved", 0.1, 1, 2), huge("paved")] },
+        { ...MATCH, edges: [{ ...edge("paved", 1, 0, 1), length: "1" }] },
+        { ...MATCH, matched_points: [{ ...point, lat: null }] },
+        { ...MATCH, matched_points: [{ ...point, edge_index: "1" }] },
+        { ...MATCH, matched_points: [[]] },
+        { ...MATCH, matched_points: null },
+        { ...MATCH, shape: 1 },
+        { shape: MATCH.shape },
+        []
+      ]
+      for (const body of broken) {
+        yield* engine.behave(json(body))
+        const answer = yield* match({ activity: "walk", shape })
+        assert.deepInclude(answer.body, { statusCode: 502, code: "INTERNAL" }, JSON.stringify(body))
+      }
+      yield* engine.behave((_request, response) => void response.end(`{"shape":`))
+      assert.strictEqual((yield* match({ activity: "walk", shape })).status, 502)
+      yield* engine.behave(json({ ...MATCH, matched_points: [{ ...point, canary: 1 }] }))
+      const answer = yield* match({ activity: "walk", shape })
+      assert.strictEqual(answer.status, 200)
+      assert.notInclude(answer.text, "canary")
+    }))
+
   it.effect("may be an encoded polyline, and nothing that is none", () =>
     Effect.gen(function*() {
       yield* (yield* StandInEngine).behave(json(MATCH))

@@ -1,6 +1,5 @@
 import { Context, Effect, Layer } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { createHash } from "node:crypto"
 import { type Conflict, ValidationFailed } from "../schema/Errors.ts"
 import type { UserId } from "../schema/Ids.ts"
 import { IdempotencyKeys, type KeptAnswer } from "../services/IdempotencyKeys.ts"
@@ -22,11 +21,14 @@ const given = ({ body, headers, status }: KeptAnswer) =>
 
 /** The header `Idempotency-Key`, by which a client whose answer was lost asks again without asking for a second one. */
 export class Idempotency extends Context.Service<Idempotency, {
-  /** Without the header the work is done; with it once in 24 hours. */
+  /**
+   * Without the header the work is done; with it once in 24 hours. Requests are the same if their bodies have the same
+   * digest: one that is written in another way is another request.
+   */
   readonly once: <E, R>(
     userId: UserId,
     request: HttpServerRequest.HttpServerRequest,
-    payload: unknown,
+    body: { readonly digest?: string },
     work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Conflict | ValidationFailed, R>
 }>()("route-planning-service/Idempotency") {
@@ -34,15 +36,14 @@ export class Idempotency extends Context.Service<Idempotency, {
     Idempotency,
     Effect.map(IdempotencyKeys, (keys) =>
       Idempotency.of({
-        once: Effect.fnUntraced(function*(userId, request, payload, work) {
+        once: Effect.fnUntraced(function*(userId, request, { digest = "" }, work) {
           const key = request.headers["idempotency-key"]
           if (key === undefined) return yield* work
           if (!KEY.test(key)) {
             return yield* ValidationFailed.at("Idempotency-Key", "Expected 1 to 255 visible ASCII characters")
           }
           const endpoint = `${request.method} ${new URL(request.url, "http://localhost").pathname}`
-          const requestHash = createHash("sha256").update(JSON.stringify(payload)).digest("base64url")
-          return given(yield* keys.once({ userId, endpoint, key, requestHash }, Effect.map(work, kept)))
+          return given(yield* keys.once({ userId, endpoint, key, requestHash: digest }, Effect.map(work, kept)))
         })
       }))
   )

@@ -10,7 +10,13 @@ interface Upstream {
   readonly maxBytes: number
 }
 
-/** An answer that was read whole: JSON, of a status below 500 that is no redirect. */
+/** A response that was read whole, of a status below 500 that is no redirect. */
+interface TextAnswer {
+  readonly status: number
+  readonly text: string
+}
+
+/** The same of which the text is JSON. */
 interface Answer {
   readonly status: number
   readonly body: unknown
@@ -51,14 +57,14 @@ export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
 
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
- * followed. Unreachable, by its own word too, is `Unavailable`, too slow `GatewayTimeout`; a redirect, an error of its own and anything that is
- * not JSON is `BadGateway`. No error holds a part of the request or of the answer.
+ * followed. Unreachable, by its own word too, is `Unavailable`, too slow `GatewayTimeout`; a redirect and an error of its
+ * own is `BadGateway`. No error holds a part of the request or of the answer.
  */
-export const ask = (
+export const askText = (
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest,
   upstream: Upstream
-): Effect.Effect<Answer, UpstreamFailure> =>
+): Effect.Effect<TextAnswer, UpstreamFailure> =>
   Effect.gen(function*() {
     const response = yield* client.execute(request).pipe(
       Effect.mapError(({ reason }) => reason._tag === "TransportError" ? away(upstream) : garbage(upstream))
@@ -67,12 +73,24 @@ export const ask = (
       yield* hangUp(response)
       return yield* response.status === SERVICE_UNAVAILABLE ? away(upstream) : garbage(upstream)
     }
-    const text = yield* readText(response, upstream)
-    const body = yield* Effect.mapError(decodeJson(text), () => garbage(upstream))
-    return { status: response.status, body }
+    return { status: response.status, text: yield* readText(response, upstream) }
   }).pipe(
     Effect.timeoutOrElse({
       duration: upstream.timeout,
       orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not answer in time` }))
     })
   )
+
+/** The JSON of a response. Anything that is not JSON is `BadGateway`. */
+export const bodyOf = ({ text }: TextAnswer, upstream: Upstream): Effect.Effect<unknown, BadGateway> =>
+  Effect.mapError(decodeJson(text), () => garbage(upstream))
+
+/** Asks as `askText` does, for JSON. */
+export const ask = Effect.fnUntraced(function*(
+  client: HttpClient.HttpClient,
+  request: HttpClientRequest.HttpClientRequest,
+  upstream: Upstream
+): Effect.fn.Return<Answer, UpstreamFailure> {
+  const answer = yield* askText(client, request, upstream)
+  return { status: answer.status, body: yield* bodyOf(answer, upstream) }
+})

@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { NotFound } from "../../src/schema/Errors.ts"
 import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
+import { HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { NO_ROAD } from "../../src/services/routing/EngineRefusals.ts"
 import { Routing } from "../../src/services/routing/Routing.ts"
 import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
@@ -98,7 +99,7 @@ export const RECORDED: ReadonlyArray<Recorded> = [
 ]
 
 const put = Effect.fnUntraced(function*(recorded: Recorded) {
-  if (recorded.path === "/trace_attributes") yield* (yield* TraceMatching).match(recorded.question)
+  if (recorded.path === "/trace_attributes") yield* (yield* TraceMatching).match(recorded.question, undefined)
   else yield* (yield* Routing).route(recorded.question)
 })
 
@@ -108,15 +109,17 @@ const decodeJson = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Unknown
 export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
   const sent = new Map<string, string>()
   // Without a road near, a location is searched for: thus all that the service has to ask is asked.
+  const send = (path: string, json: string) =>
+    Effect.suspend(() => {
+      sent.set(`/${path}`, json)
+      return Effect.fail(new NotFound({ message: "no road", details: { reason: NO_ROAD } }))
+    })
   const engine = Layer.mock(RoutingEngine, {
-    call: (path, json) =>
-      Effect.suspend(() => {
-        sent.set(`/${path}`, json)
-        return Effect.fail(new NotFound({ message: "no road", details: { reason: NO_ROAD } }))
-      }),
+    call: send,
+    callText: send,
     mapDate: Effect.succeedNone
   })
-  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide(engine))
+  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, HeavyWork.layer]))
   yield* put(recorded).pipe(Effect.exit, Effect.provide(service))
   return decodeJson(sent.get(recorded.path))
 })

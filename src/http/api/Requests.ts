@@ -49,8 +49,8 @@ export const IdempotencyHeader = {
   "idempotency-key": Schema.optionalKey(
     Schema.String.annotate({
       description:
-        "1 to 255 visible ASCII characters. Within 24 hours the same call again gets the first response; it waits for the "
-        + "first for up to 5 seconds, then it is 409"
+        "1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits "
+        + "for the first for up to 5 seconds, then it is 409"
     })
   )
 }
@@ -67,9 +67,11 @@ export const BOUNDED_PAGE =
   `A page ends after ${MAX_PAGE_BYTES / (KIB * KIB)} MiB of geometry and waypoints, so it may have `
   + "fewer routes than `limit`: `Link` `next` leads on from there."
 
-/** Whether a body has a `geometry` that may be long: then it is taken out and measured where it holds up nobody. */
-export const HasGeometry = Context.Reference<boolean>("route-planning-service/HasGeometry", {
-  defaultValue: () => false
+export type LongBodyKind = "newRoute" | "routePatch" | "trace"
+
+/** Whose bodies may be long: those are read in a thread, where they block nobody. */
+export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-planning-service/LongBodies", {
+  defaultValue: () => undefined
 })
 
 /** 2 MiB: a trace of 50,000 points. */

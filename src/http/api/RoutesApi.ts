@@ -12,9 +12,9 @@ import {
   BOUNDED_PAGE,
   ConfirmHeader,
   FormQuery,
-  HasGeometry,
   IdempotencyHeader,
   JsonBody,
+  LongBodies,
   MatchHeader,
   NoneMatchHeader,
   PAGED,
@@ -36,7 +36,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       success: Route.pipe(HttpApiSchema.status("Created")),
       error: [Conflict, PreconditionRequired]
     })
-      .annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HasGeometry, true)
+      .annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(LongBodies, "newRoute")
       .annotate(OpenApi.Summary, "Store a route").annotate(
         OpenApi.Description,
         "Stores a route. Its place is derived from its first position; `distance` (metres) from `geometry` if absent. A "
@@ -48,7 +48,10 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       payload: RoutePatch,
       success: Route,
       error: [NotFound, Conflict, PreconditionRequired]
-    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HasGeometry, true).annotate(OpenApi.Summary, "Change a route")
+    }).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(LongBodies, "routePatch").annotate(
+      OpenApi.Summary,
+      "Change a route"
+    )
       .annotate(
         OpenApi.Description,
         "Changes the members that the body names; `null` clears an optional one. A `geometry` without a `distance` is "

@@ -5,7 +5,7 @@ import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
 import { OwnHeaders } from "./openapi/Headers.ts"
-import { AnswerWithin, BodyLimit, JsonBody, TRACE_BODY_LIMIT } from "./Requests.ts"
+import { AnswerWithin, BodyLimit, JsonBody, LongBodies, TRACE_BODY_LIMIT } from "./Requests.ts"
 
 /** Longer than `ROUTING_ENGINE_TIMEOUT` may be: a call that this interrupts would not count as a failure of the engine. */
 const WHILE_THE_ENGINE_WORKS = Duration.seconds(30)
@@ -30,6 +30,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
     ),
     HttpApiEndpoint.post("traceAttributes", "/trace-attributes", { payload: TraceRequest, success: TraceAnswer, error })
       .annotate(BodyLimit, TRACE_BODY_LIMIT)
+      .annotate(LongBodies, "trace")
       .annotate(OpenApi.Summary, "Match a trace").annotate(
         OpenApi.Description,
         "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network; `activity` is `cycle` if absent. "

@@ -9,6 +9,7 @@ import { Collections } from "../../services/routes/Collections.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
+import { BodyParts } from "../BodyParts.ts"
 import { collectionAnswer, collectionRead, collectionsAnswer, collectionTag } from "../CollectionAnswer.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { expectedVersions } from "../ETag.ts"
@@ -55,7 +56,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
         return yield* idempotency.once(
           caller.userId,
           request,
-          payload,
+          yield* BodyParts,
           Effect.map(collections.create(caller.userId, payload), (collection) =>
             collectionAnswer(collection, {
               status: 201,

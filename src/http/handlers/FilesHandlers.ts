@@ -48,7 +48,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           const file = yield* files.read(request.headers["content-type"], bytes)
           if (query.dryRun === "true") return readAnswer(file)
           const work = Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)
-          return yield* bulkheads.imports(idempotency.once(userId, request, file.digest, work))
+          return yield* bulkheads.imports(idempotency.once(userId, request, file, work))
         })
       )
       .handle("gpx", download("gpx"))

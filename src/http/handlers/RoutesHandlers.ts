@@ -12,10 +12,10 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
+import { BodyParts, withGeometry } from "../BodyParts.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { etagOf, expectedVersions } from "../ETag.ts"
 import { Idempotency } from "../Idempotency.ts"
-import { withGeometry } from "../MeasuredLine.ts"
 import { pageHeaders } from "../PageHeaders.ts"
 import { createdAnswer, routeAnswer, routeRead, routesAnswer } from "../RouteAnswer.ts"
 
@@ -56,7 +56,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         return yield* idempotency.once(
           caller.userId,
           request,
-          route,
+          yield* BodyParts,
           Effect.map(routes.create(caller.userId, route), createdAnswer)
         )
       }),

@@ -1,13 +1,15 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
-import { UnsupportedMediaType, ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
-import { HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
+import { type Unavailable, UnsupportedMediaType, ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
+import { type HeavyJob, HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { boundsOf } from "../../services/json/BoundedJson.ts"
-import { splitRouteBody } from "../../services/routes/RouteJobs.ts"
-import { BodyLimit, HasGeometry, JsonBody } from "../api/Requests.ts"
+import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
+import { readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
+import { readTrace } from "../../services/routing/TraceJobs.ts"
+import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
 import { decodeUtf8, readBody } from "../Body.ts"
-import { MeasuredLine } from "../MeasuredLine.ts"
+import { BodyParts, type Parts } from "../BodyParts.ts"
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
@@ -20,13 +22,40 @@ const checkType = (request: HttpServerRequest.HttpServerRequest) =>
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
   Object.create(request, { text: { value: Effect.succeed(text) } })
 
-/** A body as text, and its geometry where that is long: it was taken out of the text and measured in a thread. */
-const readLong = Effect.fnUntraced(function*(heavy: HeavyWork["Service"], bytes: ArrayBuffer) {
-  const split = yield* heavy.run(splitRouteBody, bytes, bytes.byteLength, [bytes])
-  return split ?? (yield* ValidationFailed.at("", "Expected valid UTF-8"))
+/** A body as the handler gets it. */
+interface ReadBody {
+  readonly text: string
+  readonly parts: Parts
+  /** Why the text is refused; called where it was. */
+  readonly refusals: () => ReadonlyArray<ValidationIssue>
+}
+
+const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Parts>>> = {
+  newRoute: readNewRoute,
+  routePatch: readRoutePatch,
+  trace: readTrace
+}
+
+/** Reads a body in a thread, and what it refuses as well: nothing that is long comes back. */
+const readLong = Effect.fnUntraced(function*(
+  heavy: HeavyWork["Service"],
+  bytes: ArrayBuffer,
+  kind: LongBodyKind
+): Effect.fn.Return<ReadBody, Unavailable> {
+  const { digest, issues, parts, text } = yield* heavy.run(LONG_BODIES[kind], bytes, bytes.byteLength, [bytes])
+  return { text, parts: { ...parts, digest }, refusals: () => issues }
 })
 
-const readShort = (bytes: ArrayBuffer) => Effect.map(decodeUtf8(bytes), (text) => ({ text, line: undefined }))
+const readShort = Effect.fnUntraced(function*(
+  { headers }: HttpServerRequest.HttpServerRequest,
+  bytes: ArrayBuffer,
+  { excessOf, refusalsOf }: ReturnType<typeof boundsOf>
+): Effect.fn.Return<ReadBody, ValidationFailed> {
+  yield* refused(excessOf(Buffer.from(bytes)))
+  const text = yield* decodeUtf8(bytes)
+  const isRepeatable = headers["idempotency-key"] !== undefined
+  return { text, parts: isRepeatable ? { digest: digestOf(bytes) } : {}, refusals: () => refusalsOf(text) }
+})
 
 /** What an endpoint's payload is checked by: made once for each endpoint, when its first request comes. */
 const makeBoundsOf = () => {
@@ -54,22 +83,19 @@ export const jsonBodyLayer = Layer.effect(
     return (httpEffect, { endpoint }) => {
       if (!HttpMethod.hasBody(endpoint.method) || endpoint.payload.size === 0) return httpEffect
       const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-      const hasGeometry = Context.get(endpoint.annotations, HasGeometry)
+      const kind = Context.get(endpoint.annotations, LongBodies)
       return Effect.gen(function*() {
         const request = yield* HttpServerRequest.HttpServerRequest
         yield* checkType(request)
         const bytes = yield* readBody(request, limitBytes)
-        const { excessOf, refusalsOf } = boundsOfEndpoint(endpoint)
-        yield* refused(excessOf(Buffer.from(bytes)))
-        const isLong = hasGeometry && bytes.byteLength > INLINE_BYTES
-        const { line, text } = yield* isLong ? readLong(heavy, bytes) : readShort(bytes)
+        const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
+          ? yield* readLong(heavy, bytes, kind)
+          : yield* readShort(request, bytes, boundsOfEndpoint(endpoint))
         return yield* httpEffect.pipe(
           Effect.provideService(HttpServerRequest.HttpServerRequest, withText(request, text)),
-          Effect.provideService(MeasuredLine, line),
+          Effect.provideService(BodyParts, parts),
           Effect.tapError((error) =>
-            HttpApiError.HttpApiSchemaError.is(error) && error.kind === "Payload"
-              ? refused(refusalsOf(text))
-              : Effect.void
+            HttpApiError.HttpApiSchemaError.is(error) && error.kind === "Payload" ? refused(refusals()) : Effect.void
           )
         )
       })

@@ -1,56 +1,34 @@
 import { Effect, Option, Result, Schema } from "effect"
-import { createHash } from "node:crypto"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import { Positions } from "../../schema/Geometry.ts"
-import { NewRoute } from "../../schema/Route.ts"
+import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { detectFormat } from "../files/Detect.ts"
 import type { Dropped, FileFormat } from "../files/Document.ts"
 import { readRouteFile } from "../files/RouteFile.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { decodeUtf8, digestOf, longBodyJob } from "../json/LongBody.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 import { type RouteLine, routeLine } from "./RouteLine.ts"
 
-/** The body of a route without its geometry, as JSON text, and that geometry, measured. */
-export interface SplitBody {
-  readonly text: string
-  /** None where the body has no geometry, or none that could be stored: then the text is the whole body. */
-  readonly line: RouteLine | undefined
+/** What the body of a route has beside its text. */
+interface RouteParts {
+  readonly line?: RouteLine
 }
 
-const utf8 = new TextDecoder("utf-8", { fatal: true })
+/** Null clears the geometry of a route: it stays in the text. */
+const takeLine = (
+  { geometry, ...rest }: NewRoute | RoutePatch
+): { readonly rest: unknown; readonly parts: RouteParts } =>
+  geometry === undefined || geometry === null
+    ? { rest: { ...rest, geometry }, parts: {} }
+    : { rest, parts: { line: routeLine(geometry) } }
 
-const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer) => utf8.decode(bytes))
+const split = (route: NewRoute | RoutePatch) => Result.succeed(takeLine(route))
 
-const parse = Option.liftThrowable((text: string): unknown => JSON.parse(text))
+/** Takes the geometry out of the body of a new route, and measures it. */
+export const readNewRoute = longBodyJob("read new route", NewRoute, split)
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const isLine = Schema.is(Positions)
-
-/** JSON text of the same value; none where a number of it, like 1e999, cannot be written again. */
-const printed = Option.liftThrowable((value: unknown) =>
-  JSON.stringify(value, (_, member: unknown) => {
-    if (member === Infinity || member === -Infinity) throw new RangeError("not finite")
-    return member
-  })
-)
-
-const split = (text: string): SplitBody => {
-  const body = Option.getOrUndefined(parse(text))
-  if (!isRecord(body) || !isLine(body["geometry"])) return { text, line: undefined }
-  const { geometry, ...rest } = body
-  return Option.match(printed(rest), {
-    onNone: () => ({ text, line: undefined }),
-    onSome: (text) => ({ text, line: routeLine(geometry) })
-  })
-}
-
-/** Takes the geometry out of the body of a route. None where the body is not UTF-8. */
-export const splitRouteBody: HeavyJob<ArrayBuffer, SplitBody | undefined> = {
-  name: "split route body",
-  run: (bytes) => Option.getOrUndefined(Option.map(decodeUtf8(bytes), split))
-}
+/** The same for the change of a route. */
+export const readRoutePatch = longBodyJob("read route patch", RoutePatch, split)
 
 /** A file as it came. */
 interface GivenFile {
@@ -93,12 +71,13 @@ const refused = ({ details, message }: ValidationFailed): FileOutcome => ({
 /** Reads a file of a route. */
 export const readFile: HeavyJob<GivenFile, FileOutcome> = {
   name: "read file",
+  share: "files",
   run: ({ bytes, contentType }) => {
     const text = Option.getOrUndefined(decodeUtf8(bytes))
     if (text === undefined) return refused(ValidationFailed.at("", "Expected valid UTF-8"))
     const format = detectFormat(contentType, text)
     if (format === undefined) return undefined
-    const digest = createHash("sha256").update(new Uint8Array(bytes)).digest("base64url")
+    const digest = digestOf(bytes)
     return Result.match(Effect.runSync(Effect.result(fileOf(text, format, digest))), {
       onSuccess: (file) => ({ file }),
       onFailure: refused

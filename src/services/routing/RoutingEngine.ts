@@ -20,7 +20,7 @@ import { Unavailable } from "../../schema/Errors.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../SettingTypes.ts"
-import { ask, type UpstreamFailure } from "../Upstream.ts"
+import { ask, askText, bodyOf, type UpstreamFailure } from "../Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
 import { type EngineFailure, refusalOf } from "./EngineRefusals.ts"
 
@@ -59,13 +59,17 @@ const STATUS_LIFETIME = Duration.seconds(30)
 /** A probe does not wait for what the service can do without. */
 const STATUS_PATIENCE = "300 millis"
 
+type EnginePath = "route" | "locate" | "trace_attributes"
+
 /** Valhalla, a routing engine of our own, by its HTTP API. */
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
    * Asks the engine in JSON, and gives its answer as it came. What it refuses is told by its error code, since it answers
    * almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
-  readonly call: (path: "route" | "locate" | "trace_attributes", json: string) => Effect.Effect<unknown, EngineFailure>
+  readonly call: (path: EnginePath, json: string) => Effect.Effect<unknown, EngineFailure>
+  /** The same, of which the answer is not parsed: it may be long. */
+  readonly callText: (path: EnginePath, json: string) => Effect.Effect<string, EngineFailure>
   /** How the engine is, known for at most 30 seconds. Never waits longer than 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
   /** The date of the engine's map in seconds, as far as it is known: found out on the side, and never waited for. */
@@ -91,15 +95,6 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const upstream = { name: "The routing engine", timeout, maxBytes: MAX_ANSWER }
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
-      // An engine that restarts refuses for a moment, and connections that it kept are closed: a route that is asked for
-      // twice is no harm. One more try, and no storm of them.
-      const attempt = (request: HttpClientRequest.HttpClientRequest) =>
-        Effect.retry(ask(client, request, upstream), {
-          while: ({ _tag }) => _tag === "Unavailable",
-          schedule: Schedule.jittered(Schedule.spaced(RETRY_AFTER)),
-          times: 1
-        })
-
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
         breaker.execute(call, { key: CIRCUIT }).pipe(
           Effect.catchTag("CircuitBreakerError", () => Effect.fail(away("The routing engine is not reachable")))
@@ -114,6 +109,16 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
               : call.pipe(during(waiting, -1), during(running), turns.withPermit, during(waiting)),
           () => Ref.update(present, (count) => count - 1)
         )
+
+      const post = (path: EnginePath, json: string) =>
+        HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
+
+      // The engine is our own: it may know which trace it works for. Nobody else may.
+      const traced = Effect.fnUntraced(function*<A>(asking: Effect.Effect<A, UpstreamFailure>) {
+        return yield* inTurn(guarded(attempt(asking))).pipe(
+          Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
+        )
+      })
 
       const mapDate = yield* Ref.make(Option.none<number>())
 
@@ -140,12 +145,12 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 
       return RoutingEngine.of({
         call: Effect.fn("RoutingEngine.call")(function*(path, json) {
-          const request = HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
-          // The engine is our own: it may know which trace it works for. Nobody else may.
-          const answer = yield* inTurn(guarded(attempt(request))).pipe(
-            Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
-          )
-          return answer.status === 200 ? answer.body : yield* refusalOf(answer.body)
+          const { body, status } = yield* traced(ask(client, post(path, json), upstream))
+          return status === 200 ? body : yield* refusalOf(body)
+        }, counted),
+        callText: Effect.fn("RoutingEngine.callText")(function*(path, json) {
+          const answer = yield* traced(askText(client, post(path, json), upstream))
+          return answer.status === 200 ? answer.text : yield* refusalOf(yield* bodyOf(answer, upstream))
         }, counted),
         status: Effect.zipWith(known, isOpen, toState),
         mapDate: Effect.andThen(Effect.forkDetach(known, { startImmediately: true }), Ref.get(mapDate))
@@ -153,6 +158,15 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 }
+
+// An engine that restarts refuses for a moment, and connections that it kept are closed: a route that is asked for twice
+// is no harm. One more try, and no storm of them.
+const attempt = <A>(asking: Effect.Effect<A, UpstreamFailure>) =>
+  Effect.retry(asking, {
+    while: ({ _tag }) => _tag === "Unavailable",
+    schedule: Schedule.jittered(Schedule.spaced(RETRY_AFTER)),
+    times: 1
+  })
 
 const away = (message: string) => new Unavailable({ message })
 
