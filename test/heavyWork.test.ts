@@ -2,6 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
 import { Unavailable } from "../src/schema/Errors.ts"
 import { HeavyWork, INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
+import { readFile, readNewRoute, readRoutePatch } from "../src/services/routes/RouteJobs.ts"
+import { joinMatches, measureShortTrace, readTrace } from "../src/services/routing/TraceJobs.ts"
 import { crash, eat, lengthOf, spin, throwError, work } from "./support/HeavyThread.ts"
 
 const entry = new URL("./support/HeavyThread.ts", import.meta.url)
@@ -120,6 +122,14 @@ describe("heavy work", () => {
         yield* isWell
       })
     ))
+
+  it("of bodies, of files and of traces has a share each", () => {
+    const jobs = [readNewRoute, readRoutePatch, readTrace, readFile, measureShortTrace, joinMatches]
+    assert.deepStrictEqual(
+      jobs.map(({ share }) => share),
+      ["bodies", "bodies", "bodies", "files", "traces", "traces"]
+    )
+  })
 
   it.live("of one share leaves the queue and the next free thread to the others", () =>
     withLimits(
