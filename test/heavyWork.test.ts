@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Deferred, Duration, Effect, Exit, Fiber } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
 import { Unavailable } from "../src/schema/Errors.ts"
 import { HeavyWork, INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
 import { readFile, readNewRoute, readRoutePatch } from "../src/services/routes/RouteJobs.ts"
 import { joinMatches, measureShortTrace, readTrace } from "../src/services/routing/TraceJobs.ts"
-import { crash, eat, lengthOf, spin, throwError, work } from "./support/HeavyThread.ts"
+import { crash, eat, echo, lengthOf, nest, spin, throwError, work } from "./support/HeavyThread.ts"
+import { until } from "./support/Waiting.ts"
 
 const entry = new URL("./support/HeavyThread.ts", import.meta.url)
 
@@ -20,7 +21,9 @@ const LIMITS = {
 const long = INLINE_BYTES + 1
 
 const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A, E, HeavyWork>) =>
-  Effect.provide(test, HeavyWork.layerOf(entry, { ...LIMITS, ...limits }), { local: true })
+  Effect.provide(test, HeavyWork.layerOf(entry, { ...LIMITS, ...limits }), { local: true }).pipe(
+    Effect.provideService(Metric.MetricRegistry, new Map())
+  )
 
 const refusalOf = <A>(exit: Exit.Exit<A, Unavailable>) =>
   Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason) : []
@@ -30,6 +33,14 @@ const isWell = Effect.gen(function*() {
   const heavy = yield* HeavyWork
   assert.strictEqual(yield* heavy.run(lengthOf, new Uint8Array(5), long), 5)
 })
+
+/** A figure of the metrics, in all or of one reason. */
+const figure = (name: string, reason?: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const metric = metrics.find(({ attributes, id }) => id === name && attributes?.["reason"] === reason)
+    if (metric?.type === "Counter") return metric.state.count
+    return metric?.type === "Gauge" ? metric.state.value : undefined
+  })
 
 describe("heavy work", () => {
   it.live("is done here where it is short, else in a thread, and what is transferred is gone", () =>
@@ -60,13 +71,30 @@ describe("heavy work", () => {
       })
     ))
 
-  it.live("that ends its thread is a defect of its own request, and the next has another thread", () =>
+  it.live("whose input or result cannot be cloned is a defect of its own request, and the thread goes on", () =>
+    withLimits(
+      { maxDuration: Duration.seconds(5) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const unreadable = yield* Effect.exit(heavy.run(nest, 10_000, long))
+        assert.match(String(Exit.isFailure(unreadable) ? unreadable.cause : ""), /Maximum call stack size exceeded/)
+        const unsendable = yield* Effect.exit(heavy.run(echo, () => 1, long))
+        assert.match(String(Exit.isFailure(unsendable) ? unsendable.cause : ""), /could not be cloned/)
+        yield* isWell
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 0)
+      })
+    ))
+
+  it.live("that ends its thread is 503 with seconds to wait for its own request, and the next has another thread", () =>
     withLimits(
       {},
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const [exit] = yield* Effect.all([Effect.exit(heavy.run(crash, null, long)), isWell], { concurrency: 2 })
-        assert.match(String(Exit.isFailure(exit) ? exit.cause : ""), /ended with code 3/)
+        const [error] = refusalOf(exit)
+        assert.instanceOf(error, Unavailable)
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
         yield* isWell
       })
     ))
@@ -80,6 +108,8 @@ describe("heavy work", () => {
         const [error] = refusalOf(exit)
         assert.instanceOf(error, Unavailable)
         assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "memory"), 1)
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
         yield* isWell
       })
     ))
@@ -91,6 +121,7 @@ describe("heavy work", () => {
         const heavy = yield* HeavyWork
         const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
         assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "time"), 1)
         yield* isWell
       })
     ))
@@ -103,7 +134,20 @@ describe("heavy work", () => {
         const first = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
         const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
         assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "wait"), 1)
         yield* Fiber.interrupt(first)
+      })
+    ))
+
+  it.live("may be queued for longer than others where it says so", () =>
+    withLimits(
+      { maxWait: Duration.millis(50) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const first = yield* Effect.forkChild(heavy.run(work, 500, long), { startImmediately: true })
+        const patient = heavy.run(lengthOf, new Uint8Array(5), long, [], Duration.minutes(1))
+        assert.strictEqual(yield* patient, 5)
+        assert.strictEqual(yield* Fiber.join(first), 500)
       })
     ))
 
@@ -118,8 +162,12 @@ describe("heavy work", () => {
         )
         const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
         assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "queue"), 1)
+        yield* until(Effect.map(figure("heavy_jobs_running"), (jobs) => jobs === 1))
+        assert.strictEqual(yield* figure("heavy_jobs_waiting"), 2)
         yield* Fiber.interruptAll(pending)
         yield* isWell
+        assert.deepStrictEqual([yield* figure("heavy_jobs_running"), yield* figure("heavy_jobs_waiting")], [0, 0])
       })
     ))
 

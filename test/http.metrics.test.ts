@@ -91,6 +91,10 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
       assert.strictEqual(samplesOf(text, "password_hashes_running").get(""), 0)
       assert.strictEqual(samplesOf(text, "password_hashes_waiting").get(""), 0)
       assert.isAtLeast(samplesOf(text, "password_hash_duration_seconds_count").get("") ?? 0, 6)
+      for (const name of ["heavy_jobs_running", "heavy_jobs_waiting", "heavy_thread_deaths_total"]) {
+        assert.strictEqual(samplesOf(text, name).get(""), 0, name)
+      }
+      assert.strictEqual(samplesOf(text, "heavy_job_refusals_total").get("{reason=\"queue\"}"), 0)
       assert.strictEqual(samplesOf(text, "database_pool_size_connections").get(""), 10)
       assert.isBelow(samplesOf(text, "database_pool_wait_seconds").get("") ?? 1, 0.25)
       for (

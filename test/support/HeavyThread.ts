@@ -38,4 +38,12 @@ export const eat: HeavyJob<null, never> = {
 
 export const crash: HeavyJob<null, never> = { name: "crash", run: () => process.exit(3) }
 
-serveJobs([lengthOf, throwError, spin, work, eat, crash])
+/** More levels than the receiving thread can read, whose stack is shorter than that of the sender. */
+export const nest: HeavyJob<number, unknown> = {
+  name: "nest",
+  run: (levels) => Array.from({ length: levels }).reduce<ReadonlyArray<unknown>>((inner) => [inner], [])
+}
+
+export const echo: HeavyJob<unknown, unknown> = { name: "echo", run: (value) => value }
+
+serveJobs([lengthOf, throwError, spin, work, eat, crash, nest, echo])

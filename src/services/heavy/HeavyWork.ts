@@ -1,8 +1,10 @@
-import { Context, Duration, Effect, Layer, Option, Pool, Schema, Semaphore } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Option, Pool, Schema, Semaphore } from "effect"
 import { availableParallelism } from "node:os"
 import { type Transferable, Worker } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
 import { machineClock } from "../MachineClock.ts"
+import { during } from "../metrics/Gauges.ts"
+import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
 
 /**
  * Work that takes longer than a request may hold up others. It runs in this thread or in another by its name, so what goes
@@ -48,12 +50,21 @@ export type Reply<O> = { readonly result: O } | { readonly error: unknown }
 
 class OutOfMemory extends Schema.TaggedError<OutOfMemory>()("OutOfMemory", {}) {}
 
+/** A thread that ended, by an uncaught exception or by itself, before it had replied. */
+class ThreadDied extends Schema.TaggedError<ThreadDied>()("ThreadDied", { cause: Schema.Unknown }) {}
+
 const RETRY_AFTER = Duration.seconds(5)
 
 const busy = () => Unavailable.retryAfter("Too much work of this kind is pending: try again", RETRY_AFTER)
 
 const tooMuch = (what: string) =>
   Unavailable.retryAfter(`The request takes more ${what} than one request may have`, RETRY_AFTER)
+
+const died = ({ cause }: ThreadDied) =>
+  Effect.andThen(
+    Effect.logError("a thread ended during its work", cause),
+    Effect.fail(Unavailable.retryAfter("The work ended before it was done: try again", RETRY_AFTER))
+  )
 
 const isOutOfMemory = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
@@ -89,19 +100,29 @@ const threadOf = (entry: URL, { maxHeapMiB }: HeavyLimits) =>
     (worker) => Effect.promise(() => worker.terminate())
   )
 
-/** Has a thread do a job, and waits for its reply or its end. */
+/**
+ * Has a thread do a job, and waits for its reply or its end. What cannot be cloned, on the way there or back, is an error of
+ * the job: the thread goes on.
+ */
 const ask = <I, O>(worker: Worker, { name }: HeavyJob<I, O>, input: I, transfer: ReadonlyArray<Transferable>) =>
-  Effect.callback<Reply<O>, OutOfMemory>((resume) => {
+  Effect.callback<Reply<O>, OutOfMemory | ThreadDied>((resume) => {
     const onMessage = (reply: Reply<O>) => end(Effect.succeed(reply))
-    const onError = (error: unknown) => end(isOutOfMemory(error) ? Effect.fail(new OutOfMemory()) : Effect.die(error))
-    const onExit = (code: number) => end(Effect.die(new Error(`a thread ended with code ${code}`)))
-    const forget = () => void worker.off("message", onMessage).off("error", onError).off("exit", onExit)
-    const end = (exit: Effect.Effect<Reply<O>, OutOfMemory>) => {
+    const onUnreadable = (error: unknown) => end(Effect.succeed({ error }))
+    const onError = (cause: unknown) =>
+      end(Effect.fail(isOutOfMemory(cause) ? new OutOfMemory() : new ThreadDied({ cause })))
+    const onExit = (code: number) => onError(new Error(`a thread ended with code ${code}`))
+    const forget = () =>
+      void worker.off("message", onMessage).off("messageerror", onUnreadable).off("error", onError).off("exit", onExit)
+    const end = (exit: Effect.Effect<Reply<O>, OutOfMemory | ThreadDied>) => {
       forget()
       resume(exit)
     }
-    worker.on("message", onMessage).on("error", onError).on("exit", onExit)
-    worker.postMessage({ name, input }, transfer)
+    worker.on("message", onMessage).on("messageerror", onUnreadable).on("error", onError).on("exit", onExit)
+    try {
+      worker.postMessage({ name, input }, transfer)
+    } catch (error) {
+      onUnreadable(error)
+    }
     return Effect.sync(forget)
   })
 
@@ -109,14 +130,17 @@ const ask = <I, O>(worker: Worker, { name }: HeavyJob<I, O>, input: I, transfer:
 export class HeavyWork extends Context.Service<HeavyWork, {
   /**
    * Does a job: here where it is short, else in a thread. What is transferred is gone from this thread. `Unavailable`,
-   * with the seconds to wait, when too many jobs are pending or this one has waited too long, and when it takes more
-   * memory or time than a job may have. A job that throws is a defect. Interrupted, it ends at once.
+   * with the seconds to wait, when too many jobs are pending or this one has waited too long, when it takes more memory or
+   * time than a job may have, and when its thread dies. A job that throws, or whose input or result cannot be cloned, is a
+   * defect. Interrupted, it ends at once.
    */
   readonly run: <I, O>(
     job: HeavyJob<I, O>,
     input: I,
     bytes: number,
-    transfer?: ReadonlyArray<Transferable>
+    transfer?: ReadonlyArray<Transferable>,
+    /** How long the job may be queued, where that is not what others have (2 seconds). */
+    maxWait?: Duration.Duration
   ) => Effect.Effect<O, Unavailable>
 }>()("route-planning-service/HeavyWork") {
   /** `entry` is a module that serves jobs by `serveJobs`. */
@@ -132,30 +156,44 @@ export class HeavyWork extends Context.Service<HeavyWork, {
         })
         const shareOf = makeShares(limits)
 
+        yield* prepared
+
+        // With a turn first, so that of each share no more than its part is in the queue of the pool.
+        const threadFor = (share: string | undefined, maxWait: Duration.Duration) =>
+          shareOf(share).turns.takeScoped(1).pipe(
+            Effect.andThen(Pool.get(pool)),
+            Effect.timeoutOrElse({ duration: maxWait, orElse: () => refused("wait", busy()) }),
+            during(waiting)
+          )
+
         const inThread = Effect.fnUntraced(function*<I, O>(
           job: HeavyJob<I, O>,
           input: I,
-          transfer: ReadonlyArray<Transferable>
+          transfer: ReadonlyArray<Transferable>,
+          maxWait: Duration.Duration
         ) {
-          // With a turn first, so that of each share no more than its part is in the queue of the pool.
-          const worker = yield* shareOf(job.share).turns.takeScoped(1).pipe(
-            Effect.andThen(Pool.get(pool)),
-            Effect.timeoutOrElse({ duration: limits.maxWait, orElse: () => Effect.fail(busy()) })
-          )
+          const worker = yield* threadFor(job.share, maxWait)
           return yield* ask(worker, job, input, transfer).pipe(
-            Effect.timeoutOrElse({ duration: limits.maxDuration, orElse: () => Effect.fail(tooMuch("time")) }),
-            Effect.catchTag("OutOfMemory", () => Effect.fail(tooMuch("memory"))),
+            Effect.tapErrorTag(["OutOfMemory", "ThreadDied"], () => Metric.update(threadDeaths, 1)),
+            Effect.timeoutOrElse({
+              duration: limits.maxDuration,
+              orElse: () => refused("time", tooMuch("time"))
+            }),
+            Effect.catchTags({ OutOfMemory: () => refused("memory", tooMuch("memory")), ThreadDied: died }),
             // A thread that has not replied is still at work, or dead.
-            Effect.onError(() => Pool.invalidate(pool, worker))
+            Effect.onError(() => Pool.invalidate(pool, worker)),
+            during(running)
           )
         }, Effect.scoped)
 
         return HeavyWork.of({
-          run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = []) {
+          run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = [], maxWait = limits.maxWait) {
             if (bytes <= INLINE_BYTES) return job.run(input)
             const { admission } = shareOf(job.share)
-            const reply = yield* inThread(job, input, transfer).pipe(Semaphore.withPermitsIfAvailable(admission, 1))
-            if (Option.isNone(reply)) return yield* busy()
+            const reply = yield* inThread(job, input, transfer, maxWait).pipe(
+              Semaphore.withPermitsIfAvailable(admission, 1)
+            )
+            if (Option.isNone(reply)) return yield* refused("queue", busy())
             return "error" in reply.value ? yield* Effect.die(reply.value.error) : reply.value.result
           })
         })

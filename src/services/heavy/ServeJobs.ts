@@ -18,5 +18,5 @@ export const serveJobs = (jobs: ReadonlyArray<HeavyJob<unknown, unknown>>): void
     } catch (error) {
       parentPort?.postMessage({ error }, [])
     }
-  })
+  }).on("messageerror", (error) => parentPort?.postMessage({ error }, []))
 }
