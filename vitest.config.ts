@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config"
 /** Files that read what a process has one of: its metrics, logs, environment, processor time and heap. */
 const ALONE = [
   "application",
+  "archive.heavy",
   "engine",
   "erasure",
   "files.hostile",
@@ -13,6 +14,7 @@ const ALONE = [
   "http.hostile",
   "http.import",
   "http.import.bounds",
+  "http.import.heavy",
   "http.import.hostile",
   "http.longBodies",
   "http.longLists",

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
 import { Unavailable } from "../src/schema/Errors.ts"
+import { readManifest } from "../src/services/archive/Manifests.ts"
 import { HeavyWork, INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
 import { readFile, readNewRoute, readRoutePatch } from "../src/services/routes/RouteJobs.ts"
 import { joinMatches, measureShortTrace, readTrace } from "../src/services/routing/TraceJobs.ts"
@@ -171,11 +172,11 @@ describe("heavy work", () => {
       })
     ))
 
-  it("of bodies, of files and of traces has a share each", () => {
-    const jobs = [readNewRoute, readRoutePatch, readTrace, readFile, measureShortTrace, joinMatches]
+  it("of bodies, of files, of traces and of archives has a share each", () => {
+    const jobs = [readNewRoute, readRoutePatch, readTrace, readFile, measureShortTrace, joinMatches, readManifest]
     assert.deepStrictEqual(
       jobs.map(({ share }) => share),
-      ["bodies", "bodies", "bodies", "files", "traces", "traces"]
+      ["bodies", "bodies", "bodies", "files", "traces", "traces", "archives"]
     )
   })
 

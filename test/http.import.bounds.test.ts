@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
 import { importTurns } from "../src/services/archive/ImportTurns.ts"
+import { HeavyWork } from "../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../src/services/limits/Bulkheads.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { exported, imported, importedAfter, manifestOf, sealed, unzipped } from "./support/Archives.ts"
@@ -190,7 +191,7 @@ describe("imports", () => {
       yield* Scope.close(first, Exit.void)
       yield* Fiber.join(next)
       yield* Scope.close(others, Exit.void)
-    }).pipe(Effect.provide(Bulkheads.layer)))
+    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
 
   it.effect("take turns: one with a single piece of work does not wait for all of another's", () =>
     Effect.gen(function*() {
@@ -205,7 +206,7 @@ describe("imports", () => {
         concurrency: "unbounded"
       })
       assert.deepStrictEqual(ended, ["small", "large", "larger", "huge"])
-    }).pipe(Effect.provide(Bulkheads.layer)))
+    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
 
   it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
     Effect.gen(function*() {
@@ -224,7 +225,7 @@ describe("imports", () => {
       yield* Fiber.join(file)
       assert.strictEqual(yield* Fiber.join(piece), "refused")
       assert.deepStrictEqual(done, ["piece"])
-    }).pipe(Effect.provide(Bulkheads.layer)))
+    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
 
   it.effect("of files have their turn beside an archive of many pieces", () =>
     Effect.gen(function*() {
@@ -237,7 +238,7 @@ describe("imports", () => {
         Effect.andThen(Effect.yieldNow, imports(Effect.sync(() => ended.push("file"))))
       ], { concurrency: "unbounded" })
       assert.deepStrictEqual(ended, ["file", "archive"])
-    }).pipe(Effect.provide(Bulkheads.layer)))
+    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
 })
 
 layer(TestServer.layer())("an import of an account", (it) => {

@@ -22,3 +22,26 @@ export const parseCostOf = (text: string): number => {
   JSON.parse(text)
   return millisSince(before)
 }
+
+/**
+ * What an effect gives, and the most processor time in milliseconds that this thread took between two turns of its event loop
+ * meanwhile: beside a busy neighbour, who makes each turn last longer, it is the same.
+ */
+export const longestTurnOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.acquireUseRelease(
+    Effect.sync(() => {
+      const turns = { longest: 0, isOver: false }
+      const turn = (before: NodeJS.CpuUsage) => {
+        const { system, user } = process.threadCpuUsage(before)
+        turns.longest = Math.max(turns.longest, (system + user) / MICROS)
+        if (!turns.isOver) setImmediate(turn, process.threadCpuUsage())
+      }
+      setImmediate(turn, process.threadCpuUsage())
+      return turns
+    }),
+    (turns) => Effect.map(effect, (value) => ({ value, longest: turns.longest })),
+    (turns) =>
+      Effect.sync(() => {
+        turns.isOver = true
+      })
+  )

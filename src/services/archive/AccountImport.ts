@@ -1,26 +1,26 @@
 import { Clock, Context, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { ArchivedProfile, type ImportReport, type Outcome } from "../../schema/Archive.ts"
+import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
 import { PreferencesColumn } from "../../schema/Columns.ts"
-import { Conflict, type Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { Conflict, type Forbidden, type Unavailable, type ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
-import { checkElements, decodeCollection, decodeRoute } from "./Elements.ts"
-import { importDisk } from "./ImportDisk.ts"
+import { checkElements } from "./Elements.ts"
+import { type CountBytes, importDisk } from "./ImportDisk.ts"
 import { accountLeaves, importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
 import { importTurns } from "./ImportTurns.ts"
-import type { Element } from "./Lines.ts"
+import type { MeasuredRoute } from "./ListJobs.ts"
 import { kept, type NamelessFile } from "./NamelessFile.ts"
 import { checkedArchive } from "./ZipReader.ts"
 
 /**
  * Takes the archive of an account in, into the same account or another one.
  *
- * All of the archive is checked before the first row is written, so a refused one leaves nothing. It is then written in
- * batches of about 1 MiB, each of which is done or not and may be done again: an import that was cut short is finished by
- * sending the archive once more.
+ * All of the archive is decoded and checked, long parts in threads, before the first row is written, so a refused one leaves
+ * nothing. What was decoded is on the disk until then. It is written in batches of about 1 MiB, each of which is done or not
+ * and may be done again: an import that was cut short is finished by sending the archive once more.
  *
  * What the account has, by the `origin` that a route or collection keeps through every export and import, stays as it is,
  * whatever became of it since; what is in the bin comes back. New ones get an id and a share token of their own: a link is
@@ -32,8 +32,8 @@ export class AccountImport extends Context.Service<AccountImport, {
    * `ValidationFailed` names what is wrong with the archive, by file and line. `Conflict` while this process takes another
    * one into the account, from its first byte on, so that nobody has two on the disk, and when the account has no room for
    * all of it. `Unavailable` when the uploads on the disk, which are there for as long as this takes, have no room for this
-   * one, and while too many are worked on, counted once they have arrived, so that slow uploads keep nobody out.
-   * `Forbidden` once the account is to be deleted: what was brought by then goes with it.
+   * one, when `HeavyWork` fails at a part of it (nothing is written then), and while too many are worked on, counted once
+   * they have arrived, so that slow uploads keep nobody out. `Forbidden` once the account is to be deleted: what was brought by then goes with it.
    */
   readonly restore: <E>(
     owner: UserId,
@@ -81,10 +81,9 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const writeBatch = Effect.fnUntraced(function*(
         owner: UserId,
-        batch: ReadonlyArray<Element>,
+        routes: ReadonlyArray<MeasuredRoute>,
         ids: Map<RouteId, RouteId>
       ) {
-        const routes = yield* Effect.mapError(Effect.forEach(batch, decodeRoute), ValidationFailed.of)
         const written = yield* rows.routes(owner, routes)
         for (const { id, origin } of routes) {
           const imported = written.ids.get(origin)
@@ -95,29 +94,29 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const writeCollection = Effect.fnUntraced(function*(
         owner: UserId,
-        element: Element,
+        collection: ArchivedCollection,
         own: ReadonlyMap<RouteId, RouteId>
       ) {
-        const collection = yield* Effect.mapError(decodeCollection(element), ValidationFailed.of)
         const open = yield* rows.publicRoutes(collection.others.map(({ shareToken }) => shareToken))
         const others = new Map(collection.others.map(({ id, shareToken }) => [id, open.get(shareToken)]))
         const members = collection.routeIds.map((id) => own.get(id) ?? others.get(id)).filter((id) => id !== undefined)
         return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
-      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
-        const archive = yield* checkedArchive(file)
-        yield* turns.turn(room.requireCounts(owner, archive.manifest))
-        const { preferences } = yield* archive.read("profile.json", ArchivedProfile)
-        yield* room.requireContents(owner, yield* checkElements(archive, turns.turn), turns.turn)
+      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
+        const archive = yield* checkedArchive(file, turns.run)
+        yield* turns.turn(room.requireCounts(owner, archive.counts))
+        const { preferences } = yield* archive.profile
+        const contents = yield* checkElements(archive, turns.run, count)
+        yield* room.requireContents(owner, contents, turns.turn)
         const ids = new Map<RouteId, RouteId>()
-        const routes = yield* archive.elements("routes.json").pipe(
+        const routes = yield* contents.routes.batches.pipe(
           Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids))),
           Stream.runCollect
         )
-        const collections = yield* archive.elements("collections.json").pipe(
+        const collections = yield* contents.collections.batches.pipe(
           Stream.flattenIterable,
-          Stream.mapEffect((element) => turns.turn(writeCollection(owner, element, ids))),
+          Stream.mapEffect((collection) => turns.turn(writeCollection(owner, collection, ids))),
           Stream.runCollect
         )
         const report: ImportReport = {
@@ -132,9 +131,12 @@ export class AccountImport extends Context.Service<AccountImport, {
         restore: Effect.fn("AccountImport.restore")(
           <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
             disk.share.pipe(
-              Effect.flatMap((count) => kept(upload, count)),
-              Effect.tap(() => turns.place),
-              Effect.flatMap((file) => take(owner, file)),
+              Effect.flatMap((count) =>
+                kept(upload, count).pipe(
+                  Effect.tap(() => turns.place),
+                  Effect.flatMap((file) => take(owner, file, count))
+                )
+              ),
               Effect.scoped,
               aloneFor(owner)
             )

@@ -28,7 +28,7 @@ export const importRoom = Effect.gen(function*() {
 
   return {
     /** By what the manifest says, before the archive is read: the account has at most what it has in all. */
-    requireCounts: Effect.fnUntraced(function*(owner: UserId, { counts }: Manifest) {
+    requireCounts: Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
       const { collections, routes } = yield* quotas.usage(owner)
       yield* quotas.requireRoom(owner, {
         routes: counts.routes - routes.used,
@@ -40,14 +40,14 @@ export const importRoom = Effect.gen(function*() {
     /** By what of the contents the account does not have yet, which is looked up in turns. */
     requireContents: Effect.fnUntraced(function*(
       owner: UserId,
-      contents: { readonly routes: Contents; readonly collections: Contents },
+      archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,
       turn: Turn
     ) {
-      const routes = yield* missingOf("routes", owner, contents.routes, turn)
-      const collections = yield* missingOf("collections", owner, contents.collections, turn)
+      const routes = yield* missingOf("routes", owner, archived.routes.contents, turn)
+      const collections = yield* missingOf("collections", owner, archived.collections.contents, turn)
       yield* turn(quotas.requireRoom(owner, {
         routes: routes.length,
-        storedBytes: routes.reduce((sum, origin) => sum + (contents.routes.get(origin) ?? 0), 0),
+        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),
         collections: collections.length
       }))
     })

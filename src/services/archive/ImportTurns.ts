@@ -1,5 +1,6 @@
-import { Effect, Semaphore } from "effect"
+import { Duration, Effect, Semaphore } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
+import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 
 /** Archives that are worked on at once. Of each no more is in memory than a line and a batch, some 20 MiB at the most. */
@@ -15,6 +16,9 @@ const MAX_WAIT = "2 seconds"
 
 const RETRY_AFTER_SECONDS = 30
 
+/** An archive has hundreds of jobs and two minutes, where a file or a body has one job and ten seconds. */
+const MAX_WAIT_FOR_THREAD = Duration.seconds(30)
+
 const tooMany = new Unavailable({
   message: "Other archives are being imported: try again later",
   details: { retryAfterSeconds: RETRY_AFTER_SECONDS }
@@ -24,12 +28,19 @@ const tooMany = new Unavailable({
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**
+ * Does a job of `HeavyWork`, in turns with other imports, whose place in the queue for a thread lasts for 30 seconds. Fails
+ * as `HeavyWork` does: an import that cannot be checked ends before anything of it is written.
+ */
+export type RunJob = <I, O>(job: HeavyJob<I, O>, input: I, bytes: number) => Effect.Effect<O, Unavailable>
+
+/**
  * Shares the process between imports. A large archive is many pieces of work, and first come is first served for each of
  * them, so that a small one beside it is imported soon. An account imports one archive at a time, so accounts take turns.
  * What runs has the share of imports of `Bulkheads`, beside imports of files.
  */
 export const importTurns = Effect.gen(function*() {
   const { imports } = yield* Bulkheads
+  const heavy = yield* HeavyWork
   const places = yield* Semaphore.make(MAX_AT_ONCE)
   const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
   const turn: Turn = (piece) => {
@@ -38,7 +49,10 @@ export const importTurns = Effect.gen(function*() {
     const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
     return pieces.withPermits(1)(Effect.flatMap(inShare, Effect.fromResult))
   }
+  const run: RunJob = (job, input, bytes) =>
+    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD)))
   return {
+    run,
     /** A place among the archives that are worked on, until the scope closes. `Unavailable` when none gets free in time. */
     place: places.takeScoped(1).pipe(
       Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany) })

@@ -1,7 +1,7 @@
 import { Clock, Effect, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { ArchivedCollection, ArchivedRoute, Outcome } from "../../schema/Archive.ts"
+import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { Forbidden } from "../../schema/Errors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
@@ -9,7 +9,7 @@ import { graceBegan } from "../accounts/GraceWindow.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
-import { routeLineInTurns } from "../routes/RouteLine.ts"
+import type { MeasuredRoute } from "./ListJobs.ts"
 
 /** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
@@ -94,8 +94,7 @@ export const importedRows = Effect.gen(function*() {
     }
   })
 
-  const insertRoute = Effect.fnUntraced(function*(owner: UserId, route: ArchivedRoute, now: Date) {
-    const line = route.geometry && (yield* routeLineInTurns(route.geometry))
+  const insertRoute = Effect.fnUntraced(function*(owner: UserId, { line, ...route }: MeasuredRoute, now: Date) {
     const rows = yield* sql`
       INSERT INTO routes ${
       sql.insert({
@@ -162,7 +161,7 @@ export const importedRows = Effect.gen(function*() {
       }),
 
     /** Writes some routes; what came of them, and under which id each of them is there now. */
-    routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<ArchivedRoute>) {
+    routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<MeasuredRoute>) {
       const outcome = yield* bring("routes", owner, routes, (route, now) => insertRoute(owner, route, now))
       return { outcome, ids: yield* idsOf(owner, routes.map(({ origin }) => origin)) }
     }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })),

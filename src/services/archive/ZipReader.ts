@@ -1,11 +1,14 @@
-import { Effect, type Schema, type Scope, Stream } from "effect"
+import { Effect, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
-import { type ArchivedFile, Manifest, MAX_FILES } from "../../schema/Archive.ts"
-import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
-import { MAX_ISSUES } from "../../schema/Issues.ts"
-import { decodeBounded } from "../json/BoundedJson.ts"
+import type { ArchivedProfile, Manifest } from "../../schema/Archive.ts"
+import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
+import { type Directory, directoryOf } from "./Directory.ts"
+import type { RunJob } from "./ImportTurns.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
+import { type ListName, LISTS } from "./ListJobs.ts"
+import { MANIFEST, readManifest } from "./Manifests.ts"
 import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
@@ -23,27 +26,13 @@ const ANY_RATIO_UP_TO = 8 * MIB
 /** The most of a file that is read as a whole: the manifest of as many files as an archive may have. */
 const MAX_WHOLE = 16 * MIB
 
-const MANIFEST = "manifest.json"
-const EXPECTED_FILES = ["profile.json", "routes.json", "collections.json"]
-
-/** The others stay packed. */
-const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
-
-/** The files that have one element a line, and where the manifest counts them. */
-export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
-export type ListName = keyof typeof LISTS
-
 /**
  * An archive whose files are those of its manifest by name and size, and those that are read to the byte: reading one fails
  * at its end when it has not the SHA-256 that the manifest says.
  */
 export interface CheckedArchive {
-  readonly manifest: Manifest
-  /** A JSON file as a whole. */
-  readonly read: <S extends Schema.ConstraintDecoder<unknown>>(
-    name: string,
-    schema: S
-  ) => Effect.Effect<S["Type"], ValidationFailed>
+  readonly counts: Manifest["counts"]
+  readonly profile: Effect.Effect<typeof ArchivedProfile.Type, ValidationFailed | Unavailable>
   /** The elements of a file that has one a line, no more of them than the manifest says, in batches of about 1 MiB. */
   readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
 }
@@ -69,23 +58,12 @@ const zipIn = async (file: NamelessFile) => {
   return zip
 }
 
-/** The files of an archive by name; directories are none. Refuses a name that comes twice. */
-const indexOf = async (zip: ZipFile) => {
-  if (zip.entryCount > MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
-  const files = new Map<string, Entry>()
-  for await (const entry of zip.eachEntry()) {
-    if (files.has(entry.fileName)) throw new Error(`it has ${entry.fileName} twice`)
-    if (!entry.fileName.endsWith("/")) files.set(entry.fileName, entry)
-  }
-  return files
-}
-
 /**
  * Refuses what unpacks to too much. The sizes are those of the directory: a file is not unpacked beyond its own, nor from
  * more bytes than it says, though files may share the bytes that they are packed in.
  */
-const requireModest = (zip: ZipFile, files: ReadonlyMap<string, Entry>) => {
-  const read = READ_FILES.flatMap((name) => files.get(name) ?? [])
+const requireModest = (zip: ZipFile, { entries }: Directory) => {
+  const read = [...entries.values()]
   const unpacked = read.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
   const packed = Math.min(zip.fileSize, read.reduce((sum, { compressedSize }) => sum + compressedSize, 0))
   if (unpacked > MAX_UNPACKED) throw new Error(`what is read of it unpacks to more than ${MAX_UNPACKED} bytes`)
@@ -94,10 +72,10 @@ const requireModest = (zip: ZipFile, files: ReadonlyMap<string, Entry>) => {
   }
 }
 
-const directoryOf = async (zip: ZipFile) => {
-  const files = await indexOf(zip)
-  requireModest(zip, files)
-  return files
+const checkedDirectory = async (file: NamelessFile, zip: ZipFile) => {
+  const directory = await directoryOf(file, zip)
+  requireModest(zip, directory)
+  return directory
 }
 
 /** The pieces of a file; fails behind the last one when they are not those of the digest. */
@@ -123,33 +101,16 @@ const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
     (chunks) => Effect.sync(() => chunks.destroy())
   )
 
-/** What a file is not that its manifest says it is, by the directory. */
-const complaintAbout = (files: ReadonlyMap<string, Entry>, { name, size }: ArchivedFile) => {
-  const entry = files.get(name)
-  if (entry === undefined) return "Expected the file, which the manifest names"
-  return entry.uncompressedSize === size ? undefined : `Expected ${size} bytes, as the manifest says`
-}
+const valueOf = <A>(outcome: Outcome<A>) =>
+  "issues" in outcome ? Effect.fail(ValidationFailed.of(outcome.issues)) : Effect.succeed(outcome.value)
 
-const issuesWith = (files: ReadonlyMap<string, Entry>, manifest: Manifest): ReadonlyArray<ValidationIssue> => {
-  const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
-  if (named.size !== manifest.files.length + 1) {
-    return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
-  }
-  const issues = [
-    ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
-      path: name,
-      message: "Expected in the manifest"
-    })),
-    ...[...files.keys()].filter((name) => !named.has(name)).map((name) => ({
-      path: name,
-      message: "Not in the manifest"
-    }))
-  ]
-  for (const file of manifest.files) {
-    const message = complaintAbout(files, file)
-    if (message !== undefined) issues.push({ path: file.name, message })
-  }
-  return issues.slice(0, MAX_ISSUES)
+const joined = (pieces: ReadonlyArray<Uint8Array>): ArrayBuffer => {
+  const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
+  pieces.reduce((at, piece) => {
+    whole.set(piece, at)
+    return at + piece.length
+  }, 0)
+  return whole.buffer
 }
 
 /**
@@ -157,8 +118,9 @@ const issuesWith = (files: ReadonlyMap<string, Entry>, manifest: Manifest): Read
  * other than it should be.
  */
 export const checkedArchive = Effect.fnUntraced(function*(
-  file: NamelessFile
-): Effect.fn.Return<CheckedArchive, ValidationFailed, Scope.Scope> {
+  file: NamelessFile,
+  run: RunJob
+): Effect.fn.Return<CheckedArchive, ValidationFailed | Unavailable, Scope.Scope> {
   const zip = yield* Effect.acquireRelease(
     Effect.tryPromise({
       try: () => zipIn(file),
@@ -166,10 +128,10 @@ export const checkedArchive = Effect.fnUntraced(function*(
     }),
     (zip) => Effect.sync(() => zip.close())
   )
-  const files = yield* Effect.tryPromise({ try: () => directoryOf(zip), catch: broken })
+  const { entries, names, sizes } = yield* Effect.tryPromise({ try: () => checkedDirectory(file, zip), catch: broken })
 
   const fileOf = <A>(name: string, from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<A>) => {
-    const entry = files.get(name)
+    const entry = entries.get(name)
     return entry === undefined
       ? Stream.fail(ValidationFailed.at(name, "Expected the file"))
       : Stream.unwrap(
@@ -180,33 +142,30 @@ export const checkedArchive = Effect.fnUntraced(function*(
       )
   }
 
-  const readWhole = Effect.fnUntraced(function*<S extends Schema.ConstraintDecoder<unknown>>(
+  const readWhole = Effect.fnUntraced(function*(
     name: string,
-    schema: S,
     from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   ) {
-    if ((files.get(name)?.uncompressedSize ?? 0) > MAX_WHOLE) {
+    if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_WHOLE) {
       return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
-    const text = yield* Stream.mkString(Stream.decodeText(fileOf(name, from)))
-    return yield* Effect.mapError(decodeBounded(schema)(text), (issues) => ValidationFailed.of(below(name, issues)))
+    return joined(yield* Stream.runCollect(fileOf(name, from)))
   })
 
-  const manifest = yield* readWhole(MANIFEST, Manifest, (chunks) => chunks)
-  const issues = issuesWith(files, manifest)
-  if (issues.length > 0) return yield* ValidationFailed.of(issues)
-
-  const digests = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]))
+  const bytes = yield* readWhole(MANIFEST, (chunks) => chunks)
+  const { counts, digests } = yield* Effect.flatMap(
+    run(readManifest, { bytes, names, sizes }, bytes.byteLength),
+    valueOf
+  )
   const checked = (name: string) => (chunks: AsyncIterable<Uint8Array>) => digested(chunks, digests.get(name))
 
   const archive: CheckedArchive = {
-    manifest,
-    read: (name, schema) => readWhole(name, schema, checked(name)),
-    elements: (name) => fileOf(name, (chunks) => elementsOf(checked(name)(chunks), manifest.counts[LISTS[name]]))
+    counts,
+    profile: readWhole(PROFILE, checked(PROFILE)).pipe(
+      Effect.flatMap((bytes) => run(readProfile, bytes, bytes.byteLength)),
+      Effect.flatMap(valueOf)
+    ),
+    elements: (name) => fileOf(name, (chunks) => elementsOf(checked(name)(chunks), counts[LISTS[name]]))
   }
   return archive
 })
-
-/** Issues of a part of an archive, by where that part is. */
-export const below = (place: string, issues: ReadonlyArray<ValidationIssue>): ReadonlyArray<ValidationIssue> =>
-  issues.map(({ message, path }) => ({ path: path === "" ? place : `${place}.${path}`, message }))

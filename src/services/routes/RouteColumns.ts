@@ -1,9 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
-import { polyline6 } from "./Lines.ts"
 import { boxAround, type RouteLine, routeLine } from "./RouteLine.ts"
-import { MAX_SIMPLIFIED } from "./Simplification.ts"
 
 /** The geometry of a route that is written: what its client sent, or what was measured of it before. */
 type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined
@@ -14,7 +12,7 @@ export type RouteDraft = Omit<NewRoute, "geometry"> & { readonly geometry?: Geom
 /** A change of a route whose line may be measured already. */
 export type RouteChange = Omit<RoutePatch, "geometry"> & { readonly geometry?: Geometry }
 
-type Line = RouteLine | null | undefined
+export type Line = RouteLine | null | undefined
 
 const isMeasured = (geometry: Geometry): geometry is RouteLine =>
   geometry !== null && geometry !== undefined && "json" in geometry
@@ -102,17 +100,13 @@ export const newRouteColumns = (
   distance: route.distance ?? line?.metres ?? null
 })
 
-const longestPosition = (geometryText: string) =>
-  geometryText.split("],[").reduce((longest, position) => Math.max(longest, position.length), 0) + "],[".length
-
-/**
- * How many bytes a new route adds to what its account stores (`route_bytes` of the migrations), or some more: the
- * simplified line, which is the costliest to make, is taken to have the longest of the positions.
- */
-export const storedBytesAtMost = ({ description, geometry, waypoints }: NewRoute): number => {
+/** How many bytes a new route adds to what its account stores: as `route_bytes` of the migrations counts them. */
+export const storedBytes = (
+  { description, waypoints }: Pick<RouteDraft, "description" | "waypoints">,
+  line: Line
+): number => {
   const texts = Buffer.byteLength(waypointText(waypoints)) + Buffer.byteLength(description ?? "")
-  if (geometry === undefined || geometry === null) return texts
-  const geometryText = JSON.stringify(geometry)
-  const simplifiedBytes = Math.min(geometryText.length, MAX_SIMPLIFIED * longestPosition(geometryText))
-  return texts + geometryText.length + simplifiedBytes + polyline6(geometry).length
+  return line === undefined || line === null
+    ? texts
+    : texts + line.json.length + line.simplified.length + line.polyline6.length
 }

@@ -1,4 +1,3 @@
-import { Effect } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import { MAX_DISTANCE } from "../../schema/Route.ts"
 import { lengthOf } from "./Geodesy.ts"
@@ -26,23 +25,13 @@ export const boxAround = (positions: ReadonlyArray<Position>): string | null => 
   return bounds === undefined ? null : boxText(bounds)
 }
 
-const measuredWith = (positions: ReadonlyArray<Position>, pause: Effect.Effect<void>): Effect.Effect<RouteLine> => {
-  const step = <A>(work: () => A) => Effect.andThen(pause, Effect.sync(work))
-  return Effect.all({
-    json: step(() => JSON.stringify(positions)),
-    simplified: step(() => JSON.stringify(simplifiedLine(positions))),
-    polyline6: step(() => polyline6(positions)),
-    positionCount: Effect.succeed(positions.length),
-    box: step(() => boxAround(positions)),
-    metres: step(() => positions.length < 2 ? null : Math.min(lengthOf(positions), MAX_DISTANCE)),
-    start: Effect.succeed(positions[0])
-  })
-}
-
 /** Measures a geometry at once: 0.2 s for 100,000 positions. */
-export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
-  Effect.runSync(measuredWith(positions, Effect.void))
-
-/** The same in steps between which others have their turn. */
-export const routeLineInTurns = (positions: ReadonlyArray<Position>): Effect.Effect<RouteLine> =>
-  measuredWith(positions, Effect.yieldNow)
+export const routeLine = (positions: ReadonlyArray<Position>): RouteLine => ({
+  json: JSON.stringify(positions),
+  simplified: JSON.stringify(simplifiedLine(positions)),
+  polyline6: polyline6(positions),
+  positionCount: positions.length,
+  box: boxAround(positions),
+  metres: positions.length < 2 ? null : Math.min(lengthOf(positions), MAX_DISTANCE),
+  start: positions[0]
+})

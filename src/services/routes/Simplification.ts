@@ -1,7 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 
 /** The most positions of a simplified line. */
-export const MAX_SIMPLIFIED = 200
+const MAX_SIMPLIFIED = 200
 
 /** Of the box around a line this part is too small to be seen on a map of it. */
 const FIRST_TOLERANCE = 1 / 5000

@@ -1,0 +1,85 @@
+import type { Schema } from "effect"
+import { serialize } from "node:v8"
+import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
+import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ShareToken } from "../../schema/Ids.ts"
+import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { type Line, storedBytes } from "../routes/RouteColumns.ts"
+import { routeLine } from "../routes/RouteLine.ts"
+import { ARCHIVES, decoderOf } from "./DecodedFiles.ts"
+import type { Element } from "./Lines.ts"
+
+/** The files that have one element a line, and where the manifest counts them. */
+export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
+export type ListName = keyof typeof LISTS
+
+/** A route of an archive with its line measured. */
+export type MeasuredRoute = Omit<ArchivedRoute, "geometry"> & { readonly line: Line }
+
+/** An element that could be stored: by what it is known, and how many bytes it would add to what its account stores. */
+interface Storable {
+  readonly line: number
+  readonly origin: ShareToken
+  readonly bytes: number
+}
+
+/** A batch of elements that was decoded. */
+interface DecodedBatch {
+  readonly issues: ReadonlyArray<ValidationIssue>
+  readonly storable: ReadonlyArray<Storable>
+  /** The storable elements as an array that `node:v8` serialised: a thread that only hands them on reads none of them. */
+  readonly records: Uint8Array
+}
+
+/** Decodes a batch of the elements of a list. */
+export type ListJob = HeavyJob<ReadonlyArray<Element>, DecodedBatch>
+
+const listJob = <A extends { readonly origin: ShareToken }, B>(
+  file: ListName,
+  schema: Schema.ConstraintDecoder<unknown> & { readonly Type: A },
+  recordOf: (element: A) => B,
+  bytesOf: (record: B) => number
+): ListJob => {
+  const decode = decoderOf(schema)
+  return {
+    name: `read ${file}`,
+    share: ARCHIVES,
+    run: (elements) => {
+      const issues: Array<ValidationIssue> = []
+      const storable: Array<Storable> = []
+      const records: Array<B> = []
+      for (const { json, line } of elements) {
+        const outcome = decode(`${file}:${line}`, json)
+        if ("issues" in outcome) {
+          issues.push(...outcome.issues)
+          continue
+        }
+        const record = recordOf(outcome.value)
+        records.push(record)
+        storable.push({ line, origin: outcome.value.origin, bytes: bytesOf(record) })
+      }
+      return { issues, storable, records: serialize(records) }
+    }
+  }
+}
+
+const measured = ({ geometry, ...route }: ArchivedRoute): MeasuredRoute => ({
+  ...route,
+  line: geometry && routeLine(geometry)
+})
+
+/** Lines of `routes.json`, by the rules of a new route, with their geometries measured. */
+export const readRoutes: ListJob = listJob(
+  "routes.json",
+  ArchivedRoute,
+  measured,
+  (route) => storedBytes(route, route.line)
+)
+
+/** Lines of `collections.json`, by the rules of a new collection. Their bytes do not count. */
+export const readCollections: ListJob = listJob(
+  "collections.json",
+  ArchivedCollection,
+  (collection: ArchivedCollection) => collection,
+  () => 0
+)

@@ -1,0 +1,73 @@
+import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import type { ValidationIssue } from "../../schema/Errors.ts"
+import { MAX_ISSUES } from "../../schema/Issues.ts"
+import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { ARCHIVES, decoderOf, type Outcome, PROFILE } from "./DecodedFiles.ts"
+import { LISTS } from "./ListJobs.ts"
+
+export const MANIFEST = "manifest.json"
+
+const EXPECTED_FILES = [PROFILE, ...Object.keys(LISTS)]
+
+/** The others stay packed. */
+export const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
+
+/** The text of a manifest, and the files of its archive: their names, and how long each is unpacked. */
+interface GivenManifest {
+  readonly bytes: ArrayBuffer
+  readonly names: ReadonlyArray<string>
+  readonly sizes: ReadonlyArray<number>
+}
+
+/** What is needed of a manifest that fits its archive. */
+export interface FittingManifest {
+  readonly counts: Manifest["counts"]
+  /** The SHA-256 of each file that is read. */
+  readonly digests: ReadonlyMap<string, string>
+}
+
+/** What a file is not that its manifest says it is, by the directory. */
+const complaintAbout = (sizes: ReadonlyMap<string, number>, { name, size }: ArchivedFile) => {
+  const actual = sizes.get(name)
+  if (actual === undefined) return "Expected the file, which the manifest names"
+  return actual === size ? undefined : `Expected ${size} bytes, as the manifest says`
+}
+
+const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): ReadonlyArray<ValidationIssue> => {
+  const named = new Set([MANIFEST, ...manifest.files.map(({ name }) => name)])
+  if (named.size !== manifest.files.length + 1) {
+    return [{ path: `${MANIFEST}.files`, message: "Expected each file once" }]
+  }
+  const issues = [
+    ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
+      path: name,
+      message: "Expected in the manifest"
+    })),
+    ...[...sizes.keys()].filter((name) => !named.has(name)).map((name) => ({
+      path: name,
+      message: "Not in the manifest"
+    }))
+  ]
+  for (const file of manifest.files) {
+    const message = complaintAbout(sizes, file)
+    if (message !== undefined) issues.push({ path: file.name, message })
+  }
+  return issues.slice(0, MAX_ISSUES)
+}
+
+const decodeManifest = decoderOf(Manifest)
+
+/** Reads a manifest and compares it with the files of its archive: what is missing, more, or other than it should be. */
+export const readManifest: HeavyJob<GivenManifest, Outcome<FittingManifest>> = {
+  name: "read manifest",
+  share: ARCHIVES,
+  run: ({ bytes, names, sizes }) => {
+    const decoded = decodeManifest(MANIFEST, new TextDecoder().decode(bytes))
+    if ("issues" in decoded) return decoded
+    const { counts, files } = decoded.value
+    const issues = issuesWith(new Map(names.map((name, index) => [name, sizes[index] ?? 0])), decoded.value)
+    if (issues.length > 0) return { issues }
+    const read = files.filter(({ name }) => READ_FILES.includes(name))
+    return { value: { counts, digests: new Map(read.map(({ name, sha256 }) => [name, sha256])) } }
+  }
+}
