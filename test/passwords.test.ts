@@ -43,6 +43,23 @@ describe("a queue", () => {
       assert.deepStrictEqual(yield* counts, [0, 0])
     }))
 
+  it.effect("leaves what its work acquires to the scope of the caller, whether it had to queue or not", () =>
+    Effect.gen(function*() {
+      const { inTurn } = yield* queue(1)
+      const door = yield* Deferred.make<void>()
+      const released: Array<string> = []
+      const acquired = (name: string) =>
+        Effect.acquireRelease(Deferred.await(door), () => Effect.sync(() => released.push(name)))
+      yield* Effect.gen(function*() {
+        const fibers = yield* Effect.forEach(["first", "queued"], (name) => Effect.forkChild(inTurn(acquired(name))))
+        yield* TestClock.adjust("1 second")
+        yield* Deferred.succeed(door, undefined)
+        yield* Effect.forEach(fibers, (fiber) => Fiber.join(fiber))
+        assert.deepStrictEqual(released, [])
+      }).pipe(Effect.scoped)
+      assert.sameMembers(released, ["first", "queued"])
+    }))
+
   it.effect("refuses who has waited for 2 seconds, says when to try again, and keeps its place for nobody", () =>
     Effect.gen(function*() {
       const { counts, inTurn } = yield* queue(1)

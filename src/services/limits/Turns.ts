@@ -1,4 +1,4 @@
-import { type Duration, Effect, Metric, Option, Semaphore } from "effect"
+import { type Duration, Effect, Metric, Option, Scope, Semaphore } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { during } from "../metrics/Gauges.ts"
 
@@ -42,7 +42,8 @@ export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, mess
   // A permit that is free belongs to the first in the queue, even before it was woken.
   const turns: Turns = (work) => {
     const counted = during(running)(work)
-    const queued = Effect.scoped(Effect.andThen(queuedTurn, counted))
+    // What the work acquires belongs to its caller, and lives longer than the turn.
+    const queued = Effect.scopedWith((scope) => Effect.andThen(Scope.provide(queuedTurn, scope), counted))
     return Effect.suspend(() =>
       queue.length > 0 ? queued : Effect.flatMap(
         semaphore.withPermitsIfAvailable(1)(counted),
