@@ -6,8 +6,7 @@ import { TraceRequest } from "../src/schema/Routing.ts"
 import { boundsOf } from "../src/services/json/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "./support/Actors.ts"
 import { issuesOf } from "./support/Archives.ts"
-import { costOf } from "./support/Cost.ts"
-import { processorTimeOf } from "./support/ProcessorTime.ts"
+import { costOf, processorTimeOf } from "./support/ProcessorTime.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { type Behaviour, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
@@ -18,14 +17,6 @@ const listed = (count: number, at: (index: number) => string) => Array.from({ le
 
 /** What `JSON.parse` takes in this thread, but not less than the clock can tell. */
 const parseTime = (json: string) => Math.max(10, processorTimeOf(() => JSON.parse(json))[0])
-
-/** The processor time of this thread, which the server shares with its client, and of all threads. */
-const spentOn = Effect.fnUntraced(function*<A, E, R>(call: Effect.Effect<A, E, R>) {
-  const before = process.threadCpuUsage()
-  const { millis, value } = yield* costOf(call)
-  const { system, user } = process.threadCpuUsage(before)
-  return { value, here: (system + user) / 1000, inAll: millis }
-})
 
 const send = (actor: Actor, method: string, path: string, raw: string, headers: Record<string, string> = {}) =>
   actor.call(method, path, { raw, headers: { ...JSON_TYPE, ...headers } })
@@ -74,7 +65,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
         const raw = bodyOf(`"geometry":[${positions(99_999)},[200,0]]`)
         for (const _ of [1, 2, 3]) yield* send(rider, "POST", "/routes", raw)
         const parsing = parseTime(raw)
-        const { here, inAll, value } = yield* spentOn(send(rider, "POST", "/routes", raw))
+        const { here, inAll, value } = yield* costOf(send(rider, "POST", "/routes", raw))
         assert.strictEqual(value.status, 400)
         assert.isBelow(here, 2 * parsing)
         assert.isBelow(inAll, 10 * parsing)
@@ -88,7 +79,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
       const raw = bodyOf(`"extra":[${positions(100_000)}],"tags":["A b"]`)
       for (const _ of [1, 2, 3]) yield* send(rider, "POST", "/routes", raw)
       const parsing = parseTime(raw)
-      const { here, value } = yield* spentOn(send(rider, "POST", "/routes", raw))
+      const { here, value } = yield* costOf(send(rider, "POST", "/routes", raw))
       assert.strictEqual(value.status, 201)
       assert.deepInclude(value.body, { tags: ["a-b"] })
       assert.isBelow(here, 2 * parsing)
@@ -221,14 +212,14 @@ layer(withEngine)("a long trace", (it) => {
         const parsing = parseTime(TRACE)
         // The engine's responses, and about as much that is sent.
         const parsingAll = parsing + 2 * 4 * parseTime(MATCH)
-        const accepted = yield* spentOn(unread(TRACE))
+        const accepted = yield* costOf(unread(TRACE))
         assert.strictEqual(accepted.value.status, 200)
         assert.isAbove(accepted.value.bytes, 5_000_000)
         assert.isBelow(accepted.here, 2 * parsingAll)
         assert.isBelow(accepted.inAll, 10 * parsingAll)
         const broken = TRACE.replace(/\}\]/, `,"time":"1"}]`)
         for (const _ of [1, 2, 3]) yield* unread(broken)
-        const refused = yield* spentOn(unread(broken))
+        const refused = yield* costOf(unread(broken))
         assert.strictEqual(refused.value.status, 400)
         assert.isBelow(refused.here, 2 * parsing)
         assert.isBelow(refused.inAll, 10 * parsing)

@@ -7,11 +7,13 @@ import { connect, type Socket } from "node:net"
 import { buffer } from "node:stream/consumers"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { ROUTE_BODY_LIMIT } from "../src/http/api/Requests.ts"
 import { BodyAllowance } from "../src/http/BodyArrival.ts"
 import { DownloadLimits } from "../src/http/Downloads.ts"
 import { LargeResponseLimits } from "../src/http/middleware/LargeResponses.ts"
 import { SocketTimeouts } from "../src/layers/SocketTimeouts.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
+import { leastCostOf, positionsOf, workBoundBy } from "./support/ProcessorTime.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { type Answer, TestServer } from "./support/TestServer.ts"
@@ -103,6 +105,30 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
         yield* closed
         assert.strictEqual(statusOf(response()), status, response())
       }
+    }))
+
+  it.effect("costs at most ten times JSON.parse of as much, in however many pieces a file of 8 MiB arrives", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [head, tail] = [`<gpx version="1.1"><name>`, `</name></gpx>`]
+      const entities = "&amp;".repeat((ROUTE_BODY_LIMIT - head.length - tail.length) / 5)
+      const body = Buffer.from(head + entities + tail)
+      const headers = { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }
+      const sendSlowly = Effect.gen(function*() {
+        const { closed, response, socket } = yield* bodyAwaited("POST /api/v1/routes/import", body.length, headers)
+        for (let start = 0; start < body.length; start += MIB / 8) {
+          yield* Effect.callback<void>((resume) =>
+            void socket.write(body.subarray(start, start + MIB / 8), () => resume(Effect.void))
+          )
+          yield* TestClock.adjust("400 millis")
+        }
+        yield* closed
+        return statusOf(response())
+      }).pipe(Effect.scoped)
+      const bound = workBoundBy(positionsOf(body.length))
+      const { inAll, value } = yield* leastCostOf(sendSlowly, bound)
+      assert.strictEqual(value, 400)
+      assert.isBelow(inAll, bound)
     }))
 
   it.effect("is refused with 408 after 30 seconds", () =>
