@@ -2,25 +2,39 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Fiber, Redacted } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { join } from "node:path"
+import { ROUTE_BODY_LIMIT } from "../src/http/api/Requests.ts"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { unzipped } from "../test/support/Archives.ts"
+import { figuresOf, monitoredWith } from "../test/support/MonitoredProcess.ts"
+import { positionsOf } from "../test/support/ProcessorTime.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { archiveBodies, fileBodies, lineBodies } from "./hostileFiles.ts"
 import { type Hostile, jsonBodies } from "./hostileJson.ts"
-import { forgetPeak, peakMemory, processorTime, readyAfter, running, SETTINGS } from "./processes.ts"
+import { hostileReads, longRoute, sendReads } from "./hostileReads.ts"
+import { forgetPeak, peakMemory, readyAfter, running, SETTINGS } from "./processes.ts"
 import { seed } from "./seed.ts"
 import { type Credential, signedIn } from "./session.ts"
 import { P99, quantile } from "./statistics.ts"
 
-/** `ONLY` sends those whose name has it; `TOP` rows are printed of those that cost most. */
+/**
+ * `ONLY` sends those whose name has it; `TOP` rows are printed of those that cost most; with `PRINT_ONLY=true` nothing is
+ * asserted.
+ */
 const settings = Config.all({
+  isPrinted: Config.Boolean("PRINT_ONLY").pipe(Config.withDefault(false)),
   only: Config.String("ONLY").pipe(Config.withDefault("")),
   top: Config.Int("TOP").pipe(Config.withDefault(Number.MAX_SAFE_INTEGER))
 })
 
 const HEAP_MIB = 512
 const AT_ONCE = 8
+
+/** What a row may have at most; it costs ten times `JSON.parse`, or as large a share of the longest as its body has. */
+const LIMITS = { stall: 50, longest: 1500, least: 100, read: 500, memory: 1024, times: 10 }
 const PAUSE = "5 millis"
+
+/** The first account of the seed. */
+const USER_ID = "1"
 
 /** Longer than any deadline of the service. */
 const RESPONSE_TIMEOUT = "150 seconds"
@@ -28,14 +42,18 @@ const RESPONSE_TIMEOUT = "150 seconds"
 interface Server {
   readonly pid: number
   readonly origin: string
+  readonly output: () => string
 }
 
-interface Figures {
+interface Row {
   readonly status: string
   readonly processor: number
   readonly parse: number
+  /** As many bytes as the row is about. */
+  readonly bytes: number
   readonly stall: number
   readonly p99: number
+  readonly heap: number
   readonly memory: number
 }
 
@@ -45,7 +63,7 @@ const service = Effect.fnUntraced(function*(url: string) {
     DATABASE_URL: url,
     LOG_LEVEL: "error",
     TELEMETRY_ENABLED: "false",
-    NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`
+    ...monitoredWith(HEAP_MIB)
   })
   yield* readyAfter(`${server.origin}/health/ready`, server.started)
   return server
@@ -54,67 +72,102 @@ const service = Effect.fnUntraced(function*(url: string) {
 const PIECE = 65_536
 
 /** A body in pieces: sent as a whole, 64 MiB would hold up the reads of this process for 0.1 s, which are to measure the other. */
-function* piecesOf(body: Buffer) {
+function* piecesOf(body: Uint8Array) {
   for (let start = 0; start < body.length; start += PIECE) yield Uint8Array.from(body.subarray(start, start + PIECE))
 }
 
+/** What was sent, and JSON of as many bytes. */
+interface Sent {
+  readonly status: string
+  readonly json: string
+}
+
 const send = ({ origin }: Server, credential: Credential, { body, method, path, type }: Hostile) =>
-  Effect.tryPromise(async (signal) => {
-    const headers = { ...credential, "content-type": type, "x-service-confirm": "true" }
-    const response = await fetch(`${origin}${path}`, {
-      method,
-      headers,
-      body: ReadableStream.from(piecesOf(body)),
-      duplex: "half",
-      signal
-    })
-    await response.arrayBuffer()
-    return String(response.status)
-  }).pipe(
-    Effect.timeoutOrElse({ duration: RESPONSE_TIMEOUT, orElse: () => Effect.succeed("none") }),
-    Effect.orElseSucceed(() => "broken off")
-  )
+  Effect.suspend(() => {
+    const bytes = new Uint8Array(body())
+    const json = () => type.endsWith("json") ? Buffer.from(bytes).toString() : positionsOf(bytes.length)
+    return Effect.tryPromise(async (signal) => {
+      const headers = { ...credential, "content-type": type, "x-service-confirm": "true" }
+      const response = await fetch(`${origin}${path}`, {
+        method,
+        headers,
+        body: ReadableStream.from(piecesOf(bytes)),
+        duplex: "half",
+        signal
+      })
+      await response.arrayBuffer()
+      return String(response.status)
+    }).pipe(
+      Effect.timeoutOrElse({ duration: RESPONSE_TIMEOUT, orElse: () => Effect.succeed("none") }),
+      Effect.orElseSucceed(() => "broken off"),
+      Effect.map((status): Sent => ({ status, json: json() }))
+    )
+  })
 
 /** Small reads one after the other, and how long each of them took, in milliseconds. */
-const readsOf = (url: string, headers: Credential | undefined, latencies: Array<number>) =>
+const readsOf = (url: string, headers: Credential, latencies: Array<number>) =>
   Effect.tryPromise(async (signal) => {
     const started = performance.now()
-    await (await fetch(url, { ...(headers === undefined ? {} : { headers }), signal })).arrayBuffer()
+    await (await fetch(url, { headers, signal })).arrayBuffer()
     latencies.push(performance.now() - started)
   }).pipe(Effect.ignore, Effect.andThen(Effect.sleep(PAUSE)), Effect.forever)
 
-/** A service that waits for nothing but its loop tells by its answers how long that stood still. */
-const measured = Effect.fnUntraced(function*(server: Server, credential: Credential, work: Effect.Effect<string>) {
-  const loop: Array<number> = []
+const measured = Effect.fnUntraced(function*(server: Server, credential: Credential, work: Effect.Effect<Sent>) {
   const reads: Array<number> = []
-  const pollers = yield* Effect.forEach(
-    [
-      readsOf(`${server.origin}/health/live`, undefined, loop),
-      readsOf(`${server.origin}/api/v1/users/me`, credential, reads)
-    ],
-    (reader) => Effect.forkChild(reader)
-  )
+  const reading = yield* Effect.forkChild(readsOf(`${server.origin}/api/v1/users/me`, credential, reads))
   yield* Effect.sleep("50 millis")
   yield* forgetPeak(server.pid)
-  const before = yield* processorTime(server.pid)
-  const status = yield* work
-  yield* Effect.sleep("50 millis")
-  const processor = (yield* processorTime(server.pid)) - before
+  yield* figuresOf(server)
+  const { json, status } = yield* work
+  const { heap, processor, stall } = yield* figuresOf(server)
   const memory = yield* peakMemory(server.pid)
-  yield* Fiber.interruptAll(pollers)
-  return { status, processor, stall: Math.max(0, ...loop), p99: quantile(reads, P99), memory }
+  yield* Fiber.interrupt(reading)
+  const row: Row = {
+    status,
+    processor,
+    stall,
+    heap,
+    memory,
+    p99: quantile(reads, P99),
+    bytes: json.length,
+    parse: parseCost(json)
+  }
+  return row
 })
 
-const parseCost = ({ body, type }: Hostile) => {
-  if (!type.endsWith("json")) return 0
+const parseCost = (json: string) => {
   const before = process.cpuUsage()
   try {
-    JSON.parse(body.toString())
+    JSON.parse(json)
   } catch {
     // What is no JSON costs as much as a parser needs to see that.
   }
   const { system, user } = process.cpuUsage(before)
   return (system + user) / 1000
+}
+
+const DEAD: Row = {
+  status: "process died",
+  processor: Infinity,
+  parse: 0,
+  bytes: 0,
+  stall: Infinity,
+  p99: Infinity,
+  heap: Infinity,
+  memory: Infinity
+}
+
+/** What of a row is above its limits. */
+const excesses = ({ bytes, heap, memory, p99, parse, processor, stall }: Row, count = 1) => {
+  const share = LIMITS.longest * Math.min(1, bytes / ROUTE_BODY_LIMIT)
+  const most = Math.max(LIMITS.least, LIMITS.times * parse, share) * count
+  return [
+    ...(processor > most ? [`processor > ${most.toFixed(0)} ms`] : []),
+    ...(stall > LIMITS.stall * count ? [`stall > ${LIMITS.stall * count} ms`] : []),
+    ...(p99 > LIMITS.read ? [`reads > ${LIMITS.read} ms`] : []),
+    ...(heap > HEAP_MIB ? [`heap > ${HEAP_MIB} MiB`] : []),
+    ...(memory > LIMITS.memory ? [`memory > ${LIMITS.memory} MiB`] : [])
+  ]
 }
 
 const isAlive = ({ origin }: Server) =>
@@ -123,15 +176,17 @@ const isAlive = ({ origin }: Server) =>
     Effect.orElseSucceed(() => false)
   )
 
-const DEAD = { status: "process died", processor: Infinity, stall: Infinity, p99: Infinity, memory: Infinity }
-
-const rowOf = (name: string, { memory, p99, parse, processor, stall, status }: Figures) =>
-  `| ${name} | ${status} | ${processor.toFixed(0)} ms | ${parse === 0 ? "" : `${parse.toFixed(0)} ms`} | ${
-    stall.toFixed(0)
-  } ms | ${p99.toFixed(0)} ms | ${memory.toFixed(0)} MiB |`
+const rowOf = (name: string, row: Row, count = 1) => {
+  const { heap, memory, p99, parse, processor, stall, status } = row
+  const above = excesses(row, count).join(", ")
+  const figures = [processor, parse, stall, p99].map((millis) => `${millis.toFixed(0)} ms`)
+  const sizes = [heap, memory].map((mebibytes) => `${mebibytes.toFixed(0)} MiB`)
+  return `| ${[name, status, ...figures, ...sizes, above === "" ? "" : `**${above}**`].join(" | ")} |`
+}
 
 const HEADING =
-  "| body | status | processor | JSON.parse | longest stall | p99 of others' reads | peak memory |\n|---|---|---|---|---|---|---|"
+  "| body | status | processor | JSON.parse | longest stall | p99 of others' reads | heap | peak memory | above its limits |\n"
+  + "|---|---|---|---|---|---|---|---|---|"
 
 const made = (server: Server, credential: Credential, path: string, body: unknown) =>
   Effect.promise(async () => {
@@ -151,57 +206,80 @@ const exportedFiles = (server: Server, credential: Credential) =>
     return new Uint8Array(await response.arrayBuffer())
   }).pipe(Effect.flatMap(unzipped))
 
-const bodiesFor = Effect.fnUntraced(function*(server: Server, credential: Credential) {
+/** Something that is sent, and what it is called. */
+interface Sending {
+  readonly name: string
+  readonly send: (server: Server) => Effect.Effect<Sent>
+}
+
+const sendingsFor = Effect.fnUntraced(function*(server: Server, credential: Credential) {
   const files = yield* exportedFiles(server, credential)
   const routeId = yield* made(server, credential, "/routes", { name: "x", waypoints: [{ coord: [9, 47] }] })
   const collectionId = yield* made(server, credential, "/collections", { name: "x" })
   const pathOf = ({ path }: HttpApiEndpoint.Top) =>
     path.replace(/:\w+/, path.startsWith("/api/v1/collections") ? collectionId : routeId)
-  return [...jsonBodies(pathOf), ...lineBodies(), ...fileBodies(), ...yield* archiveBodies(files)]
+  const longIds = yield* Effect.forEach(
+    ["one", "two", "three"],
+    (name) => made(server, credential, "/routes", longRoute(name))
+  )
+  const bodies = [...jsonBodies(pathOf), ...lineBodies(), ...fileBodies(), ...yield* archiveBodies(files)]
+  return [
+    ...hostileReads(longIds[0] ?? "", USER_ID).map((read): Sending => ({
+      name: read.name,
+      send: ({ origin }) => sendReads(origin, read)
+    })),
+    ...bodies.map((hostile): Sending => ({ name: hostile.name, send: (server) => send(server, credential, hostile) }))
+  ]
 })
 
 const figures = Effect.gen(function*() {
-  const { only, top } = yield* settings
+  const { isPrinted, only, top } = yield* settings
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
   const first = yield* service(url)
   yield* seed(url)
   const credential = yield* signedIn(first.origin, "bench@example.com")
-  const all = yield* bodiesFor(first, credential)
+  const all = yield* sendingsFor(first, credential)
   const chosen = all.filter(({ name }) => name.includes(only))
   const state = { server: first }
 
-  const figuresOf = Effect.fnUntraced(function*(hostile: Hostile, work: Effect.Effect<string>) {
-    const found = yield* measured(state.server, credential, work).pipe(Effect.catchDefect(() => Effect.succeed(DEAD)))
-    const parse = parseCost(hostile)
-    if (yield* isAlive(state.server)) return { ...found, parse }
+  const rowFor = Effect.fnUntraced(function*(work: Effect.Effect<Sent>) {
+    const row = yield* measured(state.server, credential, work).pipe(Effect.catchDefect(() => Effect.succeed(DEAD)))
+    if (yield* isAlive(state.server)) return row
     state.server = yield* service(url)
-    return { ...DEAD, parse }
+    return DEAD
   })
 
   // Once before, so that no code is cold.
-  yield* Effect.forEach(all.slice(0, AT_ONCE), (hostile) => send(first, credential, hostile))
-  const rows: Array<readonly [hostile: Hostile, figures: Figures]> = []
-  for (const hostile of chosen) {
-    const found = yield* figuresOf(hostile, Effect.suspend(() => send(state.server, credential, hostile)))
-    rows.push([hostile, found])
-    yield* Console.error(rowOf(hostile.name, found))
+  yield* Effect.forEach(all.slice(0, AT_ONCE), ({ send }) => send(first))
+  const rows: Array<readonly [sending: Sending, row: Row]> = []
+  for (const sending of chosen) {
+    const row = yield* rowFor(Effect.suspend(() => sending.send(state.server)))
+    rows.push([sending, row])
+    yield* Console.error(rowOf(sending.name, row))
   }
   rows.sort(([, a], [, b]) => b.processor - a.processor)
   yield* Console.log([HEADING, ...rows.slice(0, top).map(([{ name }, row]) => rowOf(name, row))].join("\n"))
 
-  const worst = rows.slice(0, AT_ONCE).map(([hostile]) => hostile)
-  const [one] = worst
-  if (one === undefined) return
-  const together = yield* figuresOf(
-    one,
-    Effect.forEach(worst, (hostile) => send(state.server, credential, hostile), { concurrency: AT_ONCE }).pipe(
-      Effect.map((statuses) => statuses.join(" "))
+  const worst = rows.slice(0, AT_ONCE).map(([sending]) => sending)
+  const together = yield* rowFor(
+    Effect.suspend(() =>
+      Effect.forEach(worst, ({ send }) => send(state.server), { concurrency: AT_ONCE }).pipe(
+        Effect.map((all) => ({
+          status: all.map(({ status }) => status).join(" "),
+          json: all.map(({ json }) => json).join("")
+        }))
+      )
     )
   )
-  yield* Console.log(
-    `${rows.length} bodies; the ${AT_ONCE} worst at once:\n${rowOf("all of them", { ...together, parse: 0 })}`
-  )
+  yield* Console.log(`${rows.length} rows; the ${AT_ONCE} worst at once:\n${rowOf("all of them", together, AT_ONCE)}`)
+  const above = rows.filter(([, row]) => excesses(row).length > 0).length +
+    Math.min(1, excesses(together, AT_ONCE).length)
+  yield* Console.log(`${above} of them above their limits`)
+  return isPrinted ? 0 : above
 }).pipe(Effect.scoped)
 
-NodeRuntime.runMain(figures)
+NodeRuntime.runMain(Effect.tap(figures, (above) =>
+  Effect.sync(() => {
+    if (above > 0) process.exitCode = 1
+  })))

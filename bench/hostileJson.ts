@@ -10,7 +10,8 @@ export interface Hostile {
   readonly method: string
   readonly path: string
   readonly type: string
-  readonly body: Buffer
+  /** Made when it is sent: all of them at once have more than a gigabyte. */
+  readonly body: () => Buffer
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -29,11 +30,13 @@ const membersOf = (schema: JsonSchema) =>
 
 type Path = ReadonlyArray<string>
 
-/** What is put into a body in the place of what the schema says: a text of JSON. */
+/** What is put into a body in the place of what the schema says: a text of JSON, made when it is sent. */
 interface Filling {
   readonly path: Path
-  readonly json: string
+  readonly json: () => string
 }
+
+type PlaceType = "array" | "object" | "string"
 
 const repeated = (count: number, item: string) => `[${Array.from({ length: count }, () => item).join(",")}]`
 
@@ -55,8 +58,8 @@ class Bodies {
     return this.sample(this.root, [], filling)
   }
 
-  /** Where an array or a text may stand, and its schema. */
-  places(type: "array" | "string"): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
+  /** Where an array, an object or a text may stand, and its schema. */
+  places(type: PlaceType): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
     return this.placesIn(this.root, [], type)
   }
 
@@ -67,6 +70,11 @@ class Bodies {
     const more = Math.max(0, numberOf(schema["maxItems"], 1000) - tuple.length)
     const parts = tuple.map((item) => this.sample(item, [], undefined, true))
     return `[${[...parts, ...Array.from({ length: more }, () => items)].join(",")}]`
+  }
+
+  /** An object with all its members, each of them at its largest. */
+  whole(schema: JsonSchema): string {
+    return this.sample(schema, [], undefined, true)
   }
 
   private resolved(schema: JsonSchema): JsonSchema {
@@ -82,7 +90,7 @@ class Bodies {
   private placesIn(
     schema: JsonSchema,
     path: Path,
-    type: "array" | "string"
+    type: PlaceType
   ): ReadonlyArray<readonly [path: Path, schema: JsonSchema]> {
     const known = this.resolved(schema)
     const items = isSchema(known["items"]) ? this.placesIn(known["items"], [...path, "0"], type) : []
@@ -94,7 +102,7 @@ class Bodies {
   }
 
   private sample(schema: JsonSchema, path: Path, filling: Filling | undefined, isWhole = false): string {
-    if (filling !== undefined && filling.path.join(".") === path.join(".")) return filling.json
+    if (filling !== undefined && filling.path.join(".") === path.join(".")) return filling.json()
     const known = this.resolved(schema)
     if (Array.isArray(known["enum"])) return JSON.stringify(known["enum"][0])
     switch (known["type"]) {
@@ -117,7 +125,7 @@ class Bodies {
     const members = membersOf(schema)
       .filter(([name]) => isWhole || required.includes(name) || isOnWay(name))
       .map(([name, member]) => `${JSON.stringify(name)}:${this.sample(member, [...path, name], filling, isWhole)}`)
-    const extra = filling?.path.join(".") === [...path, "ignored"].join(".") ? [`"ignored":${filling.json}`] : []
+    const extra = filling?.path.join(".") === [...path, "ignored"].join(".") ? [`"ignored":${filling.json()}`] : []
     return `{${[...members, ...extra].join(",")}}`
   }
 
@@ -133,30 +141,53 @@ class Bodies {
 const membersFor = (bytes: number) =>
   `{${Array.from({ length: Math.floor(bytes / 13) }, (_, n) => `"m${String(n).padStart(7, "0")}":0`).join(",")}}`
 
-const fillingsOf = (bodies: Bodies, bytes: number): ReadonlyArray<readonly [name: string, filling: Filling]> => {
-  const filled = (item: string) => repeated(Math.floor(bytes / (item.length + 1)), item)
-  const arrays = bodies.places("array").flatMap(([path, schema]) => {
+type Named = readonly [name: string, filling: Filling]
+
+/** A text of JSON of so many characters, each of them escaped. */
+const escaped = (length: number) => JSON.stringify("\\".repeat(length))
+
+const arrayFillings = (bodies: Bodies, bytes: number, filled: (item: string) => string) =>
+  bodies.places("array").flatMap(([path, schema]): ReadonlyArray<Named> => {
     const most = numberOf(schema["maxItems"], 1000)
+    const name = path.join(".")
     return [
-      [`${path.join(".")}: as long as it may be`, { path, json: bodies.full(schema) }],
-      [`${path.join(".")}: as long, of {}`, { path, json: repeated(Math.min(most, Math.floor(bytes / 3)), "{}") }],
-      [`${path.join(".")}: {} to the limit`, { path, json: filled("{}") }],
-      [`${path.join(".")}: 1 to the limit`, { path, json: filled("1") }]
-    ] as const
+      [`${name}: as long as it may be`, { path, json: () => bodies.full(schema) }],
+      [`${name}: as long, of {}`, { path, json: () => repeated(Math.min(most, Math.floor(bytes / 3)), "{}") }],
+      [`${name}: {} to the limit`, { path, json: () => filled("{}") }],
+      [`${name}: 1 to the limit`, { path, json: () => filled("1") }]
+    ]
   })
-  const texts = bodies.places("string").slice(0, 2).map(([path]) =>
-    [`${path.join(".")}: a text to the limit`, {
-      path,
-      json: JSON.stringify("\\a".repeat(Math.floor(bytes / 3)))
-    }] as const
-  )
+
+const textFillings = (bodies: Bodies, bytes: number) =>
+  bodies.places("string").flatMap(([path, schema]): ReadonlyArray<Named> => {
+    const name = path.join(".")
+    const most = schema["maxLength"]
+    const longest: Named = [`${name}: as long as it may be`, { path, json: () => escaped(numberOf(most, 0)) }]
+    return [
+      ...(typeof most === "number" ? [longest] : []),
+      [`${name}: a text to the limit`, { path, json: () => escaped(Math.floor(bytes / 2)) }]
+    ]
+  })
+
+const objectFillings = (bodies: Bodies, bytes: number) =>
+  bodies.places("object").flatMap(([path, schema]): ReadonlyArray<Named> => {
+    if (path.length === 0) return []
+    return [
+      [`${path.join(".")}: with all members`, { path, json: () => bodies.whole(schema) }],
+      [`${path.join(".")}: members to the limit`, { path, json: () => membersFor(bytes) }]
+    ]
+  })
+
+const fillingsOf = (bodies: Bodies, bytes: number): ReadonlyArray<Named> => {
+  const filled = (item: string) => repeated(Math.floor(bytes / (item.length + 1)), item)
   const levels = Math.floor(bytes / 2)
   return [
-    ...arrays,
-    ...texts,
-    ["ignored: {} to the limit", { path: ["ignored"], json: filled("{}") }],
-    ["ignored: levels to the limit", { path: ["ignored"], json: "[".repeat(levels) + "]".repeat(levels) }],
-    ["ignored: members to the limit", { path: ["ignored"], json: membersFor(bytes) }]
+    ...arrayFillings(bodies, bytes, filled),
+    ...textFillings(bodies, bytes),
+    ...objectFillings(bodies, bytes),
+    ["ignored: {} to the limit", { path: ["ignored"], json: () => filled("{}") }],
+    ["ignored: levels to the limit", { path: ["ignored"], json: () => "[".repeat(levels) + "]".repeat(levels) }],
+    ["ignored: members to the limit", { path: ["ignored"], json: () => membersFor(bytes) }]
   ]
 }
 
@@ -172,11 +203,11 @@ const endpointBodies = (endpoint: HttpApiEndpoint.Top, path: string): ReadonlyAr
     method: endpoint.method,
     path,
     type: "application/json",
-    body: Buffer.from(bodies.text(filling))
+    body: () => Buffer.from(bodies.text(filling))
   }))
 }
 
-/** For every endpoint that takes JSON: each array, some texts and an ignored member, at their largest, right and wrong. */
+/** For every endpoint that takes JSON: each array, text and object and an ignored member, at their largest, right and wrong. */
 export const jsonBodies = (pathOf: (endpoint: HttpApiEndpoint.Top) => string): ReadonlyArray<Hostile> =>
   Object.values(Api.groups).flatMap((group) =>
     Object.values(group.endpoints).flatMap((endpoint) => endpointBodies(endpoint, pathOf(endpoint)))
