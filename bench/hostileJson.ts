@@ -162,11 +162,9 @@ const textFillings = (bodies: Bodies, bytes: number) =>
   bodies.places("string").flatMap(([path, schema]): ReadonlyArray<Named> => {
     const name = path.join(".")
     const most = schema["maxLength"]
-    const longest: Named = [`${name}: as long as it may be`, { path, json: () => escaped(numberOf(most, 0)) }]
-    return [
-      ...(typeof most === "number" ? [longest] : []),
-      [`${name}: a text to the limit`, { path, json: () => escaped(Math.floor(bytes / 2)) }]
-    ]
+    const limit: Named = [`${name}: a text to the limit`, { path, json: () => escaped(Math.floor(bytes / 2)) }]
+    if (typeof most !== "number") return [limit]
+    return [[`${name}: as long as it may be`, { path, json: () => escaped(most) }], limit]
   })
 
 const objectFillings = (bodies: Bodies, bytes: number) =>
