@@ -28,7 +28,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
         request: Effect.fn("AccountDeletion.request")(
           function*(userId, by = userId) {
             const found = yield* sql<{ is_pending: boolean }>`
-              SELECT deletion_requested_at IS NOT NULL AS is_pending FROM users WHERE id = ${userId} FOR UPDATE`
+              SELECT deletion_requested_at IS NOT NULL AS is_pending FROM users WHERE id = ${userId} FOR NO KEY UPDATE`
             if (found[0] === undefined) return yield* new NotFound({ message: "No such user" })
             yield* sessions.revokeAll(userId, { by })
             if (found[0].is_pending) return

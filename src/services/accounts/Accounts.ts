@@ -105,7 +105,8 @@ export class Accounts extends Context.Service<Accounts, {
 
       // A password that was changed while it was being verified signs nobody in.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
-        const rows = yield* sql`SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR UPDATE`
+        const rows = yield* sql`
+          SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR NO KEY UPDATE`
         if (rows.length === 0) return yield* wrongCredentials
         return yield* signIn(userId, device).pipe(Effect.catchTag("Unauthorized", () => Effect.fail(wrongCredentials)))
       }, sql.withTransaction)
@@ -117,10 +118,15 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.andThen(outbox.wake)
         )
 
+      /** A password that was hashed with other parameters than today's, hashed again; none where the queue is long. */
+      const rehash = (password: Redacted.Redacted, digest: string | undefined) =>
+        digest === undefined || !passwords.isOutdated(digest)
+          ? Effect.undefined
+          : Effect.orElseSucceed(passwords.hash(password), () => undefined)
+
       const conclude = Effect.fnUntraced(function*(
         { digest, signUpId, userId }: Effect.Success<ReturnType<typeof candidateOf>>,
-        matches: boolean,
-        password: Redacted.Redacted,
+        { matches, rehashed }: { readonly matches: boolean; readonly rehashed: string | undefined },
         device: Device
       ) {
         if (!matches || digest === undefined) return yield* refuse(userId)
@@ -128,9 +134,6 @@ export class Accounts extends Context.Service<Accounts, {
           if (signUpId !== undefined) yield* mailAgain(signUpId)
           return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
         }
-        const rehashed = passwords.isOutdated(digest)
-          ? yield* Effect.orElseSucceed(passwords.hash(password), () => undefined)
-          : undefined
         if (rehashed !== undefined) {
           yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${userId} AND password_hash = ${digest}`
         }
@@ -143,7 +146,8 @@ export class Accounts extends Context.Service<Accounts, {
           const passwordHash = yield* passwords.hash(password)
           yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(
             Effect.flatMap((signUpId) => outbox.request({ kind: "verify-email", signUpId })),
-            sql.withTransaction
+            sql.withTransaction,
+            signIns
           )
           yield* outbox.wake
         }, Effect.catchTag("SqlError", Effect.die)),
@@ -163,9 +167,12 @@ export class Accounts extends Context.Service<Accounts, {
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
           // An account whose 30 days are over is nobody's, even before a sweep has been there.
-          const candidate = yield* candidateOf(email)
+          const candidate = yield* signIns(candidateOf(email))
           const matches = yield* passwords.verify(password, candidate.digest)
-          return yield* conclude(candidate, matches, password, device)
+          const rehashed = matches && candidate.userId !== undefined
+            ? yield* rehash(password, candidate.digest)
+            : undefined
+          return yield* signIns(conclude(candidate, { matches, rehashed }, device))
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })

@@ -31,6 +31,8 @@ export class SignUps extends Context.Service<SignUps, {
   readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
   /** None when the sign-up is gone. Until the caller's transaction ends it stays. */
   readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
+  /** None when the sign-up is gone. It may be the next instant. */
+  readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
   /**
    * A sign-up for the caller's transaction: of all that ask for one of its address at once, the others wait for the end of
    * it. None when the sign-up is gone.
@@ -112,6 +114,8 @@ export class SignUps extends Context.Service<SignUps, {
           const found = yield* findAddressee(id)
           return Option.map(found, ({ email, user_id }) => ({ email, userId: user_id ?? undefined }))
         }, Effect.orDie),
+
+        find: Effect.fn("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
 
         lock: Effect.fn("SignUps.lock")(function*(id) {
           const found = yield* findById(id)

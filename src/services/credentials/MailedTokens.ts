@@ -5,6 +5,7 @@ import { createHash } from "node:crypto"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import { accountLock } from "../accounts/AccountLock.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 
 /** After how long the link of each purpose expires. */
@@ -32,8 +33,10 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     purpose: MailedTokenPurpose,
     owner: TokenOwner
   ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
+  /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
+  readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
   /**
-   * Consumes a token of an account. Of any number of callers at once exactly one gets its owner; a token that is wrong,
+   * Consumes a token of an account, which the transaction of the caller has locked (`accountLock`). Of any number of callers at once exactly one gets its owner; a token that is wrong,
    * used, expired, meant for something else or of an account whose 30 days are over gives none to all.
    */
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
@@ -50,6 +53,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
+      const lockAccount = yield* accountLock
 
       const markUsed = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
@@ -60,6 +64,16 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
               AND u.id = t.user_id AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})
             RETURNING t.user_id`
+      })
+
+      const findOwner = SqlSchema.findOneOption({
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
+        Result: OwnerRow,
+        execute: ({ began, hash, now, purpose }) =>
+          sql`
+            SELECT t.user_id, t.sign_up_id FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
+            WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
+              AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
       })
 
       const findSignUp = SqlSchema.findOneOption({
@@ -79,7 +93,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             SELECT token_hash FROM email_tokens
             WHERE ${"userId" in owner ? sql`user_id = ${owner.userId}` : sql`sign_up_id = ${owner.signUpId}`}
               AND purpose = 'reset-password'
-            ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS}
+            ORDER BY created_at DESC, token_hash OFFSET ${MAX_LIVE_RESETS} FOR UPDATE
           )`
 
       return MailedTokens.of({
@@ -87,6 +101,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
           const expiresAt = new Date(now + Duration.toMillis(LIFETIME[purpose]))
+          if ("userId" in owner) yield* lockAccount(owner.userId)
           yield* sql`INSERT INTO email_tokens ${
             sql.insert({
               token_hash: digest(token),
@@ -100,6 +115,15 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           if (purpose === "reset-password") yield* keepNewest(owner)
           return { token, expiresAt }
         }, Effect.orDie),
+
+        ownerOf: Effect.fn("MailedTokens.ownerOf")(
+          function*(purpose, token) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            return yield* findOwner({ hash: digest(token), purpose, now, began: yield* graceBegan })
+          },
+          Effect.map(Option.flatMap(toOwner)),
+          Effect.orDie
+        ),
 
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
           const now = new Date(yield* Clock.currentTimeMillis)
@@ -119,4 +143,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
       })
     })
   )
+}
+
+const OwnerRow = Schema.Struct({
+  user_id: Schema.NullOr(UserIdColumn),
+  sign_up_id: Schema.NullOr(SignUpIdColumn)
+})
+
+const toOwner = ({ sign_up_id, user_id }: typeof OwnerRow.Type): Option.Option<TokenOwner> => {
+  if (user_id !== null) return Option.some({ userId: user_id })
+  return Option.map(Option.fromNullOr(sign_up_id), (signUpId) => ({ signUpId }))
 }

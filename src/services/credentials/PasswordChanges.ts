@@ -1,22 +1,21 @@
-import { Clock, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { Forbidden, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
+import { accountLock } from "../accounts/AccountLock.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
-import type { SignUp } from "../accounts/SignUps.ts"
+import { type SignUp, SignUps } from "../accounts/SignUps.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { Audit } from "../operations/Audit.ts"
-import { MailedTokens, staleLink } from "./MailedTokens.ts"
+import { MailedTokens, staleLink, type TokenOwner } from "./MailedTokens.ts"
 import { PasswordPolicy } from "./PasswordPolicy.ts"
 import { Passwords } from "./Passwords.ts"
 import { Sessions } from "./Sessions.ts"
 
-/** Whose password a mailed link sets, and how. */
-interface Holder {
-  readonly person: { readonly email: string; readonly name: string }
-  readonly setPassword: (digest: string) => Effect.Effect<void, ValidationFailed | SqlError.SqlError>
-}
+/** How long a use of a link is queued for others of the same account. */
+const LONGEST_WAIT = Duration.seconds(2)
 
 /** A new password for those who forgot theirs, and for those who have a session. */
 export class PasswordChanges extends Context.Service<PasswordChanges, {
@@ -50,12 +49,28 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const passwords = yield* Passwords
       const policy = yield* PasswordPolicy
       const sessions = yield* Sessions
+      const signUps = yield* SignUps
+      const lockAccount = yield* accountLock
+      const { signIns } = yield* Bulkheads
 
       const findById = SqlSchema.findOne({
         Request: UserId,
         Result: OwnerRow,
         execute: (id) => sql`SELECT id, email, name, password_hash FROM users WHERE id = ${id}`
       })
+
+      // Of the links of one account that are used at once, one is hashed for: the others are found used up in their turn.
+      const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(1) })
+
+      const turnOf = (owner: TokenOwner) =>
+        RcMap.get(turns, JSON.stringify(owner)).pipe(
+          Effect.flatMap((semaphore) => semaphore.takeScoped(1)),
+          Effect.timeoutOrElse({
+            duration: LONGEST_WAIT,
+            orElse: () =>
+              Effect.fail(Unavailable.retryAfter("Another link of this account is being used: try again", LONGEST_WAIT))
+          })
+        )
 
       const setPassword = Effect.fnUntraced(function*(userId: UserId, digest: string, previous: string | null) {
         const now = new Date(yield* Clock.currentTimeMillis)
@@ -96,21 +111,36 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         })
       })
 
-      const accountHolder = (owner: typeof OwnerRow.Type): Holder => ({
-        person: owner,
-        setPassword: (digest) => replacePassword(owner, digest)
-      })
+      const ownerOf = (token: Redacted.Redacted) =>
+        signIns(mailedTokens.ownerOf("reset-password", token)).pipe(
+          Effect.flatMap(Option.match({ onNone: staleLink, onSome: Effect.succeed }))
+        )
 
-      const signUpHolder = (signUp: SignUp): Holder => ({
-        person: signUp,
-        setPassword: (digest) => openAccount(signUp, digest)
-      })
+      const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
+        "userId" in owner
+          ? Effect.catchTag(findById(owner.userId), "NoSuchElementError", staleLink)
+          : Effect.flatMap(signUps.find(owner.signUpId), Option.match({ onNone: staleLink, onSome: Effect.succeed }))
 
-      const holderOf = Effect.fnUntraced(function*(token: Redacted.Redacted) {
-        const userId = yield* mailedTokens.consume("reset-password", token)
-        if (Option.isSome(userId)) return Option.some(accountHolder(yield* findById(userId.value)))
-        return Option.map(yield* newAccounts.signUpOf("reset-password", token), signUpHolder)
-      })
+      const resetAccount = Effect.fnUntraced(function*(userId: UserId, token: Redacted.Redacted, digest: string) {
+        yield* lockAccount(userId)
+        if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* staleLink()
+        yield* replacePassword(yield* findById(userId), digest)
+      }, sql.withTransaction)
+
+      const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
+        const signUp = yield* newAccounts.signUpOf("reset-password", token)
+        if (Option.isNone(signUp)) return yield* staleLink()
+        yield* openAccount(signUp.value, digest)
+      }, sql.withTransaction)
+
+      // The hash is made before the transaction: no connection and no lock waits for it.
+      const useLink = Effect.fnUntraced(function*(token: Redacted.Redacted, password: Redacted.Redacted) {
+        yield* turnOf(yield* ownerOf(token))
+        const owner = yield* ownerOf(token)
+        yield* policy.check("password", password, yield* personOf(owner))
+        const digest = yield* passwords.hash(password)
+        yield* signIns("userId" in owner ? resetAccount(owner.userId, token, digest) : resetSignUp(token, digest))
+      }, Effect.scoped)
 
       const refuseChange = (userId: UserId) =>
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(wrongPassword))
@@ -121,15 +151,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         ),
 
         reset: Effect.fn("PasswordChanges.reset")(
-          function*(token, password) {
-            const holder = yield* holderOf(token)
-            if (Option.isNone(holder)) return yield* staleLink()
-            const { person, setPassword } = holder.value
-            yield* policy.check("password", password, person)
-            yield* setPassword(yield* passwords.hash(password))
-          },
-          sql.withTransaction,
-          (effect) => Effect.andThen(effect, outbox.wake),
+          (token, password) => Effect.andThen(useLink(token, password), outbox.wake),
           Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })
         ),
 
@@ -151,12 +173,20 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             yield* mailedTokens.revokeAll(userId)
             yield* sessions.revokeAll(userId, { keep: sessionId })
             yield* notice(owner, "Your password was changed, and your other sessions were signed out.")
-          }).pipe(sql.withTransaction)
+          }).pipe(sql.withTransaction, signIns)
           yield* outbox.wake
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }))
       })
     })
   )
+}
+
+type LookupFailure = ValidationFailed | SqlError.SqlError | Schema.SchemaError
+
+/** What a password may not be made of. */
+interface Person {
+  readonly email: string
+  readonly name: string
 }
 
 const wrongPassword = new Forbidden({ message: "The current password is wrong" })

@@ -8,6 +8,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import type { TokenPrincipal } from "../../schema/User.ts"
+import { accountLock } from "../accounts/AccountLock.ts"
 import { Audit } from "../operations/Audit.ts"
 import { findReadable } from "../ReadableRows.ts"
 
@@ -53,6 +54,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
       const audit = yield* Audit
+      const lockAccount = yield* accountLock
       const pepper = Redacted.value(yield* Config.Redacted("PAT_PEPPER"))
 
       const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
@@ -80,9 +82,9 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: (values) => sql`INSERT INTO personal_access_tokens ${sql.insert(values)} RETURNING ${columns}`
       })
 
-      // The user's row is held, so that calls at once are counted one after the other.
+      // The account is locked, so that calls at once are counted one after the other.
       const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
-        yield* sql`SELECT id FROM users WHERE id = ${owner} FOR UPDATE`
+        yield* lockAccount(owner)
         const rows = yield* sql<{ live: number }>`
           SELECT count(*)::int AS live FROM personal_access_tokens
           WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
@@ -138,6 +140,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         revoke: Effect.fn("PersonalAccessTokens.revoke")(
           function*(owner, id) {
             const now = new Date(yield* Clock.currentTimeMillis)
+            yield* lockAccount(owner)
             const rows = yield* sql`
               DELETE FROM personal_access_tokens
               WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`

@@ -7,6 +7,7 @@ import { SessionId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import type { Session } from "../../schema/Session.ts"
 import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
+import { accountLock } from "../accounts/AccountLock.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
 import { actedOn, Audit } from "../operations/Audit.ts"
@@ -70,6 +71,7 @@ export class Sessions extends Context.Service<Sessions, {
       const tokens = yield* SessionTokens
       const roles = yield* Roles
       const audit = yield* Audit
+      const lockAccount = yield* accountLock
 
       const findLive = SqlSchema.findOneOption({
         Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, began: Schema.Date }),
@@ -102,7 +104,7 @@ export class Sessions extends Context.Service<Sessions, {
             SELECT id AS user_id, email, email_verified_at IS NOT NULL AS is_email_verified,
               preferences ->> 'units' AS units
             FROM users WHERE id = ${userId} AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})
-            FOR UPDATE`
+            FOR NO KEY UPDATE`
       })
 
       const revokeOldest = (userId: UserId, now: Date) =>
@@ -188,6 +190,7 @@ export class Sessions extends Context.Service<Sessions, {
         revoke: Effect.fn("Sessions.revoke")(
           function*(userId, id) {
             const now = new Date(yield* Clock.currentTimeMillis)
+            yield* lockAccount(userId)
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
               WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
@@ -201,7 +204,7 @@ export class Sessions extends Context.Service<Sessions, {
         revokeAll: Effect.fn("Sessions.revokeAll")(
           function*(userId, { by = userId, keep } = {}) {
             const now = new Date(yield* Clock.currentTimeMillis)
-            // Before the sessions, as a sign-in locks them too.
+            // Before the sessions: the order of `accountLock`.
             yield* sql`UPDATE users SET devices_revoked_at = ${now} WHERE id = ${userId}`
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}

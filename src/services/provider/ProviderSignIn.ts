@@ -59,7 +59,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
           sql`
             SELECT id, email_verified_at IS NOT NULL AS is_email_verified,
               (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS linked_subject
-            FROM users WHERE email_key = ${key} FOR UPDATE`
+            FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
       })
 
       // Whoever registered the address without proving it must not stay in its account (pre-hijacking): neither the
