@@ -3,6 +3,7 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
+import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Administration } from "../../services/operations/Administration.ts"
 import { Audit } from "../../services/operations/Audit.ts"
 import { SystemStatus } from "../../services/operations/SystemStatus.ts"
@@ -16,17 +17,6 @@ interface Listing {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** A page of what an administrator asks for. */
-const answer = Effect.fnUntraced(function*<A>(
-  { query, request }: Listing,
-  list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>
-) {
-  const { userId } = yield* CurrentSession
-  const page = pageOf(query)
-  const found = yield* list(userId, page)
-  return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
-})
-
 export const AdminHandlers = HttpApiBuilder.group(
   Api,
   "admin",
@@ -34,11 +24,24 @@ export const AdminHandlers = HttpApiBuilder.group(
     const administration = yield* Administration
     const audit = yield* Audit
     const system = yield* SystemStatus
+    const { lists } = yield* Bulkheads
+
+    /** A page of what an administrator asks for. */
+    const answer = Effect.fnUntraced(function*<A>(
+      { query, request }: Listing,
+      list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>
+    ) {
+      const { userId } = yield* CurrentSession
+      const page = pageOf(query)
+      const found = yield* lists(list(userId, page))
+      return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
+    })
 
     return handlers.handleAll({
-      overview: () => administration.overview,
+      overview: () => lists(administration.overview),
       users: (asked) => answer(asked, (admin, page) => administration.users(admin, asked.query.query, page)),
-      user: ({ params }) => Effect.flatMap(CurrentSession, ({ userId }) => administration.user(userId, params.id)),
+      user: ({ params }) =>
+        Effect.flatMap(CurrentSession, ({ userId }) => lists(administration.user(userId, params.id))),
       deleteUser: ({ params }) =>
         Effect.flatMap(
           CurrentSession,

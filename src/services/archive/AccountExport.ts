@@ -92,7 +92,7 @@ export class AccountExport extends Context.Service<AccountExport, {
 
       const addCollections = Effect.fnUntraced(function*(add: AddFile, owner: UserId) {
         const written = new Set<CollectionId>()
-        const pages = pagesOf(yield* Effect.orDie(queries.collectionsOf(owner)))
+        const pages = pagesOf(yield* inTurn(Effect.orDie(queries.collectionsOf(owner))))
         const read = (ids: ReadonlyArray<CollectionId>) => inTurn(Effect.orDie(queries.collectionPage({ owner, ids })))
         const lineOf = (row: ArchivedCollectionRow) => {
           written.add(row.id)
@@ -105,12 +105,12 @@ export class AccountExport extends Context.Service<AccountExport, {
       const write = Effect.fn("AccountExport.write")(
         function*(add: AddFile, order: Order) {
           const createdAt = new Date(yield* Clock.currentTimeMillis).toISOString()
-          const profile = yield* add("profile.json", asJson(yield* profiles.profile(order.userId)))
+          const profile = yield* add("profile.json", asJson(yield* inTurn(profiles.profile(order.userId))))
           const routes = yield* addRoutes(add, order)
           const gpx = yield* addGpx(add, order, routes.versions)
           const collections = yield* addCollections(add, order.userId)
-          const tokenList = yield* tokens.list(order.userId)
-          const sessionList = yield* sessions.list(order.userId, order.current)
+          const tokenList = yield* inTurn(tokens.list(order.userId))
+          const sessionList = yield* inTurn(sessions.list(order.userId, order.current))
           const manifest: Manifest = {
             format: "route-planning-service/account",
             version: 1,

@@ -1,11 +1,13 @@
-import { Context, Duration, Effect, Layer, Metric } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Semaphore, Struct } from "effect"
 import { poolSize } from "../metrics/DatabasePool.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 
-/** The part of the database's connections that each class of work may use at once; together they leave a tenth of ten. */
+/** The part of the database's connections that each class of work may use at once: one connection at least. */
 const SHARES = { lists: 0.3, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
 
 type WorkClass = keyof typeof SHARES
+
+const CLASSES = Struct.keys(SHARES)
 
 const MESSAGES: Record<WorkClass, string> = {
   lists: "Too many lists are being read: try again",
@@ -17,12 +19,16 @@ const MESSAGES: Record<WorkClass, string> = {
 
 const LONGEST_WAIT = Duration.seconds(2)
 
+/** How many connections the classes together leave to everything else, but for a pool of one. */
+const LEFT_FOR_THE_REST = 1
+
 const gauge = (name: string, description: string, work: WorkClass) =>
   Metric.gauge(name, { description, attributes: { class: work } })
 
 /**
  * Keeps the work that uses connections and the processor for long from taking all of them: each class has a share, and
- * what is beyond it queues, in order of arrival, for at most 2 seconds. One caller may use the whole share of a class.
+ * what is beyond it queues, in order of arrival, for at most 2 seconds. One caller may use the whole share of a class. From
+ * a pool of two on, all classes together leave a connection to the rest: in pools of less than six they share what is left.
  */
 export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkClass, Turns>>>()(
   "route-planning-service/Bulkheads"
@@ -32,9 +38,15 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
     Effect.gen(function*() {
       const connections = yield* poolSize
 
+      const atOnce = (work: WorkClass) => Math.max(1, Math.floor(connections * SHARES[work]))
+      const together = Math.max(1, connections - LEFT_FOR_THE_REST)
+      const wanted = CLASSES.reduce((sum, work) => sum + atOnce(work), 0)
+      const shared = wanted > together ? yield* Semaphore.make(together) : undefined
+
       const turnsOf = (work: WorkClass) =>
         makeTurns({
-          atOnce: Math.max(1, Math.floor(connections * SHARES[work])),
+          atOnce: atOnce(work),
+          shared,
           longestWait: LONGEST_WAIT,
           message: MESSAGES[work],
           running: gauge("bulkhead_running", "Requests of a class that are worked on", work),

@@ -4,6 +4,8 @@ import { during } from "../metrics/Gauges.ts"
 
 interface TurnOptions {
   readonly atOnce: number
+  /** What these turns share with others, where they are not alone: a turn has one permit of it too. */
+  readonly shared?: Semaphore.Semaphore | undefined
   readonly longestWait: Duration.Duration
   /** What a caller that waited too long reads. */
   readonly message: string
@@ -18,12 +20,18 @@ export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, 
  * Runs at most `atOnce` effects at a time; the others queue in order of arrival. One that has not begun after
  * `longestWait` fails with `Unavailable` and leaves the queue, and so does one that is interrupted.
  */
-export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, message, running, waiting }: TurnOptions) {
+export const makeTurns = Effect.fnUntraced(function*(
+  { atOnce, longestWait, message, running, shared, waiting }: TurnOptions
+) {
   const semaphore = yield* Semaphore.make(atOnce)
   yield* Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
-  // The permit belongs to the scope from the instant it is taken: a timeout at that same instant cannot lose it.
-  const turn = semaphore.takeScoped(1).pipe(
+  // A permit belongs to the scope from the instant it is taken: a timeout at that same instant cannot lose it.
+  const permits = shared === undefined
+    ? semaphore.takeScoped(1)
+    : Effect.andThen(semaphore.takeScoped(1), shared.takeScoped(1))
+
+  const turn = permits.pipe(
     Effect.timeoutOrElse({
       duration: longestWait,
       orElse: () => Effect.fail(Unavailable.retryAfter(message, longestWait))
@@ -45,7 +53,7 @@ export const makeTurns = Effect.fnUntraced(function*({ atOnce, longestWait, mess
     // What the work acquires belongs to its caller, and lives longer than the turn.
     const queued = Effect.scopedWith((scope) => Effect.andThen(Scope.provide(queuedTurn, scope), counted))
     return Effect.suspend(() =>
-      queue.length > 0 ? queued : Effect.flatMap(
+      queue.length > 0 || shared !== undefined ? queued : Effect.flatMap(
         semaphore.withPermitsIfAvailable(1)(counted),
         (done) => Option.isSome(done) ? Effect.succeed(done.value) : queued
       )
