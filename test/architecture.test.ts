@@ -81,4 +81,17 @@ describe("the house", () => {
     // The methods of a path of the contract, when the service starts.
     assert.deepStrictEqual(users, ["src/http/MethodNotAllowed.ts"])
   })
+
+  it("what a cache or a map of resources is asked for is a text, which is looked up in a native map", () => {
+    const keyless = sources.filter((file) => file.startsWith("src/")).filter((file) =>
+      [...textOf(file).matchAll(/\b(?:Cache\.make|RcMap\.make|LayerMap\.|RequestResolver\.make)/g)].some(
+        ({ index }) => !textOf(file).slice(index, index + 200).includes(": string)")
+      )
+    )
+    // Their lookups have a name, and the issuer and the address of its keys are settings.
+    assert.deepStrictEqual(keyless, [
+      "src/services/provider/ProviderDiscovery.ts",
+      "src/services/provider/ProviderKeys.ts"
+    ])
+  })
 })

@@ -19,12 +19,13 @@ export const DEFAULT_FORM: Readonly<Record<typeof Gate.Type, GeometryForm>> = {
 const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
 
 /** A viewport in degrees. `west` greater than `east` crosses the antimeridian. */
-export interface Viewport {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
-}
+const Viewport = Schema.Struct({
+  west: Schema.Finite,
+  south: Schema.Finite,
+  east: Schema.Finite,
+  north: Schema.Finite
+})
+export type Viewport = typeof Viewport.Type
 
 const isViewport = ([west, south, east, north]: ReadonlyArray<number>) =>
   west !== undefined && south !== undefined && east !== undefined && north !== undefined
@@ -48,13 +49,10 @@ const Bbox = Schema.String.annotate({
       || "Expected minLng,minLat,maxLng,maxLat in degrees"
   })
 ).pipe(
-  Schema.decodeTo(
-    Schema.Struct({ west: Schema.Finite, south: Schema.Finite, east: Schema.Finite, north: Schema.Finite }),
-    {
-      decode: SchemaGetter.transform((text) => viewportOf(text.split(",").map(Number))),
-      encode: SchemaGetter.transform(({ east, north, south, west }) => [west, south, east, north].join(","))
-    }
-  )
+  Schema.decodeTo(Viewport, {
+    decode: SchemaGetter.transform((text) => viewportOf(text.split(",").map(Number))),
+    encode: SchemaGetter.transform(({ east, north, south, west }) => [west, south, east, north].join(","))
+  })
 )
 
 const MetresFromQuery = Schema.String.check(
@@ -79,11 +77,12 @@ export const ListingQuery = Schema.Struct({
 )
 
 /** What to list: filters as they were asked for, the gate settled. */
-export interface Listing {
-  readonly gate: typeof Gate.Type
-  readonly bbox?: Viewport
-  readonly activity?: Activity
-  readonly placeCity?: string
-  readonly minDistance?: number
-  readonly maxDistance?: number
-}
+export const Listing = Schema.Struct({
+  gate: Gate,
+  bbox: Schema.optionalKey(Viewport),
+  activity: Schema.optionalKey(Activity),
+  placeCity: Schema.optionalKey(Schema.String),
+  minDistance: Schema.optionalKey(Metres),
+  maxDistance: Schema.optionalKey(Metres)
+})
+export type Listing = typeof Listing.Type

@@ -1,10 +1,10 @@
-import { Cache, Context, Duration, Effect, Exit, Layer } from "effect"
+import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
-import type { Listing, Viewport } from "../../schema/PublicListing.ts"
+import { Listing, type Viewport } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
@@ -24,6 +24,12 @@ const boxesOf = ({ east, north, south, west }: Viewport): readonly [string, stri
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
   return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
 }
+
+const ListingText = Schema.fromJsonString(Listing)
+
+const filtersOf = (listing: Listing) => Effect.orDie(Schema.encodeEffect(ListingText)(listing))
+
+const listingOf = (filters: string) => Effect.orDie(Schema.decodeEffect(ListingText)(filters))
 
 /** What anybody may find. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
@@ -111,14 +117,22 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const newestPublished = sql`r.published_at DESC, r.id DESC`
       const newestUpdated = sql`r.updated_at DESC, r.id DESC`
 
-      // By the filters, for each of which a total is counted once for all who ask meanwhile. A failure is not kept.
-      const counts = yield* Cache.makeWith((listing: Listing) => Effect.timed(totalOf(listing)), {
-        capacity: MAX_COUNTS_KEPT,
-        // A total is as old as the beginning of its count.
-        timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(COUNT_KEPT_FOR, exit.value[0]) : Duration.zero
-      })
+      // By the filters, for each of which a total is counted once for all who ask meanwhile. A failure is not kept. By their
+      // text: a client chooses a city, and may choose many of one structural hash.
+      const counts = yield* Cache.makeWith(
+        (filters: string) => Effect.timed(Effect.flatMap(listingOf(filters), totalOf)),
+        {
+          capacity: MAX_COUNTS_KEPT,
+          // A total is as old as the beginning of its count.
+          timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(COUNT_KEPT_FOR, exit.value[0]) : Duration.zero
+        }
+      )
 
-      const keptTotalOf = (listing: Listing) => Effect.map(Cache.get(counts, listing), ([, total]) => total)
+      const keptTotalOf = (listing: Listing) =>
+        filtersOf(listing).pipe(
+          Effect.flatMap((filters) => Cache.get(counts, filters)),
+          Effect.map(([, total]) => total)
+        )
 
       return PublicRoutes.of({
         list: Effect.fn("PublicRoutes.list")((listing, wanted, form) => {
