@@ -9,7 +9,8 @@ const linkTo = (path: string, query: URLSearchParams, page: Page, relation: stri
 
 /**
  * `X-Total-Count`, and `Link` with the pages around this one (RFC 8288); the links keep the other parameters. A page may
- * be shorter than its limit before the list ends, so the next one begins after what this one has.
+ * be shorter than its limit before the list ends, so the next one begins after what this one has. `prev` and `last` count in
+ * whole limits: where they lead to a page that is shorter, the rest of it is in its `next`.
  */
 export const pageHeaders = (
   url: string,

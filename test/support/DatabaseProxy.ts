@@ -7,6 +7,8 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
   readonly url: string
   /** How many times clients have sent something. */
   readonly calls: Effect.Effect<number>
+  /** How many bytes clients were sent. */
+  readonly sent: Effect.Effect<number>
   readonly forward: Effect.Effect<void>
   /** Closes all connections and takes no new ones, like a server that is stopped. */
   readonly refuse: Effect.Effect<void>
@@ -24,6 +26,7 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
         return DatabaseProxy.of({
           url: url.href,
           calls: Effect.sync(proxy.calls),
+          sent: Effect.sync(proxy.sent),
           forward: Effect.sync(() => proxy.set("forward")),
           refuse: Effect.sync(() => proxy.set("refuse")),
           hang: Effect.sync(() => proxy.set("hang")),
@@ -35,9 +38,9 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
 
 type Mode = "forward" | "refuse" | "hang"
 
-const pipe = (from: Socket, to: Socket, state: { readonly mode: Mode }, seen: () => void = () => undefined) => {
+const pipe = (from: Socket, to: Socket, state: { readonly mode: Mode }, seen: (bytes: number) => void) => {
   from.on("data", (chunk) => {
-    seen()
+    seen(chunk.length)
     if (state.mode !== "hang") to.write(chunk)
   })
   from.on("close", () => to.destroy())
@@ -55,11 +58,12 @@ interface Proxy {
   readonly cut: () => void
   readonly close: () => void
   readonly calls: () => number
+  readonly sent: () => number
 }
 
 const listen = (target: URL) =>
   Effect.callback<Proxy>((resume) => {
-    const state: { mode: Mode; calls: number } = { mode: "forward", calls: 0 }
+    const state: { mode: Mode; calls: number; sent: number } = { mode: "forward", calls: 0, sent: 0 }
     const sockets = new Set<Socket>()
     const cut = () => sockets.forEach((socket) => socket.destroy())
     const server = createServer((socket) => {
@@ -70,7 +74,9 @@ const listen = (target: URL) =>
         end.on("close", () => sockets.delete(end))
       }
       pipe(socket, upstream, state, () => state.calls++)
-      pipe(upstream, socket, state)
+      pipe(upstream, socket, state, (bytes) => {
+        state.sent += bytes
+      })
       return undefined
     })
     const set = (mode: Mode) => {
@@ -87,6 +93,7 @@ const listen = (target: URL) =>
         set,
         cut,
         close,
-        calls: () => state.calls
+        calls: () => state.calls,
+        sent: () => state.sent
       })))
   })

@@ -7,12 +7,13 @@ const LINE_BYTES: Record<GeometryForm, string> = {
   full: "coalesce(octet_length(r.geometry), 0)",
   simplified: "coalesce(octet_length(r.simplified), 0)",
   none: "0",
-  polyline6: "coalesce(octet_length(r.polyline6), 0)"
+  // JSON doubles each backslash, and a line may have nothing else.
+  polyline6: "2 * coalesce(octet_length(r.polyline6), 0)"
 }
 
 /**
  * Reads a page of routes up to `MAX_PAGE_BYTES` of lines and waypoints, and at least one route, in order of `page_place`.
- * `ids` selects the page as `f`, `order` sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text
+ * Sizes are read before texts: what is over the bound is neither read nor sent. `ids` selects the page as `f`, `order` sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text
  * without reading it. `page_rows` is how many routes the page has beside that bound.
  */
 export const boundedPage = (

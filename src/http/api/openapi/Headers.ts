@@ -14,7 +14,8 @@ export const HEADERS = {
   "Content-Disposition": text("The name of the file (RFC 6266)", "attachment; filename=\"Around Vaduz.gpx\""),
   "ETag": text("The version, for `If-Match` and `If-None-Match`", "W/\"3-full-8f0b3a1c\""),
   "Link": text(
-    "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288)",
+    "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). A page of long routes may end before its limit: "
+      + "`next` begins where it ended; `prev` and `last` count in whole limits, and a page that they lead to may have a `next`",
     "</api/v1/routes?limit=100&offset=100>; rel=\"next\""
   ),
   "Location": text("Where what was made is found", "/api/v1/routes/12"),
