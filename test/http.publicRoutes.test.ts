@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Places } from "../src/services/places/Places.ts"
@@ -428,15 +428,21 @@ layer(TestServer.layer())("the bin", (it) => {
         return route.id
       })
       const rowOf = (id: number) => SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE id = ${id}`)
+      const sinceMinute = (yield* Clock.currentTimeMillis) % Duration.toMillis("1 minute")
+      yield* TestClock.adjust(Duration.subtract(Duration.minutes(1), Duration.millis(sinceMinute)))
       const first = yield* deleted
-      yield* TestClock.adjust("1 second")
-      const second = yield* deleted
-      yield* TestClock.adjust(Duration.subtract(Duration.days(30), Duration.seconds(1)))
-      // The sweep that purges the first route looks at the second one in its last second.
+      yield* TestClock.adjust("1 milli")
+      const others = [yield* deleted]
+      yield* TestClock.adjust("1 milli")
+      others.push(yield* deleted)
+      yield* TestClock.adjust(Duration.subtract(Duration.days(30), Duration.millis(2)))
+      // The sweep that purges the first route looks at the others in their last milliseconds.
       yield* untilNone(rowOf(first))
-      assert.strictEqual((yield* rowOf(second)).length, 1)
-      yield* TestClock.adjust("1 second")
-      yield* untilNone(rowOf(second))
+      assert.lengthOf((yield* Effect.forEach(others, rowOf)).flat(), 2)
+      yield* TestClock.adjust("59999 millis")
+      assert.lengthOf((yield* Effect.forEach(others, rowOf)).flat(), 2, "those of a minute are purged together")
+      yield* TestClock.adjust("1 milli")
+      yield* untilNone(Effect.map(Effect.forEach(others, rowOf), (rows) => rows.flat()))
     }))
 
   it.effect("gives nothing back after 30 days, even before a sweep", () =>

@@ -13,8 +13,6 @@ interface Expiring {
   readonly key: string
   readonly column: string
   readonly keptMillis: number
-  /** Rows that nobody misses or restores are due with others at the next multiple of this. */
-  readonly stepMillis: number
   /** Of which rows of the table, in SQL; of all without it. */
   readonly where?: string
 }
@@ -22,13 +20,13 @@ interface Expiring {
 const TRASH = {
   key: "id",
   column: "deleted_at",
-  keptMillis: Duration.toMillis(GRACE_PERIOD),
-  stepMillis: 1
+  keptMillis: Duration.toMillis(GRACE_PERIOD)
 }
 
-const MINUTE = Duration.toMillis(Duration.minutes(1))
+/** Nobody can use a row that is due, so those of a whole minute are deleted together at the end of it. */
+const STEP = Duration.toMillis(Duration.minutes(1))
 
-const EXPIRED = { column: "expires_at", keptMillis: 0, stepMillis: MINUTE }
+const EXPIRED = { column: "expires_at", keptMillis: 0 }
 
 const ALL: ReadonlyArray<Expiring> = [
   { table: "routes", ...TRASH },
@@ -43,7 +41,6 @@ const ALL: ReadonlyArray<Expiring> = [
     key: "id",
     column: "created_at",
     keptMillis: Duration.toMillis(UNPROVEN_KEPT),
-    stepMillis: MINUTE,
     where: "email_verified_at IS NULL AND deletion_requested_at IS NULL"
   },
   { table: "personal_access_tokens", key: "id", ...EXPIRED },
@@ -51,20 +48,17 @@ const ALL: ReadonlyArray<Expiring> = [
     table: "idempotency_keys",
     key: "ctid",
     column: "created_at",
-    keptMillis: Duration.toMillis(Duration.hours(24)),
-    stepMillis: MINUTE
+    keptMillis: Duration.toMillis(Duration.hours(24))
   },
   {
     table: "audit_events",
     key: "id",
     column: "created_at",
-    keptMillis: Duration.toMillis(Duration.days(90)),
-    stepMillis: MINUTE
+    keptMillis: Duration.toMillis(Duration.days(90))
   }
 ]
 
-const dueAt = ({ keptMillis, stepMillis }: Expiring, instant: Date) =>
-  Math.ceil((instant.getTime() + keptMillis) / stepMillis) * stepMillis
+const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
 
 /** Deletes what nobody can use any more: in small batches that any number of processes may take. */
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
