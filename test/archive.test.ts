@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Stream } from "effect"
 import { createHash, randomBytes } from "node:crypto"
 import { padLine } from "../src/services/archive/Padding.ts"
+import { piecesOf } from "../src/services/archive/Pieces.ts"
 import { type FileWriter, zipOf } from "../src/services/archive/ZipWriter.ts"
 import { unzipped } from "./support/Archives.ts"
 
@@ -42,7 +43,11 @@ const padded = Effect.fnUntraced(function*(line: string) {
       })
     })
   )
-  yield* Effect.raceFirst(padLine(line, (text) => Effect.sync(() => pieces.push(text))), other)
+  const file = {
+    size: Buffer.byteLength(line),
+    bytes: Stream.fromIterable(piecesOf(line), { chunkSize: 1 }).pipe(Stream.encodeText)
+  }
+  yield* Effect.raceFirst(padLine(file, (text) => Effect.sync(() => pieces.push(text))), other)
   return { pieces, turns: seen.turns }
 })
 

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
+import { readdirSync, readlinkSync } from "node:fs"
 import { get, type IncomingMessage } from "node:http"
 import { connect, type Socket } from "node:net"
 import { buffer } from "node:stream/consumers"
@@ -11,8 +12,9 @@ import { ROUTE_BODY_LIMIT } from "../src/http/api/Requests.ts"
 import { BodyAllowance } from "../src/http/BodyArrival.ts"
 import { DownloadLimits } from "../src/http/Downloads.ts"
 import { LargeResponseLimits } from "../src/http/middleware/LargeResponses.ts"
-import { SocketTimeouts } from "../src/layers/SocketTimeouts.ts"
+import { LowestReadRate, SocketTimeouts } from "../src/layers/SocketTimeouts.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
+import { unzipped } from "./support/Archives.ts"
 import { leastCostOf, positionsOf, workBoundBy } from "./support/ProcessorTime.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute } from "./support/Routes.ts"
@@ -206,13 +208,13 @@ layer(
 })
 
 /** A public route of the longest kind, of digits that repeat nowhere. */
-const longRoute = Effect.fnUntraced(function*(rider: Rider) {
+const longRoute = Effect.fnUntraced(function*(rider: Rider, positions = 100_000) {
   const { id } = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
   yield* SqlClient.SqlClient.use((sql) =>
     sql`
       UPDATE routes SET geometry = (
         SELECT '[' || string_agg('[' || random() + n % 90 || ',' || random() || ',' || random() || ']', ',') || ']'
-        FROM generate_series(1, 100000) n
+        FROM generate_series(1, ${positions}::int) n
       ) WHERE id = ${id}`
   )
   return id
@@ -256,9 +258,21 @@ const memory = Effect.sync(() => {
   return heapUsed + external
 })
 
-const downloadsServer = (stalled: number) =>
+const isSpooled = (descriptor: string) => {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`).includes("route-planning-service-")
+  } catch {
+    return false
+  }
+}
+
+/** How many files the process keeps on the disk to send them. */
+const spooledFiles = () => readdirSync("/proc/self/fd").filter(isSpooled).length
+
+const downloadsServer = (stalled: number, lowestReadRate = 1) =>
   TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
     Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 3, total: 4 })),
+    Layer.provide(Layer.succeed(LowestReadRate, lowestReadRate)),
     Layer.provide(Layer.succeed(LargeResponseLimits, { perAddress: 8 * MIB, total: 12 * MIB })),
     Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled, idle: 60_000 }))
   )
@@ -324,6 +338,36 @@ layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds
       assert.strictEqual((yield* unread(path, "10.0.2.1", cookie)).statusCode, 200)
     }).pipe(Effect.scoped))
 
+  it.effect("or an export that nobody reads holds nothing of the account in memory", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (let n = 0; n < 2; n++) yield* longRoute(rider)
+      const cookie = { cookie: rider.cookie }
+      const before = yield* memory
+      const stalled = yield* Effect.all(Array.from({ length: 3 }, () => unread("/users/me/export", "10.0.4.1", cookie)))
+      assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200, 200])
+      // What does not fit into the buffers of the system is on the disk.
+      yield* until(Effect.map(memory, (held) => held - before < 4 * MIB && spooledFiles() === 3))
+      const [bytes] = yield* Effect.all(stalled.slice(0, 1).map(read))
+      const files = yield* unzipped(bytes ?? Buffer.alloc(0))
+      assert.lengthOf(Object.keys(files).filter((name) => name.endsWith(".gpx")), 2)
+      stalled.forEach((response) => response.destroy())
+      yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
+    }).pipe(Effect.scoped), 60_000)
+
+  it.effect("or many short responses of one connection are bounded by the bytes that nobody reads", () =>
+    Effect.gen(function*() {
+      const path = `/api/v1/routes/${yield* longRoute(yield* signedIn, 12_000)}`
+      const { socket } = yield* connection
+      socket.pause()
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 10.0.3.1\r\n\r\n`.repeat(40))
+      const refused = countOf("GET", "/api/v1/routes/{ref}", 429)
+      yield* until(Effect.map(refused, (count) => count > 0))
+      assert.isAtLeast(yield* countOf("GET", "/api/v1/routes/{ref}", 200), 8)
+      socket.destroy()
+      yield* until(Effect.map(from("10.0.3.1", path.replace("/api/v1", "")), ({ status }) => status === 200))
+    }).pipe(Effect.scoped))
+
   it.effect("or a long response that is not read leaves room for others in memory", () =>
     Effect.gen(function*() {
       const path = `/routes/${yield* longRoute(yield* signedIn)}`
@@ -369,4 +413,23 @@ layer(downloadsServer(600), { excludeTestServices: true, timeout: "60 seconds" }
       yield* Fiber.interrupt(pausing)
       assert.strictEqual(bytes?.length, Number(response.headers["content-length"]))
     }).pipe(Effect.scoped))
+})
+
+layer(downloadsServer(1500, 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })("a download", (it) => {
+  it.effect(
+    "that a client takes more slowly than the lowest rate is ended, although it never stands still",
+    () =>
+      Effect.gen(function*() {
+        const path = `/routes/${yield* longRoute(yield* signedIn)}/tcx`
+        const response = yield* unread(path, "10.0.0.1")
+        const reading = yield* Effect.forkChild(
+          Effect.forever(Effect.andThen(Effect.sync(() => response.read(65_536)), Effect.sleep("20 millis")))
+        )
+        yield* until(Effect.sync(() => response.destroyed))
+        yield* Fiber.interrupt(reading)
+        assert.isFalse(response.complete)
+        yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })

@@ -8,7 +8,9 @@ export const DownloadLimits = Context.Reference<Shares>("route-planning-service/
   defaultValue: () => ({ perAddress: 8, total: 32 })
 })
 
-const running = Metric.gauge("downloads_running", { description: "Files of routes that are on their way to clients" })
+const running = Metric.gauge("downloads_running", {
+  description: "Files of routes and exports of accounts that are being sent"
+})
 
 /** Bounds the files that clients take slowly, or not at all. */
 export class Downloads extends Context.Service<Downloads, {

@@ -20,6 +20,7 @@ import { Passwords } from "../services/credentials/Passwords.ts"
 import { PersonalAccessTokens } from "../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
+import { Spool } from "../services/files/Spool.ts"
 import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/IdempotencyKeys.ts"
 import { Bulkheads } from "../services/limits/Bulkheads.ts"
@@ -85,6 +86,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(HeavyWork.layer),
   Layer.provideMerge(Bulkheads.layer),
+  Layer.provide(Spool.layer),
   Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
@@ -116,6 +118,10 @@ export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
  */
 export const backgroundLayer = Layer.mergeAll(
   mailDeliveryLayer,
-  erasureLayer.pipe(Layer.provide(AccountErasure.layer), Layer.provide(Audit.layer), Layer.provide(telemetryLayer)),
+  erasureLayer.pipe(
+    Layer.provide(AccountErasure.layer),
+    Layer.provide([Audit.layer, MailQuota.layer]),
+    Layer.provide(telemetryLayer)
+  ),
   purgeLayer.pipe(Layer.provide(telemetryLayer))
 )

@@ -4,12 +4,13 @@ import { createServer, IncomingMessage, type Server, type ServerResponse } from 
 import { Socket } from "node:net"
 import { ArrivedBytes } from "../http/BodyArrival.ts"
 import { TransportRules } from "../http/Refusal.ts"
+import { WhenResponseSent } from "../http/ResponseSent.ts"
 import { port } from "../services/Addresses.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
-import { applySocketTimeouts, SocketTimeouts } from "./SocketTimeouts.ts"
+import { applySocketTimeouts, LowestReadRate, SocketTimeouts } from "./SocketTimeouts.ts"
 
 const LIMITS = {
   // `BodyAllowance` bounds the body by its size, and `headersTimeout` what comes before it.
@@ -42,13 +43,13 @@ const holdUntilServed = (server: Server) => {
   })
 }
 
-const makeServer = (timeouts: typeof SocketTimeouts.Service) => {
+const makeServer = (timeouts: typeof SocketTimeouts.Service, lowestReadRate: number) => {
   const server = createServer({
     ...LIMITS,
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
-  applySocketTimeouts(server, timeouts)
+  applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
   server.maxHeadersCount = 0
   respondToParserErrors(server)
@@ -97,12 +98,26 @@ const arrivedBytesLayer = (server: Server) => {
   })
 }
 
+const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
+  Effect.sync(() => {
+    const response = NodeHttpServerRequest.toServerResponse(request)
+    const ended = () => {
+      response.off("finish", ended)
+      response.off("close", ended)
+      Effect.runSync(run)
+    }
+    if (response.writableFinished || response.destroyed) return Effect.runSync(run)
+    response.on("finish", ended)
+    response.on("close", ended)
+    return undefined
+  }))
+
 /**
  * An HTTP/1.1 server on Node with the rules of its requests. It listens for as long as the scope lives; then running
  * requests have their time, and no longer.
  */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
-  const node = makeServer(yield* SocketTimeouts)
+  const node = makeServer(yield* SocketTimeouts, yield* LowestReadRate)
   lingerOnClose(node, Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER))
   const arrivedBytes = arrivedBytesLayer(node)
   holdUntilServed(node)
@@ -113,6 +128,7 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),
+    Layer.merge(whenSentLayer),
     Layer.merge(arrivedBytes)
   )
 }))

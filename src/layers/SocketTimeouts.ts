@@ -1,4 +1,4 @@
-import { Context } from "effect"
+import { Context, Predicate, Schema } from "effect"
 import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 
@@ -14,6 +14,11 @@ export const SocketTimeouts = Context.Reference<{
   readonly idle: number
 }>("route-planning-service/SocketTimeouts", {
   defaultValue: () => ({ headers: 5_000, stalled: 30_000, idle: 150_000 })
+})
+
+/** In bytes a second, how fast a client takes a response at the least; it may fall behind by the time of a stalled one. */
+export const LowestReadRate = Context.Reference<number>("route-planning-service/LowestReadRate", {
+  defaultValue: () => 16 * 1024
 })
 
 type Timeouts = typeof SocketTimeouts.Service
@@ -60,7 +65,40 @@ const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
   })
 }
 
-export const applySocketTimeouts = (server: Server, timeouts: Timeouts): void => {
+/** What Node's `net` itself reads of a connection to see whether a long write goes on. */
+const isHandle = Schema.is(Schema.Struct({ bytesWritten: Schema.Number, writeQueueSize: Schema.Number }))
+
+/** The bytes that a socket has handed to the system, those of a write that is not over among them. */
+const takenOf = (socket: Socket) => {
+  const handle = Predicate.hasProperty(socket, "_handle") ? socket._handle : undefined
+  return isHandle(handle) ? handle.bytesWritten - handle.writeQueueSize : Infinity
+}
+
+/**
+ * Ends responses that a client takes more slowly than the lowest rate: each has one of the few places for downloads. Only
+ * the time counts in which there was more of it than the client took.
+ */
+const closeSlowReaders = (server: Server, { stalled }: Timeouts, bytesPerSecond: number) => {
+  const look = stalled / LOOKS
+  const responses = new Map<ServerResponse, { readonly socket: Socket; readonly start: number; fullMillis: number }>()
+  server.on("request", ({ socket }, response) => {
+    responses.set(response, { socket, start: takenOf(socket), fullMillis: 0 })
+    response.once("close", () => responses.delete(response))
+  })
+  const timer = setInterval(() => {
+    for (const state of responses.values()) {
+      const { socket, start } = state
+      if (socket.writableLength === 0) continue
+      state.fullMillis += look
+      const allowedMillis = stalled + (takenOf(socket) - start) / bytesPerSecond * 1000
+      if (state.fullMillis > allowedMillis) socket.destroy()
+    }
+  }, look).unref()
+  server.once("close", () => clearInterval(timer))
+}
+
+export const applySocketTimeouts = (server: Server, timeouts: Timeouts, lowestReadRate: number): void => {
   closeSilentSockets(server, timeouts)
+  closeSlowReaders(server, timeouts, lowestReadRate)
   closeUnreadBodies(server, timeouts)
 }

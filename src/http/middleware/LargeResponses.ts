@@ -1,28 +1,41 @@
-import { Context, Effect } from "effect"
-import { HttpRouter, type HttpServerResponse } from "effect/http"
+import { Context, Effect, Exit, Scope } from "effect"
+import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { makeAddressShares, type Shares } from "../AddressShares.ts"
+import { WhenResponseSent } from "../ResponseSent.ts"
 
 const MIB = 1024 * 1024
 
-/** A longer response is in memory until the client has taken it: the framework's server waits for that from here on. */
-const LARGE_BYTES = MIB
+/** A shorter response costs less than its connection. */
+const COUNTED_BYTES = 16 * 1024
 
-/** How many bytes of large responses may be in memory for one address, and in all: eight of the largest, and 16. */
+/** How many bytes of responses may be in memory for one address, and in all: eight of the largest, and 16. */
 export const LargeResponseLimits = Context.Reference<Shares>("route-planning-service/LargeResponseLimits", {
   defaultValue: () => ({ perAddress: 128 * MIB, total: 256 * MIB })
 })
 
 const bytesHeld = ({ body }: HttpServerResponse.HttpServerResponse) =>
-  body._tag === "Uint8Array" && body.contentLength >= LARGE_BYTES ? body.contentLength : 0
+  body._tag === "Uint8Array" && body.contentLength >= COUNTED_BYTES ? body.contentLength : 0
 
-/** Bounds the memory of responses that clients take slowly, or not at all. */
+/**
+ * Bounds the memory of responses that clients take slowly, or not at all. They are counted in bytes and not in responses:
+ * many short ones of one pipelining connection are as much as a long one.
+ */
 export const largeResponsesLayer = HttpRouter.middleware(
   Effect.map(LargeResponseLimits, (limits) => {
     const hold = makeAddressShares("large responses", limits)
+
+    const holdUntilSent = Effect.fnUntraced(function*(bytes: number) {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const whenSent = yield* WhenResponseSent
+      const scope = yield* Scope.make()
+      yield* Scope.provide(hold(bytes), scope)
+      yield* whenSent(request, Scope.close(scope, Exit.void))
+    }, Effect.uninterruptible)
+
     return (httpEffect) =>
       Effect.tap(httpEffect, (response) => {
         const bytes = bytesHeld(response)
-        return bytes === 0 ? Effect.void : hold(bytes)
+        return bytes === 0 ? Effect.void : holdUntilSent(bytes)
       })
   }),
   { global: true }

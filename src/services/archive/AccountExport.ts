@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Exit, Layer, type Stream, Struct } from "effect"
+import { Cause, Clock, Context, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import type { Unavailable } from "../../schema/Errors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
@@ -8,14 +8,18 @@ import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
+import { isForOthers, Spool } from "../files/Spool.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
 import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
-import { asJson, asLines, asText } from "./Contents.ts"
+import { asJson, asLines, type TakeText } from "./Contents.ts"
 import { gpxName } from "./FileNames.ts"
 import { pagesOf, type Sized } from "./Pages.ts"
 import { type AddFile, zipOf } from "./ZipWriter.ts"
+
+/** An export that has begun waits for room on the disk, which others give back as their files are taken. */
+const WAIT_FOR_ROOM = { schedule: Schedule.spaced("1 second"), times: 60, while: isForOthers }
 
 /** Whose archive it is, and the routes that it has. */
 interface Order {
@@ -44,6 +48,7 @@ export class AccountExport extends Context.Service<AccountExport, {
     Effect.gen(function*() {
       const { exports } = yield* Bulkheads
       const queries = yield* archiveQueries
+      const spool = yield* Spool
       const profiles = yield* Profiles
       const pseudonyms = yield* Pseudonyms
       const sessions = yield* Sessions
@@ -51,6 +56,8 @@ export class AccountExport extends Context.Service<AccountExport, {
 
       // A page of an export that has begun waits for its turn for as long as it takes.
       const inTurn = <A>(page: Effect.Effect<A>) => Effect.eventually(exports(page))
+
+      const take: TakeText = (texts) => spool.take(texts).pipe(Effect.retry(WAIT_FOR_ROOM), Effect.orDie)
 
       const readRoutes = (owner: UserId) => (ids: ReadonlyArray<RouteId>) =>
         inTurn(Effect.orDie(queries.routePage({ owner, ids })))
@@ -61,18 +68,22 @@ export class AccountExport extends Context.Service<AccountExport, {
           versions.set(row.id, row.version)
           return routeLine(toStoredRoute(row, pseudonyms), row.origin)
         }
-        const file = yield* add("routes.json", (file) => asLines(pagesOf(routes), readRoutes(userId), lineOf, file))
+        const file = yield* add(
+          "routes.json",
+          (file) => asLines(pagesOf(routes), readRoutes(userId), lineOf, take, file)
+        )
         return { file, versions }
       })
 
       // Not a generator in the loop: the engine keeps what such a one closes over until the next full garbage collection.
-      const gpxOf = Effect.fnUntraced(function*(add: AddFile, row: ArchivedRouteRow) {
+      const gpxOf = Effect.fnUntraced(function*(row: ArchivedRouteRow) {
         const document = yield* Effect.exit(toDocument(toStoredRoute(row, pseudonyms)))
         if (Exit.isFailure(document)) {
           yield* Effect.logError("unreadable line left out").pipe(Effect.annotateLogs({ table: "routes", id: row.id }))
-          return undefined
+          return []
         }
-        return yield* add(gpxName(row.id, row.name), (file) => asText(writeRouteFile(document.value, "gpx"), file))
+        const { id, name } = row
+        return [{ id, name: gpxName(id, name), gpx: yield* take(writeRouteFile(document.value, "gpx")) }]
       })
 
       const addGpx = Effect.fnUntraced(function*(
@@ -81,12 +92,21 @@ export class AccountExport extends Context.Service<AccountExport, {
         versions: ReadonlyMap<RouteId, number>
       ) {
         const files = new Map<RouteId, ArchivedFile>()
-        for (const ids of pagesOf(routes)) {
-          for (const row of yield* readRoutes(userId)(ids)) {
-            const file = versions.get(row.id) === row.version ? yield* gpxOf(add, row) : undefined
-            if (file !== undefined) files.set(row.id, file)
-          }
-        }
+
+        const addFile = ({ gpx, id, name }: Effect.Success<ReturnType<typeof gpxOf>>[number]) =>
+          Effect.map(add(name, ({ send }) => send(gpx)), (file) => files.set(id, file))
+
+        // All of a page is made before the first of it is sent: no row stays in memory for a slow reader.
+        const addPage = (ids: ReadonlyArray<RouteId>) =>
+          readRoutes(userId)(ids).pipe(
+            Effect.flatMap((rows) =>
+              Effect.forEach(rows.filter(({ id, version }) => versions.get(id) === version), gpxOf)
+            ),
+            Effect.flatMap((pages) => Effect.forEach(pages.flat(), addFile, { discard: true })),
+            Effect.scoped
+          )
+
+        for (const ids of pagesOf(routes)) yield* addPage(ids)
         return files
       })
 
@@ -98,7 +118,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           written.add(row.id)
           return collectionLine(row)
         }
-        const file = yield* add("collections.json", (file) => asLines(pages, read, lineOf, file))
+        const file = yield* add("collections.json", (file) => asLines(pages, read, lineOf, take, file))
         return { file, count: written.size }
       })
 

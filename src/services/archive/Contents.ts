@@ -1,31 +1,44 @@
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
+import type { SpooledFile } from "../files/Spool.ts"
 import { isTooRepetitive, padLine } from "./Padding.ts"
+import { piecesOf } from "./Pieces.ts"
 import type { FileWriter } from "./ZipWriter.ts"
+
+/** Takes a text that is made before it is written, in pieces. */
+export type TakeText = (texts: Iterable<string>) => Effect.Effect<SpooledFile, never, Scope.Scope>
 
 /** A value as a JSON file. */
 export const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
   put(`${JSON.stringify(value, null, 2)}\n`)
 
-/** Pieces of text that are made as they are put. */
-export const asText = Effect.fnUntraced(function*(pieces: Iterable<string>, { put }: FileWriter) {
-  for (const piece of pieces) yield* put(piece)
-})
+/** The lines of a page: made before the first of them is written, so that no row stays in memory for a slow reader. */
+const takeLines = <Row>(rows: ReadonlyArray<Row>, lineOf: (row: Row) => string, take: TakeText) =>
+  Effect.forEach(rows, (row) => take(piecesOf(lineOf(row))))
 
 /** The rows of some pages as a JSON array with one element a line. */
 export const asLines = Effect.fnUntraced(function*<Id, Row>(
   pages: Iterable<ReadonlyArray<Id>>,
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,
   lineOf: (row: Row) => string,
-  { packed, put }: FileWriter
+  take: TakeText,
+  { packed, put, send }: FileWriter
 ) {
-  let before = "[\n"
-  for (const ids of pages) {
-    for (const row of yield* read(ids)) {
-      const line = lineOf(row)
-      yield* put(before + line)
-      if (isTooRepetitive(packed())) yield* padLine(line, put)
-      before = ",\n"
-    }
-  }
-  yield* put(before === "[\n" ? "[\n]\n" : "\n]\n")
+  const state = { before: "[\n" }
+
+  const putLine = Effect.fnUntraced(function*(line: SpooledFile) {
+    yield* put(state.before)
+    yield* send(line)
+    if (isTooRepetitive(packed())) yield* padLine(line, put)
+    state.before = ",\n"
+  })
+
+  const putPage = (ids: ReadonlyArray<Id>) =>
+    read(ids).pipe(
+      Effect.flatMap((rows) => takeLines(rows, lineOf, take)),
+      Effect.flatMap(Effect.forEach(putLine, { discard: true })),
+      Effect.scoped
+    )
+
+  for (const ids of pages) yield* putPage(ids)
+  yield* put(state.before === "[\n" ? "[\n]\n" : "\n]\n")
 })

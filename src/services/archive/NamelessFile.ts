@@ -1,4 +1,4 @@
-import { Effect, type Scope, Stream } from "effect"
+import { Context, Effect, type Scope, Stream } from "effect"
 import { close, open, read, writeFile } from "node:fs"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -54,15 +54,24 @@ export class NamelessFile {
   }
 }
 
-const opened = (purpose: Purpose) =>
-  attempt(purpose, async () => {
-    const directory = await mkdtemp(join(tmpdir(), "route-planning-service-"))
-    try {
-      return new NamelessFile(await promisify(open)(join(directory, "file"), "wx+", 0o600), purpose)
-    } finally {
-      await rm(directory, { recursive: true })
-    }
-  })
+const openNameless = async () => {
+  const directory = await mkdtemp(join(tmpdir(), "route-planning-service-"))
+  try {
+    return await promisify(open)(join(directory, "file"), "wx+", 0o600)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** Opens a file that nobody else has; the descriptor. */
+export const OpenFile = Context.Reference<() => Promise<number>>("route-planning-service/OpenFile", {
+  defaultValue: () => openNameless
+})
+
+const opened = Effect.fnUntraced(function*(purpose: Purpose) {
+  const openFile = yield* OpenFile
+  return new NamelessFile(yield* attempt(purpose, openFile), purpose)
+})
 
 /** A new file for as long as the scope is open. `Unavailable` where the disk has none. */
 export const namelessFile = (purpose: Purpose) => Effect.acquireRelease(opened(purpose), (file) => file.close())

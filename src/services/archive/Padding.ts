@@ -1,6 +1,6 @@
-import { Effect } from "effect"
+import { Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
-import { piecesOf } from "./Pieces.ts"
+import type { SpooledFile } from "../files/Spool.ts"
 
 /** Of what is packed better than this, half of what an import accepts, each line is padded. */
 const MAX_RATIO = 25
@@ -37,13 +37,13 @@ const blanksOf = (bytes: Uint8Array) => Array.from(bytes, (byte) => BLANKS_OF[by
  * own, so no two of an archive have the same. Others run between the pieces of the line that is digested, and those of 64 KiB
  * that are put.
  */
-export const padLine = Effect.fnUntraced(function*(line: string, put: (text: string) => Effect.Effect<void>) {
-  const outputLength = Math.ceil(Buffer.byteLength(line) / LINE_FOR_PADDING / 8)
+export const padLine = Effect.fnUntraced(function*(line: SpooledFile, put: (text: string) => Effect.Effect<void>) {
+  const outputLength = Math.ceil(line.size / LINE_FOR_PADDING / 8)
   const hash = createHash("shake256", { outputLength })
-  for (const piece of piecesOf(line)) {
+  yield* Stream.runForEach(line.bytes, (piece) => {
     hash.update(piece)
-    yield* Effect.yieldNow
-  }
+    return Effect.yieldNow
+  })
   const digest = hash.digest()
   for (let start = 0; start < outputLength; start += SLICE) {
     yield* put(blanksOf(digest.subarray(start, start + SLICE)))

@@ -3,6 +3,7 @@ import { Clock, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
+import type { SpooledFile } from "../files/Spool.ts"
 import type { Packed } from "./Padding.ts"
 import { piecesOf } from "./Pieces.ts"
 
@@ -16,6 +17,8 @@ const PACKING = { chunkSize: 4096, memLevel: 5, windowBits: 12 }
 export interface FileWriter {
   /** Writes a text in pieces, between which others run, each when there is room for it; done when there is for the next. */
   readonly put: (text: string) => Effect.Effect<void>
+  /** The same of a file that was made before: no more of it than a piece is in memory. */
+  readonly send: (file: SpooledFile) => Effect.Effect<void>
   /** How far the file is; of what it is packed in, what has left the packer. */
   readonly packed: () => Packed
 }
@@ -37,15 +40,15 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     const packed = new Promise((resolve) => archive.once("entry", resolve))
     archive.append(source, { name, date })
     const start = archive.pointer()
-    const putPiece = (piece: string) =>
+    const putBytes = (bytes: Uint8Array) =>
       Effect.suspend(() => {
-        const bytes = Buffer.from(piece)
         hash.update(bytes)
         seen.size += bytes.length
         return source.write(bytes) ? Effect.yieldNow : drained(source)
       })
     yield* write({
-      put: (text) => Effect.forEach(piecesOf(text), putPiece, { discard: true }),
+      put: (text) => Effect.forEach(piecesOf(text), (piece) => putBytes(Buffer.from(piece)), { discard: true }),
+      send: ({ bytes }) => Stream.runForEach(bytes, putBytes),
       packed: () => ({ size: seen.size, packed: archive.pointer() - start })
     })
     source.end()

@@ -1,4 +1,4 @@
-import { Duration, Effect, type Scope, Stream } from "effect"
+import { Context, Duration, Effect, Layer, type Scope, Stream } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { type NamelessFile, namelessFile } from "../archive/NamelessFile.ts"
 
@@ -24,14 +24,17 @@ const fromDisk = (file: NamelessFile, size: number) =>
         (bytes) => [bytes, position + bytes.length] as const
       ))
 
+/** Whether a file was refused because others have the room of the process, and not because the disk has none. */
+export const isForOthers = ({ details }: Unavailable): boolean => details?.["retryAfterSeconds"] !== undefined
+
 const noRoom = () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5))
 
-/**
- * Takes files whole, at the pace of their maker, so that a slow client holds up neither the maker nor what the file
- * is made of. A file is on the disk for as long as its scope is open. `Unavailable` where the disk has no room, or the
- * files of the process together would have more than the limit.
- */
-export const makeSpool = (limitBytes: number) => {
+/** Bytes on the disk of all files at once. An ordinary file of 100,000 positions has 25 MB, one of hostile digits 100. */
+export const SpoolLimit = Context.Reference<number>("route-planning-service/SpoolLimit", {
+  defaultValue: () => 1024 * 1024 * 1024
+})
+
+const makeSpool = (limitBytes: number) => {
   const disk = { bytes: 0 }
 
   const reserve = Effect.fnUntraced(function*(bytes: number) {
@@ -40,13 +43,15 @@ export const makeSpool = (limitBytes: number) => {
   })
 
   return Effect.fnUntraced(function*(
-    pieces: Stream.Stream<Uint8Array>
+    texts: Iterable<string>
   ): Effect.fn.Return<SpooledFile, Unavailable, Scope.Scope> {
     const held: Array<Uint8Array> = []
     const own = { size: 0, onDisk: 0 }
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
     const file = yield* Effect.cached(namelessFile("a download"))
 
+    // One at a time: more would be made before the first is written, all in one go.
+    const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.encodeText)
     yield* Stream.runForEach(pieces, (piece) => {
       own.size += piece.length
       held.push(piece)
@@ -61,4 +66,16 @@ export const makeSpool = (limitBytes: number) => {
     const { onDisk, size } = own
     return { size, bytes: onDisk === 0 ? Stream.fromIterable(held) : fromDisk(yield* file, size) }
   })
+}
+
+/** Files that are made before they are sent. */
+export class Spool extends Context.Service<Spool, {
+  /**
+   * Takes the pieces of a file whole, at the pace of their maker, so that a slow client holds up neither the maker nor what
+   * the file is made of. A file of more than 128 KiB is on the disk for as long as its scope is open. `Unavailable` where the
+   * disk has no room, or the files of the process together would have more than `SpoolLimit`.
+   */
+  readonly take: (texts: Iterable<string>) => Effect.Effect<SpooledFile, Unavailable, Scope.Scope>
+}>()("route-planning-service/Spool") {
+  static readonly layer = Layer.effect(Spool, Effect.map(SpoolLimit, (limit) => Spool.of({ take: makeSpool(limit) })))
 }

@@ -1,11 +1,11 @@
-import { Context, Effect, Layer, type Option, Schema, type Scope, Stream } from "effect"
+import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
 import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { FileFormat, WrittenRoute } from "../files/Document.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
-import { makeSpool, type SpooledFile } from "../files/Spool.ts"
+import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { type ReadFile, readFile } from "./RouteJobs.ts"
 import { Routes } from "./Routes.ts"
@@ -14,9 +14,6 @@ import { Routes } from "./Routes.ts"
 export interface ExportedFile extends SpooledFile {
   readonly name: string
 }
-
-/** Of all files that are being sent. An ordinary one of 100,000 positions has 25 MB, one of hostile digits 100. */
-const MAX_DISK_BYTES = 1024 * 1024 * 1024
 
 /** Routes as files of other programs: GPX, GeoJSON, TCX and KML. */
 export class RouteFiles extends Context.Service<RouteFiles, {
@@ -44,15 +41,13 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     Effect.gen(function*() {
       const heavy = yield* HeavyWork
       const routes = yield* Routes
-      const spooled = makeSpool(MAX_DISK_BYTES)
+      const spool = yield* Spool
 
       return RouteFiles.of({
         write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
           const pieces = writeRouteFile(yield* toDocument(route), format)
-          // One at a time: more would be made before the first is written, all in one go.
-          const bytes = Stream.fromIterable(pieces, { chunkSize: 1 }).pipe(Stream.encodeText)
-          return { name: route.name, ...yield* spooled(bytes) }
+          return { name: route.name, ...yield* spool.take(pieces) }
         }),
         read: Effect.fn("RouteFiles.read")(function*(contentType, bytes) {
           const outcome = yield* heavy.run(readFile, { contentType, bytes }, bytes.byteLength, [bytes])
