@@ -6,6 +6,7 @@ import { Client } from "pg"
 import { databaseLive } from "../src/layers/Database.ts"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { AccountErasure } from "../src/services/accounts/AccountErasure.ts"
+import { MailQuota } from "../src/services/mail/MailQuota.ts"
 import { Audit } from "../src/services/operations/Audit.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { readyAfter, running, SETTINGS } from "./processes.ts"
@@ -102,9 +103,9 @@ const erasing = (url: string) =>
   AccountErasure.use(({ eraseDue }) => timed(eraseDue)).pipe(
     Effect.provide(
       AccountErasure.layer.pipe(
-        Layer.provide(Audit.layer),
+        Layer.provide([Audit.layer, MailQuota.layer]),
         Layer.provide(databaseLive),
-        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...SETTINGS, DATABASE_URL: url })))
       )
     )
   )

@@ -1,13 +1,15 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Deferred, Effect, Fiber, Layer, Logger, Metric, Ref } from "effect"
+import { Clock, Context, Deferred, Effect, Fiber, Layer, Logger, Metric, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../src/layers/Database.ts"
 import { AccountErasure, erasureLayer } from "../src/services/accounts/AccountErasure.ts"
+import { MailQuota } from "../src/services/mail/MailQuota.ts"
 import { Audit } from "../src/services/operations/Audit.ts"
 import { runSweep } from "../src/services/operations/Sweeps.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { Spans } from "./support/Spans.ts"
+import { configLayer } from "./support/TestServer.ts"
 import { until } from "./support/Waiting.ts"
 
 const DAY = 86_400_000
@@ -16,9 +18,13 @@ class Url extends Context.Service<Url, string>()("test/erasure/Url") {}
 
 /** The sweep on a pool of its own, as another process would have it. */
 const sweeperOn = (url: string) =>
-  Layer.fresh(AccountErasure.layer.pipe(Layer.provide(Audit.layer), Layer.provideMerge(databaseLive))).pipe(
-    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
-  )
+  Layer.fresh(
+    AccountErasure.layer.pipe(
+      Layer.provide(Audit.layer),
+      Layer.provideMerge(MailQuota.layer),
+      Layer.provideMerge(databaseLive)
+    )
+  ).pipe(Layer.provide(configLayer(url, {})))
 
 const onOwnDatabase = Layer.unwrap(Effect.map(clonedDatabase, sweeperOn))
 
@@ -67,6 +73,18 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.deepStrictEqual(yield* eraseDue, { rows: 3, lagMillis: 0 })
       assert.strictEqual(yield* countOf("users", "true"), 0)
       assert.strictEqual(yield* countOf("audit_events", "event = 'account.erased'"), 3)
+    }))
+
+  it.effect("forgets that mails were sent to the address", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const quota = yield* MailQuota
+      const now = yield* Clock.currentTimeMillis
+      yield* usersWhoLeft("mailed", 1, new Date(now - 30 * DAY))
+      yield* Effect.forEach(["Mailed1@example.com", "another@example.com"], quota.take)
+      assert.strictEqual(yield* countOf("mail_quotas", "true"), 2)
+      assert.strictEqual((yield* eraseDue).rows, 1)
+      assert.strictEqual(yield* countOf("mail_quotas", "true"), 1)
     }))
 
   it.effect("leaves an account that resists for the next time, and holds up no other", () =>

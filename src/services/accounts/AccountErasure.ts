@@ -2,6 +2,7 @@ import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { MailQuota } from "../mail/MailQuota.ts"
 import { Audit } from "../operations/Audit.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../operations/Sweeps.ts"
 import { period } from "../SettingTypes.ts"
@@ -24,6 +25,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
+      const mailQuota = yield* MailQuota
 
       const findDue = SqlSchema.findAll({
         Request: Schema.Struct({ began: Schema.Date, resisting: Schema.Array(UserId) }),
@@ -45,12 +47,12 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       // Everything that is somebody's refers to their row, and goes with it.
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, began: Schema.Date }),
-        Result: Schema.Struct({ deletion_requested_at: Schema.Date }),
+        Result: Schema.Struct({ email: Schema.String, deletion_requested_at: Schema.Date }),
         execute: ({ began, id }) =>
           sql`
             DELETE FROM users WHERE id = (
               SELECT id FROM users WHERE id = ${id} AND deletion_requested_at <= ${began} FOR UPDATE SKIP LOCKED
-            ) RETURNING deletion_requested_at`
+            ) RETURNING email, deletion_requested_at`
       })
 
       // An account may hold more than a statement's five seconds delete. That it is gone is told of nobody.
@@ -63,6 +65,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
               SELECT email_key FROM users WHERE id = ${id} AND deletion_requested_at <= ${began}
             )`
           const gone = yield* deleteUser({ id, began })
+          yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
           return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))
         },

@@ -18,6 +18,8 @@ export class MailQuota extends Context.Service<MailQuota, {
    * any number of processes at once. In the transaction of the caller where there is one.
    */
   readonly take: (address: string) => Effect.Effect<boolean>
+  /** Forgets an address, in the transaction of the caller. */
+  readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {
   static readonly layer = Layer.effect(
     MailQuota,
@@ -47,7 +49,11 @@ export class MailQuota extends Context.Service<MailQuota, {
             WHERE ${sentSince(hourAgo)} < ${MAILS_AN_HOUR} AND ${sentSince(dayAgo)} < ${MAILS_A_DAY}
             RETURNING recipient`
           return rows.length > 0
-        }, Effect.orDie)
+        }, Effect.orDie),
+
+        forget: Effect.fn("MailQuota.forget")((address) =>
+          sql`DELETE FROM mail_quotas WHERE recipient = ${digest(address)}`.pipe(Effect.asVoid, Effect.orDie)
+        )
       })
     })
   )
