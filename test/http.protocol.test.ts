@@ -484,6 +484,32 @@ layer(TestServer.layer())("the protocol", (it) => {
       }
     }))
 
+  it.effect("an unknown parameter of a list is refused, with those that are known; elsewhere it is ignored", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (
+        const list of [
+          "/routes",
+          "/routes/deleted",
+          "/routes/public",
+          `/routes/by-user/${rider.id}`,
+          "/collections",
+          "/me/sessions",
+          "/auth/tokens"
+        ]
+      ) {
+        const { body, status } = yield* rider.get(`${list}?limit=1&tagg=x&__proto__=x`)
+        assert.strictEqual(status, 400, list)
+        const text = JSON.stringify(body)
+        assert.include(text, "\"path\":\"tagg\"")
+        assert.include(text, "Unknown parameter: expected one of ")
+        assert.include(text, "limit, offset")
+        assert.strictEqual((yield* rider.get(`${list}?limit=1`)).status, 200, list)
+      }
+      const { id } = created((yield* rider.post("/routes", newRoute({}))).body)
+      assert.strictEqual((yield* rider.get(`/routes/${id}?utm_source=x`)).status, 200)
+    }))
+
   it.effect("clients that go away in the middle leave the service as it was", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

@@ -133,6 +133,7 @@ layer(serverLayer())("a computed route", (it) => {
         bicycle({ bicycle_type: "Hybrid", use_roads: 0.1 })
       )
       assert.deepStrictEqual<unknown>(yield* options("walk", {}), pedestrian({}))
+      assert.deepStrictEqual<unknown>(yield* options("run", {}), pedestrian({ walking_speed: 10 }))
       assert.deepStrictEqual<unknown>(
         yield* options("run", { surfacePreference: "paved", avoidFerries: true, avoidHighways: true }, {
           walkingSpeedKmh: 25
@@ -166,6 +167,20 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepStrictEqual(yield* warned(911, { surfacePreference: "paved", avoidHighways: true }), [])
       yield* engine.behave((request, response) => (request.path === "/route" ? quiet : refusal(443))(request, response))
       assert.deepStrictEqual(yield* warned(912, { surfacePreference: "paved" }), [])
+    }))
+
+  it.effect("names a surface preference that it does not know", () =>
+    Effect.gen(function*() {
+      yield* (yield* StandInEngine).behave(json(TRIP))
+      const warned = Effect.fnUntraced(function*(n: number, surfacePreference: string) {
+        const { body } = yield* ask({ ...fresh(n), preferences: { surfacePreference } })
+        return Schema.decodeUnknownSync(Warned)(body).warnings
+      })
+      assert.deepStrictEqual(yield* warned(913, "gravel"), [{
+        code: "preference_unknown",
+        message: "surfacePreference \"gravel\" is unknown and was ignored: expected one of paved, any, unpaved"
+      }])
+      assert.deepStrictEqual(yield* warned(914, "unpaved"), [])
     }))
 
   it.effect("is refused for what the contract does not allow, without asking the engine", () =>

@@ -19,11 +19,24 @@ const decimal = (minimum: number, maximum: number, description: string) =>
     )
   )
 
-/** The query of every list. */
-export const PageQuery = {
+/** What the query of every list has. */
+const PageQuery = {
   limit: Schema.optionalKey(decimal(1, MAX_LIMIT, `How many; ${DEFAULT_LIMIT} if absent`)),
   offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
 }
+
+/**
+ * The query of a list with these filters. What it does not name is refused where `ONLY_KNOWN` says so: a client must not
+ * take all rows for those that it meant.
+ */
+export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
+  const fields = { ...filters, ...PageQuery }
+  return Schema.Struct(fields).annotate({
+    messageUnexpectedKey: `Unknown parameter: expected one of ${Object.keys(fields).join(", ")}`
+  })
+}
+
+export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 
 /** A page of routes ends after so many bytes of their lines and waypoints, however few routes that are. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024

@@ -1,7 +1,7 @@
 import { Schema, SchemaGetter } from "effect"
 import { GeometryForm } from "./Geometry.ts"
 import { Metres } from "./Measures.ts"
-import { PageQuery } from "./Page.ts"
+import { listQuery } from "./Page.ts"
 import { Activity } from "./Preferences.ts"
 import { trimmedText } from "./Text.ts"
 
@@ -63,8 +63,7 @@ const isRange = ({ maxDistance, minDistance }: { readonly minDistance?: number; 
   minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
 
 /** The query of the public listing; all filters that are given must hold. */
-export const ListingQuery = Schema.Struct({
-  ...PageQuery,
+export const ListingQuery = listQuery({
   gate: Schema.optionalKey(Gate),
   bbox: Schema.optionalKey(Bbox),
   activity: Schema.optionalKey(Activity),

@@ -24,9 +24,9 @@ export const RoutingRequest = Schema.Struct({
 }).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
 
-/** A preference that this route could not meet. */
+/** A preference that this route could not meet, or that is unknown. */
 const Warning = Schema.Struct({
-  code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used"]),
+  code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used", "preference_unknown"]),
   message: Schema.String
 })
 export type Warning = typeof Warning.Type

@@ -1,15 +1,15 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { AdminRoute, AdminSearch, AdminUser, Overview, PendingDeletion, SystemStatus } from "../../schema/Admin.ts"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
-import { PageQuery } from "../../schema/Page.ts"
+import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Tier } from "./Access.ts"
 import { AdminAuthentication } from "./Authentication.ts"
 import { Success } from "./Success.ts"
 
-const query = { query: Schema.optionalKey(AdminSearch), ...PageQuery }
+const query = listQuery({ query: Schema.optionalKey(AdminSearch) })
 
 export class AdminApi extends HttpApiGroup.make("admin")
   .add(
@@ -19,6 +19,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "How many accounts, sessions, tokens, routes and collections there are."
       ),
     HttpApiEndpoint.get("users", "/users", { query, success: Schema.Array(AdminUser) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    ).annotate(
       OpenApi.Summary,
       "Find accounts"
     ).annotate(
@@ -44,12 +47,16 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "Begins the 30 days of an account, as its owner could: hidden at once, erased at their end unless its owner signs "
           + "in and cancels. Refused (409) for one's own."
       ),
-    HttpApiEndpoint.get("deletions", "/deletions", { query: PageQuery, success: Schema.Array(PendingDeletion) })
+    HttpApiEndpoint.get("deletions", "/deletions", { query: listQuery({}), success: Schema.Array(PendingDeletion) })
+      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(OpenApi.Summary, "List pending deletions").annotate(
         OpenApi.Description,
         "Accounts whose deletion was asked for, the one to be erased next first."
       ),
     HttpApiEndpoint.get("routes", "/routes", { query, success: Schema.Array(AdminRoute) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    ).annotate(
       OpenApi.Summary,
       "Find routes of anybody"
     ).annotate(
@@ -68,9 +75,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
         "Deletes anybody's route, and makes it private: its owner can restore it within 30 days, for themselves."
       ),
     HttpApiEndpoint.get("audit", "/audit", {
-      query: { userId: Schema.optionalKey(UserIdFromPath), event: Schema.optionalKey(AuditEvent), ...PageQuery },
+      query: listQuery({ userId: Schema.optionalKey(UserIdFromPath), event: Schema.optionalKey(AuditEvent) }),
       success: Schema.Array(AuditEntry)
-    }).annotate(OpenApi.Summary, "List audit entries").annotate(
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).annotate(OpenApi.Summary, "List audit entries").annotate(
       OpenApi.Description,
       "What happened to accounts within 90 days, the newest first: by or about the user `userId`, of the kind `event`."
     ),

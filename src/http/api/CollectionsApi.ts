@@ -1,9 +1,9 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Addition, Collection, CollectionPatch, NewCollection, RouteIds } from "../../schema/Collection.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
-import { PageQuery } from "../../schema/Page.ts"
+import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
@@ -25,7 +25,10 @@ const changed = { success: Collection, error: [NotFound, Conflict] }
 
 export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Collection) })
+    HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(Collection) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    )
       .annotate(RequiredScope, "read")
       .annotate(OpenApi.Summary, "List own collections").annotate(
         OpenApi.Description,
@@ -99,10 +102,13 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     ),
     HttpApiEndpoint.get("routes", "/:ref/routes", {
       params: { ref: CollectionRef },
-      query: { ...PageQuery, ...FormQuery },
+      query: listQuery(FormQuery),
       success: Schema.Array(Route),
       error: NotFound
-    }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Open the routes of a collection").annotate(
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(OptionalAuthentication).annotate(
+      OpenApi.Summary,
+      "Open the routes of a collection"
+    ).annotate(
       OpenApi.Description,
       "The routes of a collection in its order, as the caller may see them. Unlisted routes are among them only for the "
         + "collection's owner and for their own; those of the collection's owner also for anyone who opens it by its share "
@@ -114,10 +120,13 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
-      query: PageQuery,
+      query: listQuery({}),
       success: Schema.Array(Collection),
       error: NotFound
-    }).middleware(StaleCookie).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public collections")
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(StaleCookie).middleware(AddressLimit).annotate(
+      OpenApi.Summary,
+      "List a user's public collections"
+    )
       .annotate(
         OpenApi.Description,
         `A user's public collections, newest first. ${PAGED} 404 for a user who does not exist or is pending deletion.`

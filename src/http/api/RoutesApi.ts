@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
-import { PageQuery } from "../../schema/Page.ts"
+import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
@@ -24,7 +24,10 @@ import { Success } from "./Success.ts"
 
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: { ...PageQuery, ...FormQuery }, success: Schema.Array(Route) })
+    HttpApiEndpoint.get("list", "/", { query: listQuery(FormQuery), success: Schema.Array(Route) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    )
       .annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List own routes").annotate(
         OpenApi.Description,
         "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages. "
@@ -99,14 +102,18 @@ export class RoutesApi extends HttpApiGroup.make("routes")
   .annotateEndpoints(Tier, "moderate")
   .add(
     HttpApiEndpoint.get("listDeleted", "/deleted", {
-      query: { ...PageQuery, ...FormQuery },
+      query: listQuery(FormQuery),
       success: Schema.Array(Route)
-    }).middleware(Authentication).annotate(RequiredScope, "read").annotate(OpenApi.Summary, "List deleted routes")
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(Authentication).annotate(RequiredScope, "read")
+      .annotate(OpenApi.Summary, "List deleted routes")
       .annotate(
         OpenApi.Description,
         `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${BOUNDED_PAGE}`
       ),
-    HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
+    HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    )
       .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotate(OpenApi.Summary, "Find public routes").annotate(
@@ -120,10 +127,13 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       ),
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
-      query: { ...PageQuery, ...FormQuery },
+      query: listQuery(FormQuery),
       success: Schema.Array(Route),
       error: NotFound
-    }).middleware(StaleCookie).middleware(AddressLimit).annotate(OpenApi.Summary, "List a user's public routes")
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(StaleCookie).middleware(AddressLimit).annotate(
+      OpenApi.Summary,
+      "List a user's public routes"
+    )
       .annotate(
         OpenApi.Description,
         `A user's public routes, newest-published first. ${PAGED} ${BOUNDED_PAGE} 404 for a user who does not exist or is pending deletion.`

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { NotFound } from "../../schema/Errors.ts"
 import { SessionIdFromPath } from "../../schema/Ids.ts"
-import { PageQuery } from "../../schema/Page.ts"
+import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Session } from "../../schema/Session.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
@@ -10,7 +10,10 @@ import { Success } from "./Success.ts"
 
 export class SessionsApi extends HttpApiGroup.make("sessions")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(Session) }).annotate(
+    HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(Session) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    ).annotate(
       OpenApi.Summary,
       "List own sessions"
     ).annotate(

@@ -1,8 +1,8 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../schema/Ids.ts"
-import { PageQuery } from "../../schema/Page.ts"
+import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { MintedToken, NewToken, PersonalAccessToken } from "../../schema/Token.ts"
 import { Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
@@ -11,7 +11,10 @@ import { Success } from "./Success.ts"
 
 export class TokensApi extends HttpApiGroup.make("tokens")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: PageQuery, success: Schema.Array(PersonalAccessToken) }).annotate(
+    HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(PersonalAccessToken) }).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    ).annotate(
       OpenApi.Summary,
       "List own tokens"
     ).annotate(

@@ -20,6 +20,12 @@ const PEDESTRIAN_SURFACE: Readonly<Record<string, Options>> = {
   unpaved: { use_tracks: 1 }
 }
 
+/** Where the client gives none: the engine's own is a walk's. */
+const SPEED_KMH: Partial<Record<Activity, number>> = { run: 10 }
+
+/** What a client may prefer; another value is served as `any`. */
+export const SURFACES = ["paved", "any", "unpaved"]
+
 const FERRIES: Options = { use_ferry: 0 }
 
 const surfaceOf = (table: Readonly<Record<string, Options>>, { surfacePreference }: RoutingPreferences): Options =>
@@ -47,4 +53,7 @@ export const costingOf = (
 ): Costing =>
   activity === "cycle"
     ? { costing: "bicycle", costing_options: { bicycle: bicycle(preferences) } }
-    : { costing: "pedestrian", costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh) } }
+    : {
+      costing: "pedestrian",
+      costing_options: { pedestrian: pedestrian(preferences, walkingSpeedKmh ?? SPEED_KMH[activity]) }
+    }

@@ -8,7 +8,7 @@ import {
   RoutingRequest,
   type Warning
 } from "../../schema/Routing.ts"
-import { costingOf } from "./EngineOptions.ts"
+import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, isNotFound, NO_ROAD, unusable } from "./EngineRefusals.ts"
 import { type Ways, waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
@@ -163,5 +163,14 @@ const warningsOf = (
     : []),
   ...(preferences.surfacePreference === "paved" && hasUnpaved
     ? [{ code: "unpaved_used", message: "Parts of the route are not paved" } as const]
-    : [])
+    : []),
+  ...unknownSurface(preferences)
 ]
+
+const unknownSurface = ({ surfacePreference = "any" }: RoutingRequest["preferences"]): ReadonlyArray<Warning> =>
+  SURFACES.includes(surfacePreference) ? [] : [{
+    code: "preference_unknown",
+    message: `surfacePreference "${surfacePreference}" is unknown and was ignored: expected one of ${
+      SURFACES.join(", ")
+    }`
+  }]
