@@ -15,8 +15,8 @@ import { Bulkheads } from "../src/services/limits/Bulkheads.ts"
 import { Quotas } from "../src/services/limits/Quotas.ts"
 import { sealed, zipped } from "./support/Archives.ts"
 import { archiveOfPacked, deflated } from "./support/Bombs.ts"
-import { costOf } from "./support/ProcessorTime.ts"
 import { clonedDatabase } from "./support/Databases.ts"
+import { costOf } from "./support/ProcessorTime.ts"
 import { nowhere } from "./support/TestServer.ts"
 
 const onOwnDatabase = Layer.unwrap(

@@ -225,15 +225,19 @@ layer(HostileProcess.layer, { excludeTestServices: true, timeout: "60 seconds" }
         }), 60_000)
     }
 
-    it.effect("takes at most ten times JSON.parse for a long download as TCX, and does not stall", () =>
-    Effect.gen(function*() {
-      const program = yield* HostileProcess
-      const download = called(program, `/api/v1/routes/${program.routeId}/tcx`)
-      const { status } = yield* bounded(program, download, ({ bytes }) => workBoundBy(positionsOf(bytes)))
-      assert.strictEqual(status, 200)
-    }), 60_000)
+    it.effect(
+      "takes at most ten times JSON.parse for a long download as TCX, and does not stall",
+      () =>
+        Effect.gen(function*() {
+          const program = yield* HostileProcess
+          const download = called(program, `/api/v1/routes/${program.routeId}/tcx`)
+          const { status } = yield* bounded(program, download, ({ bytes }) => workBoundBy(positionsOf(bytes)))
+          assert.strictEqual(status, 200)
+        }),
+      60_000
+    )
 
-  it.effect("responds to everybody else beside ten lists of long routes", () =>
+    it.effect("responds to everybody else beside ten lists of long routes", () =>
       Effect.gen(function*() {
         const program = yield* HostileProcess
         const { rider } = program

@@ -9,7 +9,7 @@ const LONG_TEXT = 1024 * 1024
 
 const millisOf = ({ system, user }: NodeJS.CpuUsage) => (system + user) / 1000
 
-export const median = (values: ReadonlyArray<number>) =>
+const median = (values: ReadonlyArray<number>) =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /**
