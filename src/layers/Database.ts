@@ -1,10 +1,13 @@
 import { NodeServices } from "@effect/platform-node"
-import { PgClient, PgMigrator } from "@effect/sql-pg"
-import { Config, Layer } from "effect"
+import { Config, Duration, Effect, Layer } from "effect"
+import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
 import { machineClock } from "../services/MachineClock.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
+import { period } from "../services/SettingTypes.ts"
+import { awaitDatabase } from "./database/Await.ts"
+import { clientLayer } from "./database/Client.ts"
 import { knownSchemaLayer } from "./KnownSchema.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
@@ -14,23 +17,33 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
+const LONGEST_WAIT = Duration.hours(1)
+
+/** How long a start waits for the database (`DATABASE_WAIT`). */
+const databaseWait = period("DATABASE_WAIT", LONGEST_WAIT).pipe(Config.withDefault(Duration.seconds(60)))
+
 /** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
-const clientLayer = PgClient.layerConfig({
+const pool = Config.unwrap({
   url: Config.Redacted("DATABASE_URL"),
   maxConnections: poolSize,
-  connectTimeout: Config.succeed("2 seconds"),
+  connectTimeout: Config.succeed(Duration.seconds(2)),
   applicationName: Config.succeed("route-planning-service"),
-  startupParameters: Config.succeed(SESSION_LIMITS),
-  transformJson: Config.succeed(false)
-}).pipe(Layer.provide(machineClock))
+  startupParameters: Config.succeed(SESSION_LIMITS)
+})
+
+const poolLayer = Layer.unwrap(Effect.gen(function*() {
+  const config = yield* pool
+  yield* awaitDatabase(config, yield* databaseWait)
+  return clientLayer(config)
+})).pipe(Layer.provide(machineClock))
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
 
 /** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
 const migratorLayer = knownSchemaLayer(migrations).pipe(
-  Layer.provide(PgMigrator.layer({ loader: migrations })),
+  Layer.provide(Layer.effectDiscard(Migrator.make({})({ loader: migrations }))),
   Layer.provide(NodeServices.layer)
 )
 
 /** A migrated database. */
-export const databaseLive = Layer.provideMerge(migratorLayer, clientLayer)
+export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer)

@@ -76,15 +76,18 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly on = (url: string, settings: Readonly<Record<string, string>>) => onDatabase(url, settings, nowhere)
 
   /** The same with a proxy before its database. */
-  static readonly behindProxy = Layer.unwrap(
-    Effect.map(
-      clonedDatabase,
-      (url) =>
-        Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => onDatabase(proxy.url, {}, nowhere))).pipe(
-          Layer.provideMerge(DatabaseProxy.layer(url))
-        )
+  static readonly behindProxyWith = (settings: Readonly<Record<string, string>>) =>
+    Layer.unwrap(
+      Effect.map(
+        clonedDatabase,
+        (url) =>
+          Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => onDatabase(proxy.url, settings, nowhere))).pipe(
+            Layer.provideMerge(DatabaseProxy.layer(url))
+          )
+      )
     )
-  )
+
+  static readonly behindProxy = TestServer.behindProxyWith({})
 }
 
 /** The service that listens at an origin, or that a function calls. */

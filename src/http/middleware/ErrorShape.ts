@@ -11,6 +11,8 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { issuesOf } from "../../schema/Issues.ts"
+import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
+import { isServerState } from "../../services/operations/ServerState.ts"
 import { CommonFailures } from "../api/Requests.ts"
 import { toResponse, unknownPath } from "../ErrorResponse.ts"
 
@@ -38,11 +40,17 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
 /** What another request keeps locked or busy is usually free again after this. */
 const BUSY_FOR = Duration.seconds(1)
 
+const isBusy = Schema.is(NoFreeConnection)
+
 /** The database is away or overloaded: the same request may succeed later. Everything else that SQL says is our fault. */
 const fromSql = ({ reason }: SqlError.SqlError) => {
   switch (reason._tag) {
     case "ConnectionError":
-      return new Unavailable({ message: "The database is not reachable" })
+      return isBusy(reason.cause)
+        ? Unavailable.retryAfter("The service is busy: try again", BUSY_FOR)
+        : Unavailable.retryAfter("The database is not reachable", BUSY_FOR)
+    case "UnknownError":
+      return isServerState(reason) ? Unavailable.retryAfter("The database is not available", BUSY_FOR) : undefined
     case "StatementTimeoutError":
     case "LockTimeoutError":
     case "DeadlockError":

@@ -1,4 +1,4 @@
-import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schema } from "effect"
+import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { period } from "../SettingTypes.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
@@ -15,6 +15,9 @@ const MAX_RETRY = Duration.toMillis(Duration.hours(1))
 
 /** For a mail that is due and still there: another process has it. */
 const SHORTEST_POLL = Duration.toMillis(Duration.seconds(1))
+
+/** Ten times this is less than the lease. */
+const FORGET_AGAIN = Duration.seconds(1)
 
 const BATCH = 10
 
@@ -82,7 +85,12 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         SELECT count(*)::int AS waiting, min(created_at) AS oldest, min(next_attempt_at) AS next FROM outbox`
   })
 
-  const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
+  // What was sent would be sent again if the database was busy now.
+  const forget = (id: bigint) =>
+    sql`DELETE FROM outbox WHERE id = ${id}`.pipe(
+      Effect.retry({ schedule: Schedule.spaced(FORGET_AGAIN), times: 10 }),
+      Effect.asVoid
+    )
 
   const send = (claimed: ClaimedMail, mail: Mail) =>
     mailer.send(mail, claimed.idempotency_key).pipe(

@@ -1,13 +1,19 @@
-import { Context, Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Unavailable } from "../../schema/Errors.ts"
+import { NoFreeConnection } from "../limits/ConnectionQueue.ts"
 import { Draining } from "./Draining.ts"
+
+const isBusy = Schema.is(NoFreeConnection)
 
 const away = () => new Unavailable({ message: "The database is not reachable" })
 
 /** Whether the service can do its work. */
 export class Health extends Context.Service<Health, {
-  /** Succeeds when the database answers within half a second, and fails at once when the process is to end. */
+  /**
+   * Succeeds when the database answers within half a second, or when all connections to it are in use, and fails at once when the process
+   * is to end.
+   */
   readonly ready: Effect.Effect<void, Unavailable>
 }>()("route-planning-service/Health") {
   static readonly layer = Layer.effect(
@@ -21,7 +27,7 @@ export class Health extends Context.Service<Health, {
           // A query to a hung server is not over when it is interrupted, so it is left behind rather than waited for.
           const query = yield* Effect.forkDetach(sql`SELECT 1`)
           yield* Fiber.join(query).pipe(
-            Effect.mapError(away),
+            Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),
             Effect.timeoutOrElse({ duration: "500 millis", orElse: () => Effect.fail(away()) })
           )
         }).pipe(Effect.withSpan("Health.ready"))

@@ -1,0 +1,49 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Duration, Effect, Schedule, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import { isServerState } from "../../services/operations/ServerState.ts"
+import { Starting } from "../process/Starting.ts"
+
+/** The start waited for the database, and ends without it. */
+class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("DatabaseNotReachable", {
+  message: Schema.String,
+  cause: Schema.Defect()
+}) {}
+
+const RETRY_INTERVAL = Duration.millis(250)
+
+const LOG_INTERVAL = Duration.seconds(5)
+
+/** It may come up. A password that is wrong or a database that does not exist stays so. */
+const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
+
+/** Waits until the database takes connections, live and not ready meanwhile. */
+export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Config, longest: Duration.Duration) {
+  const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
+  const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {
+    const last = { error: first }
+    const { begin, end } = yield* Starting
+    yield* begin
+    const reporting = yield* Effect.forkChild(
+      Effect.repeat(
+        Effect.logWarning("database not reachable, waiting", { longest: Duration.format(longest) }),
+        Schedule.spaced(LOG_INTERVAL)
+      )
+    )
+    yield* connect.pipe(
+      Effect.tapError((error) => Effect.sync(() => last.error = error)),
+      Effect.retry({ while: mayComeUp, schedule: Schedule.spaced(RETRY_INTERVAL) }),
+      Effect.timeoutOrElse({
+        duration: longest,
+        orElse: () => {
+          const message = `The database was not reachable within ${Duration.format(longest)}`
+          return Effect.fail(new DatabaseNotReachable({ message, cause: last.error }))
+        }
+      }),
+      Effect.onError(() => end)
+    )
+    reporting.interruptUnsafe()
+    yield* Effect.logInfo("database reachable")
+  })
+  yield* Effect.catchIf(connect, mayComeUp, wait)
+})

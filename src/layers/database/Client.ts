@@ -1,0 +1,67 @@
+import { PgClient, PgPool } from "@effect/sql-pg"
+import { Clock, Effect, Layer, Predicate } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
+import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { PooledConnection, type Statements } from "./Statements.ts"
+import { watchDatabase } from "./Watch.ts"
+
+/** Pooled connections, with a number that is known. */
+type PoolSettings = PgPool.Config & { readonly maxConnections: number }
+
+const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
+
+const rolledBack = () =>
+  new SqlError.SqlError({
+    reason: new SqlError.UnknownError({
+      cause: new Error(ROLLED_BACK),
+      message: ROLLED_BACK,
+      operation: "commit"
+    })
+  })
+
+/** PostgreSQL responds with `ROLLBACK` to the `COMMIT` of a transaction in which a statement failed. */
+const commit = (connection: SqlConnection.Connection) =>
+  Effect.flatMap(
+    connection.executeRaw("COMMIT", []),
+    (result) =>
+      Predicate.hasProperty(result, "command") && result.command === "ROLLBACK"
+        ? Effect.fail(rolledBack())
+        : Effect.void
+  )
+
+/**
+ * What `PgClient.make` does, with a queue in front of the pool: statements, transactions, streams and `reserve` all go
+ * through it. What runs in a transaction has the connection of that, and does not queue again.
+ */
+const make = Effect.fnUntraced(function*(config: PoolSettings) {
+  const clock = yield* Clock.Clock
+  const pool = yield* PgPool.make(config)
+  const statements: Statements = { running: new Map(), blocked: new Map(), answered: 0 }
+  const queue = yield* makeConnectionQueue({
+    clock,
+    connections: config.maxConnections,
+    length: yield* queueLength,
+    longestWait: yield* queueTimeout
+  })
+  yield* watchDatabase({ clock, config, queue, statements })
+
+  const admitted = (connection: typeof pool.get) =>
+    Effect.andThen(queue.turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
+
+  return yield* SqlClient.make({
+    driver: "pg",
+    acquirer: admitted(pool.get),
+    borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
+    transactionAcquirer: admitted(pool.reserve),
+    compiler: PgClient.makeCompiler(undefined, false),
+    prepareTransactionControls: true,
+    commit,
+    releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
+    spanAttributes: [["db.system.name", "postgresql"]]
+  })
+})
+
+/** A client of the database with these settings. It opens a connection when one is needed first. */
+export const clientLayer = (config: PoolSettings) =>
+  Layer.effect(SqlClient.SqlClient, make(config)).pipe(Layer.provide(Reactivity.layer))

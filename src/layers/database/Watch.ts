@@ -1,0 +1,169 @@
+import { PgConnection } from "@effect/sql-pg"
+import { Clock, Duration, Effect, Fiber, Option, Predicate, Schema } from "effect"
+import type { SqlError } from "effect/sql"
+import type { ConnectionQueue } from "../../services/limits/ConnectionQueue.ts"
+import { bytesRead, dropConnection, type Running, type Statements } from "./Statements.ts"
+
+/** A statement that takes longer is looked after: most take less than 50 ms, and none of a request more than 5 s. */
+const SUSPECT_AFTER = Duration.millis(200)
+
+const CHECK_INTERVAL = Duration.millis(100)
+
+/** While few statements take long the server is asked so often. */
+const UNHURRIED_INTERVAL = Duration.millis(500)
+
+/** For so long after a probe statements fail that too many wait on a lock for. */
+const BLOCKED_FOR = Duration.seconds(1)
+
+/** Between two attempts to reach a database that did not respond. */
+const RETRY_INTERVAL = Duration.millis(100)
+
+/** After the first attempt without a response. */
+const CLOSE_AFTER = Duration.seconds(1)
+
+/** For an attempt to open a connection and to ask what the back ends do, and for one on a network that became slow. */
+const PROBE_TIMEOUT = Duration.millis(500)
+const SLOW_PROBE_TIMEOUT = Duration.seconds(3)
+
+const Activity = Schema.Array(Schema.Struct({ pid: Schema.Int, waits_for_lock: Schema.Boolean }))
+
+const ACTIVITY = `
+  SELECT pid, wait_event_type IS NOT DISTINCT FROM 'Lock' AS waits_for_lock
+  FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state = 'active'`
+
+const decodeActivity = Schema.decodeUnknownOption(Activity)
+
+/** A server that refuses a connection by a message of its own, as when it has too many, does respond. */
+const isResponse = ({ reason }: SqlError.SqlError) => Predicate.hasProperty(reason.cause, "severity")
+
+/** A back end, the statement that it should work on, and the bytes that had arrived on its connection. */
+type Seen = readonly [number, Running, number]
+
+interface Watched {
+  readonly config: PgConnection.Config & { readonly maxConnections: number }
+  readonly queue: ConnectionQueue
+  readonly statements: Statements
+  readonly clock: Clock.Clock
+}
+
+/** The back ends that work on a statement, of some, and whether they wait for a lock; none if the server said anything else. Fails without a response. */
+const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
+  PgConnection.make(config).pipe(
+    Effect.flatMap((connection) => connection.query(ACTIVITY, [pids])),
+    Effect.map(({ rows }) =>
+      Option.map(decodeActivity(rows), (active) => new Map(active.map((row) => [row.pid, row.waits_for_lock])))
+    ),
+    Effect.catchIf(isResponse, () => Effect.succeedNone),
+    Effect.scoped
+  )
+
+/**
+ * Looks after statements that take long. Over a connection of its own it asks the server what their back ends do. If
+ * there is no response, and none to any other statement meanwhile, the queue is closed, so that requests fail at once, and
+ * the server is asked until it responds. Then connections whose back end does not know of the statement that is waited for,
+ * because the network lost it or its result, are closed: they would never respond, and the pool replaces them.
+ *
+ * Where more than half of the pool waits for locks, the statements that began last are canceled, and the same statements
+ * fail at once for a second, so that what needs none of those locks finds a connection.
+ */
+export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
+  const now = () => clock.currentTimeMillisUnsafe()
+  const half = Math.floor(config.maxConnections / 2)
+
+  const suspects = () => {
+    const before = now() - Duration.toMillis(SUSPECT_AFTER)
+    return [...statements.running].filter(([, { since }]) => since <= before)
+  }
+
+  const dropLost = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: ReadonlyMap<number, boolean>) {
+    const lost = seen.filter(([pid, running, read]) =>
+      !active.has(pid) && statements.running.get(pid) === running && bytesRead(running.connection) === read
+    )
+    for (const [, { connection }] of lost) dropConnection(connection)
+    if (lost.length > 0) yield* Effect.logWarning("database connections lost, closed", { connections: lost.length })
+  })
+
+  const cancelLocked = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: ReadonlyMap<number, boolean>) {
+    const locked = seen.filter(([pid, running]) => active.get(pid) === true && statements.running.get(pid) === running)
+    if (locked.length <= half) return
+    const until = now() + Duration.toMillis(BLOCKED_FOR)
+    for (const [, { sql }] of locked) statements.blocked.set(sql, until)
+    const youngest = locked.toSorted(([, one], [, other]) => one.since - other.since).slice(half)
+    yield* Effect.logWarning("statements that wait for a lock are canceled", { statements: youngest.length })
+    yield* Effect.forEach(youngest, ([, { connection }]) => connection.interrupt, {
+      concurrency: "unbounded",
+      discard: true
+    })
+  })
+
+  const unblock = () => {
+    for (const [sql, until] of statements.blocked) if (until <= now()) statements.blocked.delete(sql)
+  }
+
+  // A query to a server that hangs is not over when it is interrupted, so it is left behind rather than waited for.
+  const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
+    const seen = suspects().map(([pid, running]) => [pid, running, bytesRead(running.connection)] as const)
+    const asking = yield* Effect.forkDetach(
+      activeOf({ ...config, connectTimeout: timeout }, seen.map(([pid]) => pid))
+    )
+    const active = yield* Fiber.join(asking).pipe(
+      Effect.timeoutOption(timeout),
+      Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
+      Effect.catchCause(() => Effect.succeedNone)
+    )
+    if (Option.isNone(active)) return false
+    if (Option.isSome(active.value)) {
+      yield* dropLost(seen, active.value.value)
+      yield* cancelLocked(seen, active.value.value)
+    }
+    return true
+  })
+
+  const untilResponse = (timeout: Duration.Duration) =>
+    probe(timeout).pipe(
+      Effect.delay(RETRY_INTERVAL),
+      Effect.repeat({ until: (responded) => responded })
+    )
+
+  const untilAnswered = (answered: number) =>
+    Effect.sync(() => statements.answered > answered).pipe(
+      Effect.delay(RETRY_INTERVAL),
+      Effect.repeat({ until: (isAnswered) => isAnswered })
+    )
+
+  const closeQueue = Effect.sync(queue.close).pipe(
+    Effect.andThen(Effect.logError("database does not respond, requests are refused")),
+    Effect.delay(CLOSE_AFTER),
+    Effect.andThen(Effect.never)
+  )
+
+  const schedule = { next: 0 }
+
+  const isDue = () => {
+    const { length } = suspects()
+    return length > half || (length > 0 && now() >= schedule.next)
+  }
+
+  const check = Effect.gen(function*() {
+    unblock()
+    const { answered } = statements
+    if (!isDue()) return
+    schedule.next = now() + Duration.toMillis(UNHURRIED_INTERVAL)
+    if ((yield* probe(PROBE_TIMEOUT)) || statements.answered > answered) return
+    yield* Effect.raceAllFirst([
+      untilResponse(PROBE_TIMEOUT),
+      untilResponse(SLOW_PROBE_TIMEOUT),
+      untilAnswered(answered),
+      closeQueue
+    ])
+    if (queue.open()) yield* Effect.logInfo("database responds again")
+  })
+
+  yield* check.pipe(
+    Effect.catchCause((cause) => Effect.logError("the database could not be looked after", cause)),
+    Effect.delay(CHECK_INTERVAL),
+    Effect.forever,
+    Effect.provideService(Clock.Clock, clock),
+    Effect.forkScoped
+  )
+})
