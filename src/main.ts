@@ -12,6 +12,7 @@ import {
   routingEngineLive
 } from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
+import { startingLayer } from "./layers/process/Starting.ts"
 import { inWorkers } from "./layers/process/Workers.ts"
 import { settingsLayer } from "./layers/Settings.ts"
 
@@ -21,6 +22,7 @@ applicationLayer.pipe(
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
   Layer.provide(settingsLayer),
+  Layer.provide(startingLayer),
   Layer.launch,
   inWorkers,
   run

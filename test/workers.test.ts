@@ -107,7 +107,7 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
         const settings = yield* TwoWorkers
         const [wrong, away] = yield* Effect.all([
           replica({ ...settings, WORKERS: "0" }),
-          replica({ ...settings, DATABASE_URL: "postgres://127.0.0.1:1/none" })
+          replica({ ...settings, DATABASE_URL: "postgres://127.0.0.1:1/none", DATABASE_WAIT: "300 millis" })
         ])
         assert.strictEqual((yield* wrong.ended).code, 1)
         assert.include(wrong.output(), "WORKERS")

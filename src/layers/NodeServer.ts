@@ -5,10 +5,11 @@ import { Socket } from "node:net"
 import { ArrivedBytes } from "../http/BodyArrival.ts"
 import { TransportRules } from "../http/Refusal.ts"
 import { WhenResponseSent } from "../http/ResponseSent.ts"
-import { port } from "../services/Addresses.ts"
+import { host, port } from "../services/Addresses.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
+import { Starting } from "./process/Starting.ts"
 import { requestFault } from "./RequestRules.ts"
 import { applySocketTimeouts, LowestReadRate, SocketTimeouts } from "./SocketTimeouts.ts"
 
@@ -117,6 +118,7 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
  * requests have their time, and no longer.
  */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
+  yield* (yield* Starting).end
   const node = makeServer(yield* SocketTimeouts, yield* LowestReadRate)
   lingerOnClose(node, Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER))
   const arrivedBytes = arrivedBytesLayer(node)
@@ -124,7 +126,7 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,
-      host: Config.String("HOST").pipe(Config.withDefault("0.0.0.0")),
+      host,
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),

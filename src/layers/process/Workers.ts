@@ -4,6 +4,7 @@ import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
 import { whole } from "../../services/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
 import { settingsLayer } from "../Settings.ts"
+import { NotServing } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 /** How many processes serve the port (`WORKERS`). */
@@ -22,8 +23,18 @@ const ended = (worker: Worker) =>
     worker.once("exit", () => resume(Effect.void))
   })
 
+const isNotServing = Schema.is(NotServing)
+
+/** Waits until a worker listens to serve. */
 const listening = (worker: Worker) =>
-  Effect.callback<void>((resume) => void worker.once("listening", () => resume(Effect.void)))
+  Effect.callback<void>((resume) => {
+    const state = { notServing: 0 }
+    worker.on("message", (message) => void (state.notServing += isNotServing(message) ? 1 : 0))
+    worker.on("listening", () => {
+      if (state.notServing === 0) resume(Effect.void)
+      else state.notServing--
+    })
+  })
 
 /** A worker from its start to its end. Interrupted, it drains the worker and waits for it. */
 const life = (onListening: Effect.Effect<unknown>) =>
