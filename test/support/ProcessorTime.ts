@@ -9,8 +9,7 @@ const LONG_TEXT = 1024 * 1024
 
 const millisOf = ({ system, user }: NodeJS.CpuUsage) => (system + user) / 1000
 
-const median = (values: ReadonlyArray<number>) =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /**
  * The processor time of this thread that work takes, in milliseconds, and its result: beside a busy neighbour it is the
