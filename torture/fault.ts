@@ -1,0 +1,55 @@
+import type { Effect, Scope } from "effect"
+import type { Keeper } from "./keeper.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Options } from "./options.ts"
+import type { World } from "./world.ts"
+
+/** A line of the table. Times are milliseconds; undefined where the fault has none. */
+export interface Outcome {
+  readonly rounds: number
+  readonly requests: number
+  readonly lost: number
+  readonly twice: number
+  /** What else was seen that must not be, by how often. */
+  readonly wrong: ReadonlyMap<string, number>
+  readonly longestOutage?: number | undefined
+  /** The longest of all rounds; Infinity: not while it was waited for. */
+  readonly recovery?: number | undefined
+  /** Figures to be printed below the table. */
+  readonly figures?: ReadonlyArray<string>
+}
+
+/** What a fault is run with. */
+export interface Run {
+  readonly options: Options
+  readonly ledger: Ledger
+  readonly keeper: Keeper
+  /** Begins the names of what is written for this fault. */
+  readonly prefix: string
+  /** Milliseconds that the fault may take; it ends its round. */
+  readonly budget: number
+  /** One PostgreSQL and one service, which the faults of the database share. It is well when it is given. */
+  readonly world: Effect.Effect<World, never, Scope.Scope>
+  readonly directory: string
+}
+
+/** It cannot be run on this machine, or not in this form. */
+export class Skipped {
+  readonly _tag = "Skipped"
+  readonly reason: string
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+export interface Fault {
+  /** For `--only`. */
+  readonly key: string
+  /** As the table has it. */
+  readonly title: string
+  /** Whether the form of three minutes has it. */
+  readonly isInShortForm: boolean
+  /** Run only where it is named. */
+  readonly isOnRequest?: boolean
+  readonly run: (run: Run) => Effect.Effect<Outcome, Skipped, Scope.Scope>
+}

@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import { Client } from "pg"
+import type { Fault } from "../fault.ts"
+import { disturbing } from "../segment.ts"
+import type { World } from "../world.ts"
+
+const TERMINATE = `
+  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
+
+const terminate = ({ postgres }: World) => Effect.asVoid(postgres.query(TERMINATE))
+
+/** More than the server has. */
+const WANTED = 80
+
+const connected = async (url: string) => {
+  const client = new Client({ connectionString: url })
+  client.on("error", () => undefined)
+  await client.connect().catch(() => undefined)
+  return client
+}
+
+/** Takes the connections that are free, cuts the others, and takes those. */
+const takeAll = ({ postgres }: World, taken: Array<Client>) =>
+  Effect.promise(async () => {
+    const take = async () => {
+      const more = await Promise.all(Array.from({ length: WANTED }, () => connected(postgres.url())))
+      taken.push(...more)
+    }
+    const first = await connected(postgres.url())
+    taken.push(first)
+    await take()
+    const others = taken.map((client) => "processID" in client ? client.processID : 0)
+    await first.query(`${TERMINATE} AND pid <> ALL ($1::int[])`, [others])
+    await take()
+  })
+
+const free = (taken: Array<Client>) =>
+  Effect.promise(() => Promise.all(taken.splice(0).map((client) => client.end().catch(() => undefined))))
+
+export const exhausted: Fault = {
+  key: "exhaust",
+  title: "connections of PostgreSQL exhausted",
+  isInShortForm: true,
+  run: (run) =>
+    Effect.suspend(() => {
+      const taken: Array<Client> = []
+      return disturbing({
+        inject: (world) => takeAll(world, taken),
+        heal: () => Effect.asVoid(free(taken)),
+        hold: { short: 2000, full: 30_000 },
+        rounds: { short: 1, full: 3 }
+      })(run)
+    })
+}
+
+export const terminated: Fault = {
+  key: "terminate",
+  title: "all back ends terminated",
+  isInShortForm: true,
+  run: disturbing({
+    inject: terminate,
+    heal: () => Effect.void,
+    hold: { short: 0, full: 0 },
+    rounds: { short: 2, full: 20 }
+  })
+}

@@ -1,0 +1,100 @@
+import { Effect, Schema } from "effect"
+import { setTimeout as pause } from "node:timers/promises"
+import { Client } from "pg"
+import type { Fault } from "../fault.ts"
+import type { Recorder } from "../recorder.ts"
+import { disturbing } from "../segment.ts"
+import type { World } from "../world.ts"
+
+/** Each table of the service, locked one after the other. */
+const TABLES = [
+  "users",
+  "sessions",
+  "personal_access_tokens",
+  "routes",
+  "collections",
+  "collection_routes",
+  "idempotency_keys",
+  "route_usage",
+  "collection_usage",
+  "audit_events",
+  "outbox",
+  "email_tokens",
+  "identities"
+]
+
+/** What a public route is read from. */
+const NEEDED = new Set(["users", "routes"])
+
+const EVERY = 100
+
+/** Longer than a request may wait that has no reason to. */
+const NOTICED = 1000
+
+const tableOf = (round: number) => TABLES[round % TABLES.length] ?? "routes"
+
+const Created = Schema.fromJsonString(Schema.Struct({ id: Schema.Int }))
+
+const published = ({ accounts: [account], asking: { ask } }: World) =>
+  Effect.promise(async () => {
+    const body = JSON.stringify({ name: "Public", visibility: "public", waypoints: [{ coord: [9.5, 47.1] }] })
+    const { text } = await ask({ method: "POST", path: "/api/v1/routes", token: account?.token, body })
+    return Schema.decodeUnknownSync(Created)(text).id
+  })
+
+/** A visitor without an account, who needs two tables, reads on while others are locked. */
+const visitor = Effect.fnUntraced(function*(world: World, recorder: Recorder, locked: { table: string | undefined }) {
+  const id = yield* published(world)
+  const state = { isOver: false }
+  yield* Effect.addFinalizer(() => Effect.sync(() => void (state.isOver = true)))
+  const visit = async () => {
+    const { table } = locked
+    const { began, ended, status } = await world.asking.ask({ path: `/api/v1/routes/${id}` })
+    const isDisturbed = status !== 200 || ended - began > NOTICED
+    if (isDisturbed && table !== undefined && locked.table === table && !NEEDED.has(table)) {
+      recorder.complain(`a public route was ${status} or slow while ${table} was locked`)
+    }
+  }
+  yield* Effect.promise(async () => {
+    while (!state.isOver) {
+      void visit()
+      await pause(EVERY)
+    }
+  })
+})
+
+const lock = Effect.fnUntraced(function*({ postgres }: World, table: string) {
+  const client = new Client({ connectionString: postgres.url() })
+  client.on("error", () => undefined)
+  yield* Effect.promise(async () => {
+    await client.connect()
+    await client.query("BEGIN")
+    await client.query(`LOCK TABLE ${table} IN ACCESS EXCLUSIVE MODE`)
+  })
+  return client
+})
+
+export const locked: Fault = {
+  key: "locks",
+  title: "a long lock on each table",
+  isInShortForm: true,
+  run: (run) =>
+    Effect.suspend(() => {
+      const state: { table: string | undefined; client: Client | undefined } = { table: undefined, client: undefined }
+      return disturbing({
+        beside: (world, recorder) => visitor(world, recorder, state),
+        inject: (world, round) =>
+          Effect.map(lock(world, tableOf(round)), (client) => {
+            state.client = client
+            state.table = tableOf(round)
+          }),
+        heal: () =>
+          Effect.promise(async () => {
+            state.table = undefined
+            await state.client?.end()
+          }),
+        hold: { short: 500, full: 8000 },
+        rounds: { short: 3, full: TABLES.length }
+      })(run)
+    })
+}

@@ -1,0 +1,37 @@
+import { Effect } from "effect"
+import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+/** Its standard input closes when the harness is gone, however it went. A stopped process needs SIGCONT to die of it. */
+const WATCH = `cat > /dev/null; while read -r pid; do kill -KILL "$pid"; kill -CONT "$pid"; done < "$1"`
+
+/** Ends by their ids what the harness started, also when the harness itself is killed. */
+export interface Keeper {
+  readonly add: (...pids: ReadonlyArray<number>) => void
+  readonly remove: (...pids: ReadonlyArray<number>) => void
+}
+
+export const keeperIn = Effect.fnUntraced(function*(directory: string) {
+  const path = join(directory, "pids")
+  const pids = new Set<number>()
+  const write = () => writeFileSync(path, [...pids, ""].join("\n"))
+  yield* Effect.acquireRelease(
+    Effect.sync(() => {
+      write()
+      return spawn("sh", ["-c", WATCH, "sh", path], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
+    }),
+    (watch) => Effect.sync(() => void watch.kill("SIGKILL"))
+  )
+  const keeper: Keeper = {
+    add: (...more) => {
+      more.forEach((pid) => pids.add(pid))
+      write()
+    },
+    remove: (...fewer) => {
+      fewer.forEach((pid) => pids.delete(pid))
+      write()
+    }
+  }
+  return keeper
+})

@@ -1,0 +1,68 @@
+import { Effect, Schema } from "effect"
+import { mkdir, open, readFile } from "node:fs/promises"
+import { dirname } from "node:path"
+
+const Endpoint = Schema.Literals(["routes", "collections"])
+
+/** What a client was about to do, or was told that it is done. Names are unique in a run. */
+const Entry = Schema.Struct({
+  kind: Schema.Literals(["intent", "acknowledged"]),
+  name: Schema.String,
+  endpoint: Endpoint,
+  account: Schema.Int,
+  id: Schema.optionalKey(Schema.Int)
+})
+
+export type Entry = typeof Entry.Type
+
+const Line = Schema.fromJsonString(Entry)
+
+/** The file of all intents and acknowledgements. What `append` has returned from is on the disk. */
+export interface Ledger {
+  readonly append: (entry: Entry) => Promise<void>
+  /** The entries whose names begin with a prefix, as the disk has them. */
+  readonly read: (prefix: string) => Promise<ReadonlyArray<Entry>>
+}
+
+interface Waiting {
+  readonly line: string
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** Entries that arrive while the disk is busy share the next fsync. */
+export const ledgerAt = Effect.fnUntraced(function*(path: string) {
+  yield* Effect.promise(() => mkdir(dirname(path), { recursive: true }))
+  const file = yield* Effect.acquireRelease(
+    Effect.promise(() => open(path, "w")),
+    (file) => Effect.promise(() => file.close())
+  )
+  const state: { waiting: Array<Waiting>; isWriting: boolean } = { waiting: [], isWriting: false }
+  const flush = async () => {
+    if (state.isWriting) return
+    state.isWriting = true
+    while (state.waiting.length > 0) {
+      const batch = state.waiting
+      state.waiting = []
+      try {
+        await file.appendFile(batch.map(({ line }) => `${line}\n`).join(""))
+        await file.sync()
+        batch.forEach(({ done }) => done())
+      } catch (error) {
+        batch.forEach(({ failed }) => failed(error))
+      }
+    }
+    state.isWriting = false
+  }
+  const ledger: Ledger = {
+    append: (entry) =>
+      new Promise<void>((done, failed) => {
+        state.waiting.push({ line: Schema.encodeSync(Line)(entry), done, failed })
+        void flush()
+      }),
+    read: async (prefix) =>
+      (await readFile(path, "utf8")).split("\n").filter((line) => line !== "")
+        .map((line) => Schema.decodeSync(Line)(line)).filter(({ name }) => name.startsWith(prefix))
+  }
+  return ledger
+})

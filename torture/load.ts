@@ -1,0 +1,141 @@
+import { Effect, Option, Schema } from "effect"
+import { setTimeout as pause } from "node:timers/promises"
+import type { Account } from "./accounts.ts"
+import type { Asking, Reply } from "./ask.ts"
+import type { Ledger } from "./ledger.ts"
+import type { Recorder } from "./recorder.ts"
+
+/** Clients that arrive at a rate, whether or not those before have been answered. */
+export interface Load {
+  /** No more arrive; waits until those that are there have been answered or have given up. */
+  readonly end: Effect.Effect<void>
+}
+
+export interface Arrivals {
+  readonly asking: Asking
+  readonly accounts: ReadonlyArray<Account>
+  readonly ledger: Ledger
+  readonly recorder: Recorder
+  readonly prefix: string
+  readonly perSecond: number
+}
+
+/** A second call waits for the first for 5 seconds, and a crash frees the key: more is a key that is held. */
+const HELD_AFTER = 6000
+
+/** How long a client asks again for a write. */
+const PERSISTENCE = 60_000
+
+/** Those who ask still when the load ends have this long. */
+const LAST_CALL = 15_000
+
+const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.Int, name: Schema.String }))
+
+const storedOf = Schema.decodeUnknownOption(Stored)
+
+interface Kept {
+  readonly name: string
+  readonly id: number
+}
+
+const pauseBefore = (attempt: number) => Math.min(100 * 2 ** attempt, 2000)
+
+const bodyOf = (endpoint: "routes" | "collections", name: string) =>
+  JSON.stringify(
+    endpoint === "collections" ? { name } : {
+      name,
+      waypoints: [{ coord: [9.5, 47.1] }],
+      geometry: Array.from({ length: 20 }, (_, n) => [9.5 + n / 1000, 47.1 + (n % 3) / 1000])
+    }
+  )
+
+/** Writes that are asked for again, with their keys, until they are answered. */
+const writing =
+  ({ asking: { ask }, ledger, recorder }: Arrivals, kept: Map<number, Kept>, ended: () => number) =>
+  async (account: Account, endpoint: "routes" | "collections", name: string) => {
+    const intent = { name, endpoint, account: account.id }
+    await ledger.append({ kind: "intent", ...intent })
+    const began = performance.now()
+    const held = { since: Infinity }
+    const call = () =>
+      ask({
+        method: "POST",
+        path: `/api/v1/${endpoint}`,
+        token: account.token,
+        headers: { "idempotency-key": name },
+        body: bodyOf(endpoint, name)
+      })
+    const acknowledge = async ({ text }: Reply) => {
+      const stored = storedOf(text)
+      if (Option.isNone(stored) || stored.value.name !== name) return recorder.complain("a response of another write")
+      const { id } = stored.value
+      await ledger.append({ kind: "acknowledged", id, ...intent })
+      return void (endpoint === "routes" && kept.set(account.id, { name, id }))
+    }
+    for (let attempt = 0;; attempt++) {
+      const reply = await recorder.watch(call, `POST /${endpoint}`)
+      if (reply.status === 201) return acknowledge(reply)
+      const now = performance.now()
+      held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
+      if (now - held.since > HELD_AFTER) return recorder.complain("a key is held for more than 6 s (409)")
+      if (now - began > PERSISTENCE) return recorder.complain("a write is not answered within 60 s")
+      if (now - ended() > LAST_CALL) return recorder.complain("a write is not answered within 15 s of the last fault")
+      await pause(pauseBefore(attempt))
+    }
+  }
+
+const reading = ({ asking: { ask }, recorder }: Arrivals, kept: Map<number, Kept>) => async (account: Account) => {
+  const last = kept.get(account.id)
+  if (last === undefined) return
+  const call = () => ask({ path: `/api/v1/routes/${last.id}`, token: account.token })
+  const { status, text } = await recorder.watch(call, "GET /routes/{id}")
+  const stored = storedOf(text)
+  if (status === 200 && (Option.isNone(stored) || stored.value.name !== last.name)) {
+    recorder.complain("a read of another route")
+  }
+}
+
+/** Of ten calls three read a route, three lists and the account, three write a route and one a collection. */
+export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
+  const { accounts, asking: { ask }, perSecond, prefix, recorder } = arrivals
+  const kept = new Map<number, Kept>()
+  const state = { ended: Infinity }
+  const write = writing(arrivals, kept, () => state.ended)
+  const read = reading(arrivals, kept)
+  const look = (path: string, { token }: Account) => recorder.watch(() => ask({ path, token }), `GET ${path}`)
+  const calls = [
+    (account: Account) => read(account),
+    (account: Account, name: string) => write(account, "routes", name),
+    (account: Account) => look("/api/v1/users/me", account),
+    (account: Account) => read(account),
+    (account: Account, name: string) => write(account, "routes", name),
+    (account: Account) => look("/api/v1/routes?limit=3&geometry=none", account),
+    (account: Account) => read(account),
+    (account: Account, name: string) => write(account, "routes", name),
+    (account: Account) => look("/api/v1/routes/public?limit=3", account),
+    (account: Account, name: string) => write(account, "collections", name)
+  ]
+  const pending = new Set<Promise<unknown>>()
+  const arrive = async () => {
+    const began = performance.now()
+    for (let n = 0; state.ended === Infinity; n++) {
+      const early = began + n * 1000 / perSecond - performance.now()
+      if (early > 0) await pause(early)
+      const account = accounts[Math.floor(n / calls.length) % accounts.length]
+      const call = calls[n % calls.length]
+      if (account === undefined || call === undefined) continue
+      const answered: Promise<unknown> = call(account, `${prefix}-${n}`).finally(() => pending.delete(answered))
+      pending.add(answered)
+    }
+  }
+  const end = Effect.promise(async () => {
+    state.ended = Math.min(state.ended, performance.now())
+    await arriving
+    while (pending.size > 0) await Promise.all(pending)
+  })
+  recorder.begin()
+  const arriving = arrive()
+  yield* Effect.addFinalizer(() => Effect.sync(() => void (state.ended = Math.min(state.ended, 0))))
+  const made: Load = { end }
+  return made
+})

@@ -1,0 +1,141 @@
+import { Effect, Redacted, Schedule, Schema, type Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { Client } from "pg"
+import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
+import { freePort } from "../src/layers/development/FreePort.ts"
+import { binariesFor, dataDirectoryFor, postgresOwner } from "../src/layers/development/PostgresBinaries.ts"
+import type { Keeper } from "./keeper.ts"
+
+/** A PostgreSQL that can be killed, stopped and started again on its port and its data. Commits are flushed to the disk. */
+export interface Postgres {
+  readonly port: number
+  /** The superuser's address of a database of the server. */
+  readonly url: (database?: string) => string
+  readonly start: Effect.Effect<void>
+  /** SIGKILL to all of its processes at once. */
+  readonly kill: Effect.Effect<void>
+  /** SIGSTOP to all of its processes: it accepts connections and answers nothing. */
+  readonly stop: Effect.Effect<void>
+  readonly resume: Effect.Effect<void>
+  /** On a connection of its own. */
+  readonly query: (statement: string, values?: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<unknown>>
+}
+
+interface Settings {
+  readonly directory: string
+  readonly keeper: Keeper
+  readonly maxConnections?: number
+  /** Made and started already, by the programs of another directory. */
+  readonly bin?: string
+}
+
+const READY = "database system is ready to accept connections"
+
+const childrenOf = async (pid: number) => {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8").catch(() => "")
+  return text.split(" ").filter((child) => child !== "").map(Number)
+}
+
+const signal = (pid: number, name: NodeJS.Signals) => {
+  try {
+    process.kill(pid, name)
+  } catch {
+    // It ended in between.
+  }
+}
+
+const ended = (child: ChildProcess) =>
+  new Promise<void>((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once("exit", () => resolve())
+  })
+
+const ready = (child: ChildProcess) =>
+  new Promise<void>((resolve, reject) => {
+    const lines: Array<string> = []
+    if (child.stderr === null) return reject(new Error("PostgreSQL has no standard error"))
+    createInterface({ input: child.stderr }).on("line", (line) => {
+      if (lines.length < 50) lines.push(line)
+      if (line.includes(READY)) resolve()
+    })
+    child.once("exit", () => reject(new Error(`PostgreSQL ended at its start:\n${lines.join("\n")}`)))
+  })
+
+/** Runs one statement on a connection of its own. */
+export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = []) =>
+  Effect.promise(async (): Promise<ReadonlyArray<unknown>> => {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
+    client.on("error", () => undefined)
+    await client.connect()
+    try {
+      return (await client.query(statement, [...values])).rows
+    } finally {
+      await client.end()
+    }
+  })
+
+export const countAt = (rows: ReadonlyArray<unknown>) =>
+  Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ count: Schema.Int })]))(rows)[0].count
+
+/** Started, and killed when the scope closes. */
+export const postgres: (settings: Settings) => Effect.Effect<Postgres, never, Scope.Scope> = Effect.fnUntraced(
+  function*({ bin, directory: wanted, keeper, maxConnections = 60 }: Settings) {
+    const owner = yield* Effect.promise(postgresOwner)
+    const directory = yield* Effect.promise(() => dataDirectoryFor(wanted, owner))
+    const initialised = yield* Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })).pipe(Effect.orDie)
+    const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
+    const port = yield* Effect.promise(() => freePort())
+    const address = new URL(Redacted.value(initialised))
+    address.port = String(port)
+    const url = (database = "postgres") => new URL(`/${database}`, address).href
+    const state: { child: ChildProcess | undefined; stopped: ReadonlyArray<number> } = { child: undefined, stopped: [] }
+
+    const start = Effect.promise(async () => {
+      const settings = ["unix_socket_directories=", "shared_buffers=128MB", `max_connections=${maxConnections}`]
+      const child = spawn(
+        join(programs, "postgres"),
+        ["-D", directory, "-h", "127.0.0.1", "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])],
+        { ...owner, cwd: "/", env: { LC_ALL: "C" }, stdio: ["ignore", "ignore", "pipe"] }
+      )
+      state.child = child
+      keeper.add(child.pid ?? 0)
+      await ready(child)
+    }).pipe(Effect.sandbox, Effect.retry({ schedule: Schedule.spaced("200 millis"), times: 25 }), Effect.orDie)
+
+    const all = async () => {
+      const pid = state.child?.pid
+      return pid === undefined ? [] : [pid, ...await childrenOf(pid)]
+    }
+
+    const resume = Effect.sync(() => {
+      state.stopped.forEach((pid) => signal(pid, "SIGCONT"))
+      keeper.remove(...state.stopped.filter((pid) => pid !== state.child?.pid))
+      state.stopped = []
+    })
+
+    const kill = Effect.promise(async () => {
+      const pids = await all()
+      pids.forEach((pid) => signal(pid, "SIGKILL"))
+      if (state.child !== undefined) await ended(state.child)
+      keeper.remove(...pids)
+    }).pipe(Effect.andThen(resume))
+
+    yield* Effect.acquireRelease(start, () => kill)
+    return {
+      port,
+      url,
+      start,
+      kill,
+      stop: Effect.promise(async () => {
+        state.stopped = await all()
+        keeper.add(...state.stopped)
+        state.stopped.forEach((pid) => signal(pid, "SIGSTOP"))
+      }),
+      resume,
+      query: (statement, values) => queryAt(url(), statement, values)
+    }
+  }
+)

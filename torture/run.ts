@@ -1,0 +1,69 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Console, Effect } from "effect"
+import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { type Fault, type Outcome, type Run, Skipped } from "./fault.ts"
+import { FAULTS } from "./faults.ts"
+import { type Keeper, keeperIn } from "./keeper.ts"
+import { type Ledger, ledgerAt } from "./ledger.ts"
+import { type Options, optionsOf } from "./options.ts"
+import { sharedWorld } from "./sharedWorld.ts"
+import { isHeld, type Line, notesOf, tableOf } from "./table.ts"
+
+const chosen = ({ isShort, only }: Options) => {
+  const unknown = only.filter((key) => !FAULTS.some((fault) => fault.key === key))
+  if (unknown.length > 0) {
+    throw new Error(`--only: found "${unknown.join()}", expected some of ${FAULTS.map(({ key }) => key).join(", ")}`)
+  }
+  if (only.length > 0) return FAULTS.filter(({ key }) => only.includes(key))
+  return FAULTS.filter(({ isInShortForm, isOnRequest = false }) => !isOnRequest && (isInShortForm || !isShort))
+}
+
+/** A harness that breaks shows nothing, so that a fault of its own is a wrong result. */
+const broken = (cause: Cause.Cause<unknown>): Outcome => ({
+  rounds: 0,
+  requests: 0,
+  lost: 0,
+  twice: 0,
+  wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]])
+})
+
+const lineOf = Effect.fnUntraced(function*(fault: Fault, run: Run) {
+  const began = performance.now()
+  const outcome = yield* fault.run(run).pipe(
+    Effect.scoped,
+    Effect.catchIf((error) => error instanceof Skipped, ({ reason }) => Effect.succeed({ skipped: reason })),
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause) ? Effect.failCause(cause) : Effect.succeed(broken(cause))
+    )
+  )
+  const line: Line = { key: fault.key, title: fault.title, outcome }
+  const seconds = ((performance.now() - began) / 1000).toFixed(0)
+  yield* Console.log(`${isHeld(line) ? "     " : "WRONG"} ${fault.title} (${seconds} s)`)
+  return line
+})
+
+const torture = Effect.gen(function*() {
+  const options = optionsOf(process.argv.slice(2))
+  const faults = chosen(options)
+  const directory = yield* temporaryDirectory
+  const keeper: Keeper = yield* keeperIn(directory)
+  const ledger: Ledger = yield* ledgerAt(options.ledger)
+  yield* Console.log(`seed ${options.seed}, ledger ${options.ledger}, ${faults.length} faults`)
+  const { given: world } = yield* sharedWorld(directory, keeper)
+  const began = performance.now()
+  const budgetOf = (n: number) =>
+    options.minutes === undefined
+      ? Infinity
+      : (options.minutes * 60_000 - (performance.now() - began)) / (faults.length - n)
+  const lines = yield* Effect.forEach(
+    faults,
+    (fault, n) =>
+      Effect.suspend(() =>
+        lineOf(fault, { options, ledger, keeper, directory, prefix: `${fault.key}~`, budget: budgetOf(n), world })
+      )
+  )
+  yield* Console.log(`\n${tableOf(lines)}\n\n${lines.flatMap(notesOf).join("\n")}`)
+  if (!lines.every(isHeld)) yield* Effect.sync(() => void (process.exitCode = 1))
+}).pipe(Effect.scoped)
+
+NodeRuntime.runMain(torture)

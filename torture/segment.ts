@@ -1,0 +1,96 @@
+import { Effect, type Scope } from "effect"
+import { audit } from "./audit.ts"
+import type { Outcome, Run } from "./fault.ts"
+import { load } from "./load.ts"
+import { makeRecorder, type Recorder } from "./recorder.ts"
+import type { World } from "./world.ts"
+
+/** What is done to the world while clients call it. */
+export interface Disturbance {
+  readonly inject: (world: World, round: number) => Effect.Effect<void, never, Scope.Scope>
+  readonly heal: (world: World, round: number) => Effect.Effect<void>
+  /** Milliseconds between the two. */
+  readonly hold: { readonly short: number; readonly full: number }
+  readonly rounds: { readonly short: number; readonly full: number }
+  /** Runs beside the load for as long as there is one. */
+  readonly beside?: (world: World, recorder: Recorder) => Effect.Effect<void, never, Scope.Scope>
+}
+
+/** Requests a second. */
+const RATE = { short: 80, full: 150 }
+
+/** The service compiles its code while it is first used: the rate of before is that of its first good second. */
+const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
+
+/** How long the recovery is waited for. */
+const WAITED_FOR = { short: 8000, full: 60_000 }
+
+const recovered = (recorder: Recorder, since: number, rate: number, limit: number): Effect.Effect<number> =>
+  Effect.suspend(() => {
+    const recovery = recorder.recovery(since, rate)
+    if (recovery !== undefined) return Effect.succeed(recovery)
+    if (performance.now() - since > limit) return Effect.succeed(Infinity)
+    return Effect.andThen(Effect.sleep("200 millis"), recovered(recorder, since, rate, limit))
+  })
+
+const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
+  Effect.suspend(() => {
+    const now = performance.now()
+    const rate = recorder.rateIn(now - 1100, now - 100)
+    const isOver = now - began > WARM.atMost || (now - began > WARM.atLeast && rate >= wanted * WARM.share)
+    if (isOver) return Effect.succeed(rate)
+    return Effect.andThen(Effect.sleep("100 millis"), warmed(recorder, began, wanted))
+  })
+
+/** Runs rounds of a disturbance under load, then compares the ledger with the database. */
+export const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
+  const form = run.options.isShort ? "short" : "full"
+  const began = performance.now()
+  const recorder = makeRecorder()
+  const { accounts, asking } = world
+  const clients = yield* load({
+    asking,
+    accounts,
+    ledger: run.ledger,
+    recorder,
+    prefix: run.prefix,
+    perSecond: RATE[form]
+  })
+  if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
+  const rate = yield* warmed(recorder, began, RATE[form])
+  recorder.begin()
+
+  const round = Effect.fnUntraced(function*(n: number) {
+    yield* disturbance.inject(world, n)
+    yield* Effect.sleep(disturbance.hold[form])
+    yield* disturbance.heal(world, n)
+    return yield* recovered(recorder, performance.now(), rate, WAITED_FOR[form])
+  }, Effect.scoped)
+
+  const wanted = run.options.rounds ?? disturbance.rounds[form]
+  const recoveries: Array<number> = []
+  while (recoveries.length < wanted && (recoveries.length === 0 || performance.now() - began < run.budget)) {
+    recoveries.push(yield* round(recoveries.length))
+  }
+  yield* clients.end
+  recorder.complain("not recovered while it was waited for", recoveries.filter((time) => time === Infinity).length)
+  const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
+  recorder.complain("a row that nobody has asked for", unheardOf)
+  const outcome: Outcome = {
+    rounds: recoveries.length,
+    requests: recorder.requests(),
+    lost,
+    twice,
+    wrong: recorder.wrong,
+    longestOutage: recorder.longestOutage(),
+    recovery: Math.max(...recoveries),
+    figures: [
+      `${acknowledged} writes acknowledged, ${rate.toFixed(0)} successes a second before; ${recorder.replies()}`
+    ]
+  }
+  return outcome
+}, Effect.scoped)
+
+/** The same in the world that the faults of the database share. */
+export const disturbing = (disturbance: Disturbance) => (run: Run) =>
+  Effect.flatMap(run.world, (world) => segment(run, world, disturbance))

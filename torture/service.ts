@@ -1,0 +1,119 @@
+import { Effect, type Scope } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { join } from "node:path"
+import { freePort } from "../src/layers/development/FreePort.ts"
+import type { Keeper } from "./keeper.ts"
+
+/** How a process ended. */
+interface Ending {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The production program on a port that it keeps through its restarts. */
+export interface Service {
+  readonly origin: string
+  readonly port: number
+  readonly pid: () => number
+  /** Starts the process and does not wait for it. */
+  readonly spawn: Effect.Effect<void>
+  /** Waits until it is ready, a minute at most; false if it never was. */
+  readonly ready: Effect.Effect<boolean>
+  readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
+  readonly ended: Effect.Effect<Ending>
+  /** SIGKILL, and waits for the end. */
+  readonly kill: Effect.Effect<void>
+  /** The last lines that it wrote. */
+  readonly tail: () => string
+}
+
+const ROOT = join(import.meta.dirname, "..")
+
+/** As `npm start` has them. */
+const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
+
+const SETTINGS = {
+  // Limits are off, which production refuses.
+  NODE_ENV: "test",
+  RATE_LIMITS_ENABLED: "false",
+  HOST: "127.0.0.1",
+  LOG_LEVEL: "warn",
+  JWT_SECRET: "a secret of the torture, 32 characters!!",
+  ANALYTICS_SALT: "a salt of the torture, 32 characters or more",
+  PAT_PEPPER: "a pepper of the torture, 32 characters",
+  GOOGLE_CLIENT_ID: "torture",
+  GOOGLE_CLIENT_SECRET: "torture",
+  MAX_ROUTES_PER_USER: "1000000",
+  MAX_COLLECTIONS_PER_USER: "1000000",
+  MAX_STORED_BYTES_PER_USER: "1 TiB",
+  ROUTING_ENGINE_URL: "http://127.0.0.1:9",
+  NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node")
+}
+
+const TAIL = 20_000
+
+/** Whether an origin says that it is ready. */
+export const isReady = (origin: string) =>
+  Effect.promise(() =>
+    fetch(`${origin}/health/ready`, { signal: AbortSignal.timeout(1000) })
+      .then(async (response) => {
+        await response.arrayBuffer()
+        return response.ok
+      })
+      .catch(() => false)
+  )
+
+/** A process that has ended is waited for no longer. */
+const untilReady = (origin: string, hasEnded: () => boolean, tries: number): Effect.Effect<boolean> =>
+  Effect.flatMap(isReady(origin), (is) => {
+    if (is || tries === 0 || hasEnded()) return Effect.succeed(is)
+    return Effect.andThen(Effect.sleep("50 millis"), Effect.suspend(() => untilReady(origin, hasEnded, tries - 1)))
+  })
+
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+
+const endingOf = (child: ChildProcess) =>
+  new Promise<Ending>((resolve) => {
+    if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
+    child.once("exit", (code, signal) => resolve({ code, signal }))
+  })
+
+/** Not started yet; killed when the scope closes. */
+export const service: (
+  keeper: Keeper,
+  env: Readonly<Record<string, string>>
+) => Effect.Effect<Service, never, Scope.Scope> = Effect.fnUntraced(function*(keeper, env) {
+  const port = yield* Effect.promise(() => freePort())
+  const origin = `http://127.0.0.1:${port}`
+  const state: { child: ChildProcess | undefined; tail: string } = { child: undefined, tail: "" }
+  const start = Effect.sync(() => {
+    const child = spawn(process.execPath, [...FLAGS, join(ROOT, "src/main.ts")], {
+      env: { PATH: process.env["PATH"], ...SETTINGS, PORT: String(port), ...env },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    state.child = child
+    const pid = child.pid ?? 0
+    keeper.add(pid)
+    child.once("exit", () => keeper.remove(pid))
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => void (state.tail = `${state.tail}${chunk}`.slice(-TAIL)))
+    }
+  })
+  const signal = (name: NodeJS.Signals) => Effect.sync(() => void state.child?.kill(name))
+  const ended = Effect.promise(() =>
+    state.child === undefined ? Promise.resolve({ code: null, signal: null }) : endingOf(state.child)
+  )
+  const kill = Effect.andThen(signal("SIGKILL"), Effect.asVoid(ended))
+  yield* Effect.addFinalizer(() => kill)
+  return {
+    origin,
+    port,
+    pid: () => state.child?.pid ?? 0,
+    spawn: start,
+    ready: untilReady(origin, () => state.child === undefined || hasEnded(state.child), 1200),
+    signal,
+    ended,
+    kill,
+    tail: () => state.tail
+  }
+})

@@ -1,0 +1,47 @@
+import type { Outcome } from "./fault.ts"
+
+/** A line of the table: what came of a fault, or why it was not run. */
+export interface Line {
+  readonly key: string
+  readonly title: string
+  readonly outcome: Outcome | { readonly skipped: string }
+}
+
+const HEAD = ["fault", "rounds", "requests", "lost", "twice", "wrong", "longest outage", "time to recovery"]
+
+const timeOf = (milliseconds: number | undefined) => {
+  if (milliseconds === undefined) return "-"
+  if (milliseconds === Infinity) return "never"
+  return `${(milliseconds / 1000).toFixed(2)} s`
+}
+
+export const wrongOf = ({ wrong }: Outcome) => [...wrong.values()].reduce((sum, count) => sum + count, 0)
+
+/** Whether nothing was seen that must not be. */
+export const isHeld = ({ outcome }: Line) =>
+  "skipped" in outcome || outcome.lost + outcome.twice + wrongOf(outcome) === 0
+
+const cellsOf = ({ outcome, title }: Line) => {
+  if ("skipped" in outcome) return [title, "skipped", ...HEAD.slice(2).map(() => "")]
+  const { longestOutage, lost, recovery, requests, rounds, twice } = outcome
+  return [title, rounds, requests, lost, twice, wrongOf(outcome), timeOf(longestOutage), timeOf(recovery)].map(String)
+}
+
+/** The table in Markdown. */
+export const tableOf = (lines: ReadonlyArray<Line>) => {
+  const rows = [HEAD, ...lines.map(cellsOf)]
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const [head = "", ...body] = rows.map((row) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`
+  )
+  return [head, `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...body].join("\n")
+}
+
+/** What stands below the table: why a fault was not run, what was wrong, and further figures. */
+export const notesOf = ({ key, outcome }: Line): ReadonlyArray<string> => {
+  if ("skipped" in outcome) return [`${key}: skipped: ${outcome.skipped}`]
+  return [
+    ...[...outcome.wrong].map(([text, count]) => `${key}: wrong: ${text}${count === 1 ? "" : ` (${count} times)`}`),
+    ...(outcome.figures ?? []).map((text) => `${key}: ${text}`)
+  ]
+}

@@ -1,0 +1,67 @@
+import { Effect } from "effect"
+import { join } from "node:path"
+import { type Account, accounts } from "./accounts.ts"
+import { type Asking, asking } from "./ask.ts"
+import type { Keeper } from "./keeper.ts"
+import { type Postgres, postgres } from "./postgres.ts"
+import { type Service, service } from "./service.ts"
+import { type TcpProxy, tcpProxy } from "./tcpProxy.ts"
+
+/** PostgreSQL, a network before it, one process of the service, and its clients. */
+export interface World {
+  readonly postgres: Postgres
+  readonly network: TcpProxy
+  readonly service: Service
+  readonly asking: Asking
+  readonly accounts: ReadonlyArray<Account>
+}
+
+/** The address of a database through the network. */
+export const through = (network: TcpProxy, url: string) => {
+  const address = new URL(url)
+  address.port = String(network.port)
+  return address.href
+}
+
+const ACCOUNTS = 10
+
+export const world = Effect.fnUntraced(function*(
+  directory: string,
+  keeper: Keeper,
+  env: Readonly<Record<string, string>> = {}
+) {
+  const database = yield* postgres({ directory: join(directory, "postgres"), keeper })
+  const network = yield* tcpProxy(database.port)
+  const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()), ...env })
+  yield* process.spawn
+  if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
+  const client = asking(process.origin)
+  yield* Effect.addFinalizer(() => Effect.sync(client.close))
+  const made: World = {
+    postgres: database,
+    network,
+    service: process,
+    asking: client,
+    accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)
+  }
+  return made
+})
+
+/** Whether a write and a read succeed at once. */
+const isWell = ({ accounts: [account], asking: { ask } }: World) =>
+  Effect.promise(async () => {
+    const answers = await Promise.all(
+      ["/api/v1/users/me", "/api/v1/routes?limit=1"].map((path) => ask({ path, token: account?.token, timeout: 2000 }))
+    )
+    return answers.every(({ status }) => status === 200)
+  })
+
+/** The same, with another process of the service where a fault before has left it unwell. */
+export const healed = Effect.fnUntraced(function*(world: World) {
+  yield* world.network.become("forward")
+  if (yield* isWell(world)) return world
+  yield* world.service.kill
+  yield* world.service.spawn
+  yield* world.service.ready
+  return world
+})
