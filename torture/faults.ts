@@ -1,10 +1,20 @@
 import type { Fault } from "./fault.ts"
+import { abortedCalls } from "./faults/abortedCalls.ts"
+import { clocks } from "./faults/clocks.ts"
 import { exhausted, terminated } from "./faults/connections.ts"
+import { hungStop } from "./faults/hungStop.ts"
 import { killDatabase } from "./faults/killDatabase.ts"
+import { killedWorkers } from "./faults/killedWorkers.ts"
 import { killService } from "./faults/killService.ts"
+import { lateDatabase } from "./faults/lateDatabase.ts"
 import { locked } from "./faults/locks.ts"
-import { delayed, delayedLong, refused, reset, swallowed } from "./faults/network.ts"
+import { neighbours } from "./faults/neighbours.ts"
+import { delayed, delayedLong, refused, reset, stalled, swallowed } from "./faults/network.ts"
+import { overload } from "./faults/overload.ts"
+import { randomOperations } from "./faults/randomOperations.ts"
+import { rollingRestarts } from "./faults/rollingRestarts.ts"
 import { stopDatabase } from "./faults/stopDatabase.ts"
+import { together } from "./faults/together.ts"
 
 /** All of them, in the order in which they are run. */
 export const FAULTS: ReadonlyArray<Fault> = [
@@ -12,11 +22,22 @@ export const FAULTS: ReadonlyArray<Fault> = [
   killDatabase,
   stopDatabase,
   swallowed,
+  stalled,
   refused,
   reset,
   delayed,
   delayedLong,
   exhausted,
   terminated,
-  locked
+  locked,
+  lateDatabase,
+  abortedCalls,
+  randomOperations,
+  overload,
+  neighbours,
+  rollingRestarts,
+  killedWorkers,
+  together,
+  hungStop,
+  clocks
 ]

@@ -73,6 +73,8 @@ export const makeRecorder = () => {
     wrong,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: () => [...replies].map(([kind, count]) => `${kind}: ${count}`).join(", "),
+    /** Requests that were not answered well, other than for a key that is held. */
+    failures: () => seen.filter(({ state }) => state === "failed").length,
     requests: () => state.requests,
     longestOutage: () => state.longestOutage
   }

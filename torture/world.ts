@@ -3,21 +3,21 @@ import { join } from "node:path"
 import { type Account, accounts } from "./accounts.ts"
 import { type Asking, asking } from "./ask.ts"
 import type { Keeper } from "./keeper.ts"
+import { type Network, networkTo } from "./network.ts"
 import { type Postgres, postgres } from "./postgres.ts"
 import { type Service, service } from "./service.ts"
-import { type TcpProxy, tcpProxy } from "./tcpProxy.ts"
 
 /** PostgreSQL, a network before it, one process of the service, and its clients. */
 export interface World {
   readonly postgres: Postgres
-  readonly network: TcpProxy
+  readonly network: Network
   readonly service: Service
   readonly asking: Asking
   readonly accounts: ReadonlyArray<Account>
 }
 
 /** The address of a database through the network. */
-export const through = (network: TcpProxy, url: string) => {
+export const through = (network: Network, url: string) => {
   const address = new URL(url)
   address.port = String(network.port)
   return address.href
@@ -31,7 +31,7 @@ export const world = Effect.fnUntraced(function*(
   env: Readonly<Record<string, string>> = {}
 ) {
   const database = yield* postgres({ directory: join(directory, "postgres"), keeper })
-  const network = yield* tcpProxy(database.port)
+  const network = yield* networkTo(database.port)
   const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()), ...env })
   yield* process.spawn
   if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
@@ -58,7 +58,7 @@ const isWell = ({ accounts: [account], asking: { ask } }: World) =>
 
 /** The same, with another process of the service where a fault before has left it unwell. */
 export const healed = Effect.fnUntraced(function*(world: World) {
-  yield* world.network.become("forward")
+  yield* world.network.become("pass")
   if (yield* isWell(world)) return world
   yield* world.service.kill
   yield* world.service.spawn

@@ -1,0 +1,41 @@
+import { Effect, Option } from "effect"
+import type { Fault, Outcome } from "../fault.ts"
+import { makeRecorder } from "../recorder.ts"
+import { service } from "../service.ts"
+
+/** What the service promises for its end. */
+const WITHIN = 10_000
+
+/** A process that is told to end while PostgreSQL hangs and requests wait for it. */
+export const hungStop: Fault = {
+  key: "hung-stop",
+  title: "a stop while PostgreSQL hangs",
+  isInShortForm: true,
+  run: Effect.fnUntraced(function*(run) {
+    const recorder = makeRecorder()
+    const { accounts: [account], postgres } = yield* run.world
+    const one = yield* service(run.keeper, { DATABASE_URL: postgres.url(), SHUTDOWN_DRAIN_DELAY: "500 millis" })
+    yield* one.spawn
+    yield* one.ready
+    yield* postgres.stop
+    const headers = { authorization: `Bearer ${account?.token}` }
+    Array.from({ length: 5 }, () => fetch(`${one.origin}/api/v1/users/me`, { headers }).catch(() => undefined))
+    yield* Effect.sleep("300 millis")
+    const began = performance.now()
+    yield* one.signal("SIGTERM")
+    const ending = yield* Effect.timeoutOption(one.ended, "30 seconds")
+    const took = performance.now() - began
+    yield* postgres.resume
+    if (took > WITHIN) recorder.complain("the stop took more than 10 s")
+    if (Option.isNone(ending) || ending.value.code !== 0) recorder.complain("the process did not end with code 0")
+    const outcome: Outcome = {
+      rounds: 1,
+      requests: 5,
+      lost: 0,
+      twice: 0,
+      wrong: recorder.wrong,
+      figures: [`ended after ${(took / 1000).toFixed(1)} s`]
+    }
+    return outcome
+  })
+}

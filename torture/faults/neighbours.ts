@@ -1,0 +1,106 @@
+import { Effect, Fiber } from "effect"
+import { setTimeout as pause } from "node:timers/promises"
+import { P99, quantile } from "../../bench/statistics.ts"
+import type { Ask, Reply } from "../ask.ts"
+import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Mood, MOODS } from "../neighbour.ts"
+import { allNeighbours, type NamedNeighbour } from "../neighbours.ts"
+import { makeRecorder, type Recorder } from "../recorder.ts"
+import { type World, world } from "../world.ts"
+
+const PER_SECOND = 40
+
+const SECONDS = { short: 1.5, full: 10 }
+
+/** What the outbox may take to send what waits, once the provider is well. */
+const DELIVERED_WITHIN = { short: 20_000, full: 180_000 }
+
+/** Of the p99 of everything else while all others are well. */
+const TIMES = 1.5
+
+/** Below it a difference says more about the machine than about the service. */
+const LEAST = 20
+
+const OTHERS: ReadonlyArray<Ask> = [
+  { path: "/api/v1/users/me" },
+  { path: "/api/v1/routes?limit=3&geometry=none" },
+  { method: "POST", path: "/api/v1/routes", body: JSON.stringify({ name: "Beside", waypoints: [{ coord: [9, 47] }] }) },
+  { path: "/api/v1/routes/public?limit=3" }
+]
+
+/** The times of everything else at a steady rate, for some seconds. */
+const beside = ({ accounts, asking: { ask } }: World, recorder: Recorder, seconds: number) =>
+  Effect.promise(async () => {
+    const began = performance.now()
+    const replies: Array<Promise<Reply>> = []
+    while (replies.length < PER_SECOND * seconds) {
+      const early = began + replies.length * 1000 / PER_SECOND - performance.now()
+      if (early > 0) await pause(early)
+      const call = OTHERS[replies.length % OTHERS.length]
+      const token = accounts[replies.length % accounts.length]?.token
+      if (call !== undefined) replies.push(recorder.watch(() => ask({ ...call, token }), call.path))
+    }
+    const answered = await Promise.all(replies)
+    const failed = answered.filter(({ status }) => status < 200 || status >= 300).length
+    return { failed, p99: quantile(answered.map(({ began, ended }) => ended - began), P99) }
+  })
+
+/** Calls that need the neighbour, for as long as they are not interrupted. */
+const needing = ({ asking: { ask } }: World, { call, perSecond }: NamedNeighbour) =>
+  Effect.promise(async (signal) => {
+    while (!signal.aborted) {
+      void call(ask)
+      await pause(1000 / perSecond)
+    }
+  })
+
+const measured = Effect.fnUntraced(
+  function*(world: World, recorder: Recorder, one: NamedNeighbour, mood: Mood, seconds: number) {
+    yield* one.neighbour.become(mood)
+    const calls = yield* Effect.forkChild(needing(world, one))
+    const seen = yield* beside(world, recorder, seconds)
+    yield* Fiber.interrupt(calls)
+    yield* one.neighbour.become("well")
+    return seen
+  }
+)
+
+const judged = Effect.fnUntraced(function*(world: World, recorder: Recorder, one: NamedNeighbour, seconds: number) {
+  const well = yield* measured(world, recorder, one, "well", seconds)
+  const ill = yield* Effect.forEach(
+    MOODS,
+    (mood) =>
+      Effect.map(measured(world, recorder, one, mood, seconds), ({ failed, p99 }) => {
+        const isSlower = p99 > well.p99 * TIMES && p99 - well.p99 > LEAST
+        if (isSlower) recorder.complain(`${one.name}, ${mood}: p99 of everything else above 1.5 times`)
+        recorder.complain(`${one.name}, ${mood}: everything else failed`, failed)
+        return `${mood} ${p99.toFixed(0)} ms`
+      })
+  )
+  return `${one.name}: p99 of everything else: well ${well.p99.toFixed(0)} ms, ${ill.join(", ")}`
+})
+
+export const neighbours: Fault = {
+  key: "neighbours",
+  title: "engine, mail, identity provider, collector ill",
+  isInShortForm: true,
+  run: Effect.fnUntraced(function*(run: Run) {
+    const form = run.options.isShort ? "short" : "full"
+    const seconds = SECONDS[form]
+    const all = yield* allNeighbours
+    const made = yield* world(`${run.directory}/neighbours`, run.keeper, all.settings)
+    const recorder = makeRecorder()
+    yield* beside(made, makeRecorder(), 2)
+    const figures = yield* Effect.forEach(all.named, (one) => judged(made, recorder, one, seconds))
+    const { lost, twice, sent, given } = yield* all.mails(DELIVERED_WITHIN[form])
+    const outcome: Outcome = {
+      rounds: all.named.length * MOODS.length,
+      requests: recorder.requests(),
+      lost,
+      twice,
+      wrong: recorder.wrong,
+      figures: [...figures, `${sent} mails wanted, the provider was given ${given}`]
+    }
+    return outcome
+  })
+}

@@ -1,0 +1,110 @@
+import { Effect, Fiber } from "effect"
+import { setTimeout as pause } from "node:timers/promises"
+import { forgetPeak, peakMemory } from "../../bench/processes.ts"
+import type { Fault, Outcome, Run } from "../fault.ts"
+import { countOf, isGood, type Kinds, loaded } from "../loaderWork.ts"
+import { makeRecorder } from "../recorder.ts"
+import type { World } from "../world.ts"
+
+const SECONDS = { short: 3, full: 20 }
+
+const CONNECTIONS = 32
+
+const TIMES = 3
+
+/** Of the peak that is still answered well. */
+const SHARE = 0.8
+
+const REFUSED_WITHIN = 50
+
+const HEALTH_WITHIN = 1000
+
+const MEMORY = 1024
+
+const REFUSALS = new Set(["429", "503"])
+
+/** Asks for the health each 100 ms and keeps the longest time that it took. */
+const watching = (world: World, path: string, seen: { longest: number; failed: number }) =>
+  Effect.promise(async (signal) => {
+    while (!signal.aborted) {
+      const { began, ended, status } = await world.asking.ask({ path, timeout: 10_000 })
+      seen.longest = Math.max(seen.longest, ended - began)
+      if (status !== 200) seen.failed += 1
+      await pause(100)
+    }
+  })
+
+const work = (run: Run, { accounts, service }: World, perSecond: number, seconds: number) =>
+  loaded(run.keeper, {
+    origin: service.origin,
+    tokens: accounts.map(({ token }) => token),
+    connections: CONNECTIONS,
+    perSecond,
+    seconds
+  })
+
+const goodOf = (kinds: Kinds) => countOf(kinds.filter(isGood))
+
+const printed = (kinds: Kinds) =>
+  kinds.map(({ count, kind, p50, p99 }) => `${kind}: ${count} (p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms)`)
+    .join(", ")
+
+export const overload: Fault = {
+  key: "overload",
+  title: "three times the load that it holds",
+  isInShortForm: true,
+  run: Effect.fnUntraced(function*(run) {
+    const world = yield* run.world
+    const seconds = SECONDS[run.options.isShort ? "short" : "full"]
+    const recorder = makeRecorder()
+    const pid = world.service.pid()
+    yield* work(run, world, 0, 2)
+    const before = yield* work(run, world, 0, seconds)
+    const peak = goodOf(before) / seconds
+    yield* forgetPeak(pid)
+
+    const live = { longest: 0, failed: 0 }
+    const ready = { longest: 0, failed: 0 }
+    const probes = yield* Effect.forEach(
+      [watching(world, "/health/live", live), watching(world, "/health/ready", ready)],
+      (probe) => Effect.forkChild(probe)
+    )
+    const during = yield* work(run, world, peak * TIMES, seconds)
+    yield* Effect.sleep("1 second")
+    const after = yield* work(run, world, 0, 2)
+    yield* Effect.forEach(probes, (probe) => Fiber.interrupt(probe))
+
+    const memory = yield* peakMemory(pid)
+    const well = goodOf(during) / seconds
+    const refusals = during.filter(({ kind }) => REFUSALS.has(kind))
+    const slowest = Math.max(0, ...refusals.map(({ p99 }) => p99))
+    if (well < peak * SHARE) recorder.complain("fewer than 80 % of the peak were answered well")
+    if (slowest > REFUSED_WITHIN) recorder.complain("refusals took more than 50 ms (p99)")
+    if (Math.max(live.longest, ready.longest) > HEALTH_WITHIN) recorder.complain("the health took more than 1 s")
+    if (memory > MEMORY) recorder.complain("more than 1 GiB of memory")
+    recorder.complain("the health was not 200", live.failed + ready.failed)
+    during.filter((one) => !isGood(one) && !REFUSALS.has(one.kind)).forEach(({ count, kind }) =>
+      recorder.complain(kind, count)
+    )
+    after.filter((one) => !isGood(one)).forEach(({ count, kind }) =>
+      recorder.complain(`${kind} a second after the load`, count)
+    )
+    const outcome: Outcome = {
+      rounds: 1,
+      requests: countOf(before) + countOf(during) + countOf(after),
+      lost: 0,
+      twice: 0,
+      wrong: recorder.wrong,
+      figures: [
+        `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${well.toFixed(0)} a second answered well: ${
+          printed(during)
+        }`,
+        `longest /health/live ${live.longest.toFixed(0)} ms, /health/ready ${
+          ready.longest.toFixed(0)
+        } ms; peak of resident memory ${memory.toFixed(0)} MiB`,
+        `a second after: ${(goodOf(after) / 2).toFixed(0)} a second`
+      ]
+    }
+    return outcome
+  })
+}

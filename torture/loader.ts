@@ -1,0 +1,65 @@
+import { setTimeout as pause } from "node:timers/promises"
+import { P99, quantile } from "../bench/statistics.ts"
+import { type Ask, asking, type Reply } from "./ask.ts"
+import { decodeWork, type Work } from "./loaderWork.ts"
+
+/** A process of its own, so that what it costs to ask is not taken for what it costs to answer. */
+
+const body = JSON.stringify({
+  name: "Load",
+  waypoints: [{ coord: [9.5, 47.1] }],
+  geometry: Array.from({ length: 20 }, (_, n) => [9.5 + n / 1000, 47.1])
+})
+
+const MIX: ReadonlyArray<Omit<Ask, "token">> = [
+  { path: "/api/v1/routes?limit=5&geometry=none" },
+  { path: "/api/v1/users/me" },
+  { path: "/api/v1/routes/public?limit=5" },
+  { method: "POST", path: "/api/v1/routes", body },
+  { path: "/api/v1/collections?limit=5" }
+]
+
+const nextOf = ({ tokens }: Work, n: number): Ask => ({
+  path: "/health/live",
+  ...MIX[n % MIX.length],
+  token: tokens[n % tokens.length]
+})
+
+const summaryOf = (replies: ReadonlyArray<Reply>) => {
+  const kinds = Map.groupBy(replies, ({ failure, status }) => status === 0 ? failure : String(status))
+  return [...kinds].map(([kind, some]) => {
+    const times = some.map(({ began, ended }) => ended - began)
+    return { kind, count: some.length, p50: quantile(times, 0.5), p99: quantile(times, P99) }
+  })
+}
+
+/** Each connection asks again as soon as it is answered. */
+const closed = async (work: Work, replies: Array<Reply>) => {
+  const { ask, close } = asking(work.origin)
+  const until = performance.now() + work.seconds * 1000
+  const state = { asked: 0 }
+  const one = async () => {
+    while (performance.now() < until) replies.push(await ask(nextOf(work, state.asked++)))
+  }
+  await Promise.all(Array.from({ length: work.connections }, one))
+  close()
+}
+
+/** They arrive at a rate, whatever comes of those before. */
+const open = async (work: Work, replies: Array<Reply>) => {
+  const { ask, close } = asking(work.origin)
+  const began = performance.now()
+  const answers: Array<Promise<unknown>> = []
+  while (answers.length < work.perSecond * work.seconds) {
+    const early = began + answers.length * 1000 / work.perSecond - performance.now()
+    if (early > 0) await pause(early)
+    else answers.push(ask(nextOf(work, answers.length)).then((reply) => replies.push(reply)))
+  }
+  await Promise.all(answers)
+  close()
+}
+
+const work = decodeWork(process.argv[2] ?? "")
+const replies: Array<Reply> = []
+await (work.perSecond > 0 ? open(work, replies) : closed(work, replies))
+console.log(JSON.stringify(summaryOf(replies)))

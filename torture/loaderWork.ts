@@ -1,0 +1,41 @@
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import type { Keeper } from "./keeper.ts"
+
+/** What a process of `loader.ts` does: so many requests a second, or, where that is 0, as many as connections get answered. */
+const Work = Schema.Struct({
+  origin: Schema.String,
+  tokens: Schema.Array(Schema.String),
+  perSecond: Schema.Finite,
+  connections: Schema.Int,
+  seconds: Schema.Finite
+})
+
+export type Work = typeof Work.Type
+
+export const decodeWork = Schema.decodeSync(Schema.fromJsonString(Work))
+
+/** Responses of one status, or requests that failed in one way; times in milliseconds. */
+const Kinds = Schema.Array(
+  Schema.Struct({ kind: Schema.String, count: Schema.Int, p50: Schema.Finite, p99: Schema.Finite })
+)
+
+export type Kinds = typeof Kinds.Type
+
+const run = promisify(execFile)
+
+/** Does it in a process of its own. */
+export const loaded = (keeper: Keeper, work: Work): Effect.Effect<Kinds> =>
+  Effect.promise(async (signal) => {
+    const running = run(process.execPath, [join(import.meta.dirname, "loader.ts"), JSON.stringify(work)], { signal })
+    const pid = running.child.pid ?? 0
+    keeper.add(pid)
+    const { stdout } = await running.finally(() => keeper.remove(pid))
+    return Schema.decodeSync(Schema.fromJsonString(Kinds))(stdout.trim())
+  })
+
+export const isGood = ({ kind }: Kinds[number]) => kind.startsWith("2")
+
+export const countOf = (kinds: Kinds) => kinds.reduce((sum, { count }) => sum + count, 0)
