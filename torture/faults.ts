@@ -1,7 +1,9 @@
 import type { Fault } from "./fault.ts"
 import { abortedCalls } from "./faults/abortedCalls.ts"
+import { backup } from "./faults/backup.ts"
 import { clocks } from "./faults/clocks.ts"
 import { exhausted, terminated } from "./faults/connections.ts"
+import { fullDisk } from "./faults/fullDisk.ts"
 import { hungStop } from "./faults/hungStop.ts"
 import { killDatabase } from "./faults/killDatabase.ts"
 import { killedWorkers } from "./faults/killedWorkers.ts"
@@ -12,7 +14,9 @@ import { neighbours } from "./faults/neighbours.ts"
 import { delayed, delayedLong, refused, reset, stalled, swallowed } from "./faults/network.ts"
 import { overload } from "./faults/overload.ts"
 import { randomOperations } from "./faults/randomOperations.ts"
+import { resetLinks } from "./faults/resetLinks.ts"
 import { rollingRestarts } from "./faults/rollingRestarts.ts"
+import { soak } from "./faults/soak.ts"
 import { stopDatabase } from "./faults/stopDatabase.ts"
 import { together } from "./faults/together.ts"
 
@@ -31,6 +35,7 @@ export const FAULTS: ReadonlyArray<Fault> = [
   terminated,
   locked,
   lateDatabase,
+  resetLinks,
   abortedCalls,
   randomOperations,
   overload,
@@ -39,5 +44,8 @@ export const FAULTS: ReadonlyArray<Fault> = [
   killedWorkers,
   together,
   hungStop,
-  clocks
+  clocks,
+  backup,
+  fullDisk,
+  soak
 ]

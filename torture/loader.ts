@@ -25,41 +25,49 @@ const nextOf = ({ tokens }: Work, n: number): Ask => ({
   token: tokens[n % tokens.length]
 })
 
-const summaryOf = (replies: ReadonlyArray<Reply>) => {
-  const kinds = Map.groupBy(replies, ({ failure, status }) => status === 0 ? failure : String(status))
-  return [...kinds].map(([kind, some]) => {
-    const times = some.map(({ began, ended }) => ended - began)
-    return { kind, count: some.length, p50: quantile(times, 0.5), p99: quantile(times, P99) }
-  })
+/** The times of each kind of reply, in milliseconds. */
+const kinds = new Map<string, Array<number>>()
+
+const keep = ({ began, ended, failure, status }: Reply) => {
+  const kind = status === 0 ? failure : String(status)
+  const times = kinds.get(kind) ?? []
+  times.push(ended - began)
+  kinds.set(kind, times)
 }
 
 /** Each connection asks again as soon as it is answered. */
-const closed = async (work: Work, replies: Array<Reply>) => {
+const closed = async (work: Work) => {
   const { ask, close } = asking(work.origin)
   const until = performance.now() + work.seconds * 1000
   const state = { asked: 0 }
   const one = async () => {
-    while (performance.now() < until) replies.push(await ask(nextOf(work, state.asked++)))
+    while (performance.now() < until) keep(await ask(nextOf(work, state.asked++)))
   }
   await Promise.all(Array.from({ length: work.connections }, one))
   close()
 }
 
 /** They arrive at a rate, whatever comes of those before. */
-const open = async (work: Work, replies: Array<Reply>) => {
+const open = async (work: Work) => {
   const { ask, close } = asking(work.origin)
   const began = performance.now()
   const answers: Array<Promise<unknown>> = []
   while (answers.length < work.perSecond * work.seconds) {
     const early = began + answers.length * 1000 / work.perSecond - performance.now()
     if (early > 0) await pause(early)
-    else answers.push(ask(nextOf(work, answers.length)).then((reply) => replies.push(reply)))
+    else answers.push(ask(nextOf(work, answers.length)).then(keep))
   }
   await Promise.all(answers)
   close()
 }
 
 const work = decodeWork(process.argv[2] ?? "")
-const replies: Array<Reply> = []
-await (work.perSecond > 0 ? open(work, replies) : closed(work, replies))
-console.log(JSON.stringify(summaryOf(replies)))
+await (work.perSecond > 0 ? open(work) : closed(work))
+console.log(JSON.stringify(
+  [...kinds].map(([kind, times]) => ({
+    kind,
+    count: times.length,
+    p50: quantile(times, 0.5),
+    p99: quantile(times, P99)
+  }))
+))

@@ -1,12 +1,13 @@
 import { Effect, Redacted, Schedule, Schema, type Scope } from "effect"
-import { type ChildProcess, spawn } from "node:child_process"
-import { readFile } from "node:fs/promises"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { chown, mkdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
+import { promisify } from "node:util"
 import { Client } from "pg"
 import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
 import { freePort } from "../src/layers/development/FreePort.ts"
-import { binariesFor, dataDirectoryFor, postgresOwner } from "../src/layers/development/PostgresBinaries.ts"
+import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../src/layers/development/PostgresBinaries.ts"
 import type { Keeper } from "./keeper.ts"
 
 /** A PostgreSQL that can be killed, stopped and started again on its port and its data. Commits are flushed to the disk. */
@@ -28,7 +29,7 @@ interface Settings {
   readonly directory: string
   readonly keeper: Keeper
   readonly maxConnections?: number
-  /** Made and started already, by the programs of another directory. */
+  /** Where the programs of another PostgreSQL are than of the embedded one. */
   readonly bin?: string
 }
 
@@ -80,15 +81,27 @@ export const queryAt = (url: string, statement: string, values: ReadonlyArray<un
 export const countAt = (rows: ReadonlyArray<unknown>) =>
   Schema.decodeUnknownSync(Schema.Tuple([Schema.Struct({ count: Schema.Int })]))(rows)[0].count
 
+const run = promisify(execFile)
+
+/** A data directory of another PostgreSQL, which takes everybody of this machine for its superuser. */
+const initialised = async (bin: string, directory: string, owner: Owner | undefined) => {
+  await mkdir(directory, { recursive: true })
+  if (owner !== undefined) await chown(directory, owner.uid, owner.gid)
+  await run(join(bin, "initdb"), ["-D", directory, "-U", "postgres", "--auth=trust"], { ...owner, cwd: "/" })
+  return "postgres://postgres@127.0.0.1/postgres"
+}
+
 /** Started, and killed when the scope closes. */
 export const postgres: (settings: Settings) => Effect.Effect<Postgres, never, Scope.Scope> = Effect.fnUntraced(
   function*({ bin, directory: wanted, keeper, maxConnections = 60 }: Settings) {
     const owner = yield* Effect.promise(postgresOwner)
     const directory = yield* Effect.promise(() => dataDirectoryFor(wanted, owner))
-    const initialised = yield* Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })).pipe(Effect.orDie)
+    const made = bin === undefined
+      ? Effect.map(Effect.scoped(embeddedPostgres({ directory: wanted, durable: true })), Redacted.value)
+      : Effect.promise(() => initialised(bin, directory, owner))
+    const address = new URL(yield* Effect.orDie(made))
     const programs = bin ?? (yield* Effect.promise(() => binariesFor(owner)))
     const port = yield* Effect.promise(() => freePort())
-    const address = new URL(Redacted.value(initialised))
     address.port = String(port)
     const url = (database = "postgres") => new URL(`/${database}`, address).href
     const state: { child: ChildProcess | undefined; stopped: ReadonlyArray<number> } = { child: undefined, stopped: [] }

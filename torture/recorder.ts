@@ -21,12 +21,14 @@ const stateOf = (status: number) => {
   return status === 409 ? "neutral" : "failed"
 }
 
+const messageOf = ({ text }: Reply) => /"message":"([^"]*)"/.exec(text)?.[1] ?? text.slice(0, 80)
+
 /** What the clients of one fault saw. */
 export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
   const replies = new Map<string, number>()
-  const state = { requests: 0, lastGood: performance.now(), longestOutage: 0 }
+  const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
   const complain = (text: string, count = 1) => {
     if (count > 0) wrong.set(text, (wrong.get(text) ?? 0) + count)
   }
@@ -44,7 +46,8 @@ export const makeRecorder = () => {
       state.longestOutage = Math.max(state.longestOutage, ended - state.lastGood)
       state.lastGood = ended
     }
-    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) complain(`${what}: ${status}`)
+    if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
+    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) complain(`${what}: ${status} ${messageOf(reply)}`)
     if (failure === GAVE_UP) complain(`${what}: ${GAVE_UP}`)
     return reply
   }
@@ -73,8 +76,8 @@ export const makeRecorder = () => {
     wrong,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: () => [...replies].map(([kind, count]) => `${kind}: ${count}`).join(", "),
-    /** Requests that were not answered well, other than for a key that is held. */
-    failures: () => seen.filter(({ state }) => state === "failed").length,
+    /** Requests that were refused or not answered, where none may be. */
+    refused: () => state.refused,
     requests: () => state.requests,
     longestOutage: () => state.longestOutage
   }

@@ -28,9 +28,11 @@ const ACCOUNTS = 10
 export const world = Effect.fnUntraced(function*(
   directory: string,
   keeper: Keeper,
-  env: Readonly<Record<string, string>> = {}
+  env: Readonly<Record<string, string>> = {},
+  bin?: string
 ) {
-  const database = yield* postgres({ directory: join(directory, "postgres"), keeper })
+  const programs = bin === undefined ? {} : { bin }
+  const database = yield* postgres({ directory: join(directory, "postgres"), keeper, ...programs })
   const network = yield* networkTo(database.port)
   const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()), ...env })
   yield* process.spawn

@@ -1,9 +1,9 @@
-import { Effect, Schema } from "effect"
-import { setTimeout as pause } from "node:timers/promises"
+import { Effect } from "effect"
 import { Client } from "pg"
 import type { Fault } from "../fault.ts"
 import type { Recorder } from "../recorder.ts"
 import { disturbing } from "../segment.ts"
+import { READ_FROM, visitor } from "../visitor.ts"
 import type { World } from "../world.ts"
 
 /** Each table of the service, locked one after the other. */
@@ -23,45 +23,21 @@ const TABLES = [
   "identities"
 ]
 
-/** What a public route is read from. */
-const NEEDED = new Set(["users", "routes"])
-
-const EVERY = 100
-
 /** Longer than a request may wait that has no reason to. */
 const NOTICED = 1000
 
 const tableOf = (round: number) => TABLES[round % TABLES.length] ?? "routes"
 
-const Created = Schema.fromJsonString(Schema.Struct({ id: Schema.Int }))
-
-const published = ({ accounts: [account], asking: { ask } }: World) =>
-  Effect.promise(async () => {
-    const body = JSON.stringify({ name: "Public", visibility: "public", waypoints: [{ coord: [9.5, 47.1] }] })
-    const { text } = await ask({ method: "POST", path: "/api/v1/routes", token: account?.token, body })
-    return Schema.decodeUnknownSync(Created)(text).id
-  })
-
-/** A visitor without an account, who needs two tables, reads on while others are locked. */
-const visitor = Effect.fnUntraced(function*(world: World, recorder: Recorder, locked: { table: string | undefined }) {
-  const id = yield* published(world)
-  const state = { isOver: false }
-  yield* Effect.addFinalizer(() => Effect.sync(() => void (state.isOver = true)))
-  const visit = async () => {
+/** A visitor who needs two tables reads on while others are locked. */
+const undisturbed = (world: World, recorder: Recorder, locked: { table: string | undefined }) =>
+  visitor(world, async (call) => {
     const { table } = locked
-    const { began, ended, status } = await world.asking.ask({ path: `/api/v1/routes/${id}` })
+    const { began, ended, status } = await call()
     const isDisturbed = status !== 200 || ended - began > NOTICED
-    if (isDisturbed && table !== undefined && locked.table === table && !NEEDED.has(table)) {
+    if (isDisturbed && table !== undefined && locked.table === table && !READ_FROM.has(table)) {
       recorder.complain(`a public route was ${status} or slow while ${table} was locked`)
     }
-  }
-  yield* Effect.promise(async () => {
-    while (!state.isOver) {
-      void visit()
-      await pause(EVERY)
-    }
   })
-})
 
 const lock = Effect.fnUntraced(function*({ postgres }: World, table: string) {
   const client = new Client({ connectionString: postgres.url() })
@@ -82,7 +58,7 @@ export const locked: Fault = {
     Effect.suspend(() => {
       const state: { table: string | undefined; client: Client | undefined } = { table: undefined, client: undefined }
       return disturbing({
-        beside: (world, recorder) => visitor(world, recorder, state),
+        beside: (world, recorder) => undisturbed(world, recorder, state),
         inject: (world, round) =>
           Effect.map(lock(world, tableOf(round)), (client) => {
             state.client = client

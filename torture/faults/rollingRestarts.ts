@@ -15,14 +15,19 @@ const PER_SECOND = { short: 60, full: 100 }
 /** Rolling restarts of all processes, one after the other. */
 const RESTARTS = { short: 1, full: 25 }
 
-const FOUND_BY_THE_FRONT = "500 millis"
+const until = (condition: Effect.Effect<boolean>): Effect.Effect<void> =>
+  Effect.flatMap(
+    condition,
+    (is) => is ? Effect.void : Effect.andThen(Effect.sleep("50 millis"), Effect.suspend(() => until(condition)))
+  )
 
-const restarted = Effect.fnUntraced(function*(one: Service) {
+/** The next is restarted only when the front has found this one again. */
+const restarted = Effect.fnUntraced(function*(one: Service, areFound: Effect.Effect<boolean>) {
   yield* one.signal("SIGTERM")
   const { code } = yield* one.ended
   yield* one.spawn
   const isReady = yield* one.ready
-  yield* Effect.sleep(FOUND_BY_THE_FRONT)
+  yield* until(areFound)
   return code === 0 && isReady
 })
 
@@ -31,7 +36,7 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
   const began = performance.now()
   const database = yield* postgres({ directory: `${run.directory}/rolling-${count}`, keeper: run.keeper })
   const { all } = yield* started(run.keeper, database.url(), count)
-  const { origin } = yield* front(all.map(({ origin }) => origin))
+  const { origin, readyCount } = yield* front(all.map(({ origin }) => origin))
   const client = asking(origin)
   yield* Effect.addFinalizer(() => Effect.sync(client.close))
   const people = yield* accounts(database.url(), client, `rolling-${count}`, 4)
@@ -46,15 +51,16 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
   })
   yield* Effect.sleep("2 seconds")
   recorder.begin()
+  const areFound = Effect.map(readyCount, (found) => found === count)
   const wanted = run.options.rounds ?? RESTARTS[form]
   const rounds = { count: 0 }
   while (rounds.count < wanted && (rounds.count === 0 || performance.now() - began < run.budget / 2)) {
-    const ends = yield* Effect.forEach(all, restarted)
+    const ends = yield* Effect.forEach(all, (one) => restarted(one, areFound))
     recorder.complain("a process did not end with code 0 or did not start again", ends.filter((is) => !is).length)
     rounds.count += 1
   }
   yield* clients.end
-  recorder.complain("a request failed", recorder.failures())
+  recorder.complain("a request was refused or not answered", recorder.refused())
   const { lost, twice } = yield* audit(run.ledger, `${run.prefix}-${count}`, database.url())
   return { rounds: rounds.count * count, lost, twice, recorder }
 }, Effect.scoped)
