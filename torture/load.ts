@@ -27,7 +27,7 @@ const HELD_AFTER = 6000
 const PERSISTENCE = 60_000
 
 /** Those who ask still when the load ends have this long. */
-const LAST_CALL = 15_000
+const LAST_CALL = 10_000
 
 const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.Int, name: Schema.String }))
 
@@ -79,7 +79,7 @@ const writing =
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
       if (now - held.since > HELD_AFTER) return recorder.complain("a key is held for more than 6 s (409)")
       if (now - began > PERSISTENCE) return recorder.complain("a write is not answered within 60 s")
-      if (now - ended() > LAST_CALL) return recorder.complain("a write is not answered within 15 s of the last fault")
+      if (now - ended() > LAST_CALL) return recorder.complain("a write is not answered within 10 s of the last fault")
       await pause(pauseBefore(attempt))
     }
   }

@@ -52,7 +52,7 @@ const KEYED: ReadonlyArray<Keyed> = [
   }
 ]
 
-const CALLS = { short: 120, full: 2000 }
+const CALLS = { short: 80, full: 2000 }
 
 const CLIENTS = 16
 

@@ -1,17 +1,23 @@
 import { Effect } from "effect"
 import { Client } from "pg"
 import type { Fault } from "../fault.ts"
+import { countAt } from "../postgres.ts"
 import { disturbing } from "../segment.ts"
 import type { World } from "../world.ts"
 
-const TERMINATE = `
-  SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
+const THEIRS = "application_name = 'route-planning-service'"
+
+const TERMINATE = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${THEIRS}`
+
+const COUNT = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE ${THEIRS}`
 
 const terminate = ({ postgres }: World) => Effect.asVoid(postgres.query(TERMINATE))
 
 /** More than the server has. */
 const WANTED = 80
+
+/** The service takes back some of what it lost, as fast as we do. */
+const TRIES = 20
 
 const connected = async (url: string) => {
   const client = new Client({ connectionString: url })
@@ -20,19 +26,16 @@ const connected = async (url: string) => {
   return client
 }
 
-/** Takes the connections that are free, cuts the others, and takes those. */
+/** Takes the connections that are free, cuts those of the service, and takes those, until it has none. */
 const takeAll = ({ postgres }: World, taken: Array<Client>) =>
   Effect.promise(async () => {
-    const take = async () => {
-      const more = await Promise.all(Array.from({ length: WANTED }, () => connected(postgres.url())))
-      taken.push(...more)
-    }
     const first = await connected(postgres.url())
     taken.push(first)
-    await take()
-    const others = taken.map((client) => "processID" in client ? client.processID : 0)
-    await first.query(`${TERMINATE} AND pid <> ALL ($1::int[])`, [others])
-    await take()
+    for (let tries = 0; tries < TRIES; tries++) {
+      taken.push(...await Promise.all(Array.from({ length: WANTED }, () => connected(postgres.url()))))
+      if (countAt((await first.query(COUNT)).rows) === 0) return
+      await first.query(TERMINATE)
+    }
   })
 
 const free = (taken: Array<Client>) =>

@@ -57,6 +57,8 @@ export const overload: Fault = {
     const world = yield* run.world
     const seconds = SECONDS[run.options.isShort ? "short" : "full"]
     const recorder = makeRecorder()
+    // In the short form figures are printed and not judged: they are those of whatever else the machine does.
+    const judge = (isMissed: boolean, text: string) => recorder.complain(text, isMissed && !run.options.isShort ? 1 : 0)
     const pid = world.service.pid()
     yield* work(run, world, 0, 2)
     const before = yield* work(run, world, 0, seconds)
@@ -78,10 +80,10 @@ export const overload: Fault = {
     const well = goodOf(during) / seconds
     const refusals = during.filter(({ kind }) => REFUSALS.has(kind))
     const slowest = Math.max(0, ...refusals.map(({ p99 }) => p99))
-    if (well < peak * SHARE) recorder.complain("fewer than 80 % of the peak were answered well")
-    if (slowest > REFUSED_WITHIN) recorder.complain("refusals took more than 50 ms (p99)")
-    if (Math.max(live.longest, ready.longest) > HEALTH_WITHIN) recorder.complain("the health took more than 1 s")
-    if (memory > MEMORY) recorder.complain("more than 1 GiB of memory")
+    judge(well < peak * SHARE, "fewer than 80 % of the peak were answered well")
+    judge(slowest > REFUSED_WITHIN, "refusals took more than 50 ms (p99)")
+    judge(Math.max(live.longest, ready.longest) > HEALTH_WITHIN, "the health took more than 1 s")
+    judge(memory > MEMORY, "more than 1 GiB of memory")
     recorder.complain("the health was not 200", live.failed + ready.failed)
     during.filter((one) => !isGood(one) && !REFUSALS.has(one.kind)).forEach(({ count, kind }) =>
       recorder.complain(kind, count)

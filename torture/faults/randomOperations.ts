@@ -10,9 +10,9 @@ import { healed, type World } from "../world.ts"
 
 const CLIENTS = 10
 
-const LENGTH = { short: 30, full: 400 }
+const LENGTH = { short: 60, full: 400 }
 
-const EVERY = 2500
+const EVERY = { short: 1000, full: 2500 }
 
 const DISTURBANCES = {
   killService: ({ service }: World) =>
@@ -58,7 +58,7 @@ export const randomOperations: Fault = {
     const state = { disturbed: 0 }
     const disturbing = yield* Effect.forkChild(
       Effect.forEach(disturbances(seed), (name) =>
-        Effect.sleep(EVERY).pipe(
+        Effect.sleep(EVERY[form]).pipe(
           Effect.andThen(Effect.uninterruptible(DISTURBANCES[name](world))),
           Effect.andThen(Effect.sync(() => void (state.disturbed += 1)))
         ), { discard: true })
