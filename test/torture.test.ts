@@ -55,7 +55,11 @@ describe("npm run torture", () => {
 
   it("takes three minutes in its short form, and names an option that it cannot read", () => {
     assert.deepInclude(optionsOf(["--short"]), { isShort: true, minutes: 3 })
-    assert.deepInclude(optionsOf(["--only", "soak", "--minutes", "120"]), { only: ["soak"], minutes: 120, isShort: false })
+    assert.deepInclude(optionsOf(["--only", "soak", "--minutes", "120"]), {
+      only: ["soak"],
+      minutes: 120,
+      isShort: false
+    })
     assert.throws(() => optionsOf(["--rounds", "many"]), /--rounds: found "many"/)
   })
 
@@ -66,7 +70,10 @@ describe("npm run torture", () => {
     assert.isFalse(isHeld(line({ twice: 1 })))
     assert.isFalse(isHeld(line({ wrong: new Map([["500", 1]]) })))
     assert.isTrue(isHeld({ key: "key", title: "a fault", outcome: { skipped: "no root" } }))
-    assert.include(tableOf([line({ recovery: 1500 })]), "| a fault | 1      | 2        | 0    | 0     | 0     | -              | 1.50 s")
+    assert.include(
+      tableOf([line({ recovery: 1500 })]),
+      "| a fault | 1      | 2        | 0    | 0     | 0     | -              | 1.50 s"
+    )
   })
 
   it("has a line of docs/reliability.md for each fault", () => {

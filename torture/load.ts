@@ -6,7 +6,7 @@ import type { Ledger } from "./ledger.ts"
 import type { Recorder } from "./recorder.ts"
 
 /** Clients that arrive at a rate, whether or not those before have been answered. */
-export interface Load {
+interface Load {
   /** No more arrive; waits until those that are there have been answered or have given up. */
   readonly end: Effect.Effect<void>
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check"
 
-export type Visibility = "private" | "public"
+type Visibility = "private" | "public"
 
 /** One call of a client. Picks are indexes into what there is when it is made, modulo its length. */
 export type Operation =
@@ -38,7 +38,7 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
 export const operationsOf = (seed: number, clients: number, length: number) =>
   fc.sample(fc.array(operation, { minLength: length, maxLength: length }), { seed, numRuns: clients })
 
-export interface ModelRoute {
+interface ModelRoute {
   readonly id: number
   readonly owner: number
   visibility: Visibility

@@ -59,6 +59,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
   const rate = yield* warmed(recorder, began, RATE[form])
   recorder.begin()
+  recorder.complain("half of the load or more is not answered before the fault", rate < RATE[form] / 2 ? 1 : 0)
 
   const round = Effect.fnUntraced(function*(n: number) {
     yield* disturbance.inject(world, n)

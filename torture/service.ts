@@ -53,7 +53,7 @@ const SETTINGS = {
 const TAIL = 20_000
 
 /** Whether an origin says that it is ready. */
-export const isReady = (origin: string) =>
+const isReady = (origin: string) =>
   Effect.promise(() =>
     fetch(`${origin}/health/ready`, { signal: AbortSignal.timeout(1000) })
       .then(async (response) => {

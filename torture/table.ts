@@ -15,7 +15,7 @@ const timeOf = (milliseconds: number | undefined) => {
   return `${(milliseconds / 1000).toFixed(2)} s`
 }
 
-export const wrongOf = ({ wrong }: Outcome) => [...wrong.values()].reduce((sum, count) => sum + count, 0)
+const wrongOf = ({ wrong }: Outcome) => [...wrong.values()].reduce((sum, count) => sum + count, 0)
 
 /** Whether nothing was seen that must not be. */
 export const isHeld = ({ outcome }: Line) =>

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { type Account, accounts } from "./accounts.ts"
 import { type Asking, asking } from "./ask.ts"
@@ -17,7 +18,7 @@ export interface World {
 }
 
 /** The address of a database through the network. */
-export const through = (network: Network, url: string) => {
+const through = (network: Network, url: string) => {
   const address = new URL(url)
   address.port = String(network.port)
   return address.href
@@ -46,8 +47,27 @@ export const world = Effect.fnUntraced(function*(
     asking: client,
     accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)
   }
+  yield* warmUp(made)
   return made
 })
+
+/** How often each call is made until the service has compiled what it runs. */
+const WARM_UP = 60
+
+/** A few requests at a time: a load that does not wait would queue before a process that is cold. */
+const warmUp = ({ accounts: people, asking: { ask } }: World) =>
+  Effect.forEach(
+    Array.from({ length: WARM_UP }, (_, n) => people[n % people.length]?.token),
+    (token) =>
+      Effect.promise(async () => {
+        const body = JSON.stringify({ name: "Warm", waypoints: [{ coord: [9.5, 47.1] }] })
+        await ask({ method: "POST", path: "/api/v1/routes", token, body, headers: { "idempotency-key": randomUUID() } })
+        await ask({ path: "/api/v1/users/me", token })
+        await ask({ path: "/api/v1/routes?limit=3&geometry=none", token })
+        await ask({ path: "/api/v1/routes/public?limit=3", token })
+      }),
+    { concurrency: 2, discard: true }
+  )
 
 /** Whether a write and a read succeed at once. */
 const isWell = ({ accounts: [account], asking: { ask } }: World) =>
@@ -65,5 +85,6 @@ export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.service.kill
   yield* world.service.spawn
   yield* world.service.ready
+  yield* warmUp(world)
   return world
 })
