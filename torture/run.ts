@@ -50,18 +50,15 @@ const torture = Effect.gen(function*() {
   const ledger: Ledger = yield* ledgerAt(options.ledger)
   yield* Console.log(`seed ${options.seed}, ledger ${options.ledger}, ${faults.length} faults`)
   const { given: world } = yield* sharedWorld(directory, keeper)
-  const began = performance.now()
-  const budgetOf = (n: number) =>
-    options.minutes === undefined
-      ? Infinity
-      : (options.minutes * 60_000 - (performance.now() - began)) / (faults.length - n)
-  const lines = yield* Effect.forEach(
-    faults,
-    (fault, n) =>
-      Effect.suspend(() =>
-        lineOf(fault, { options, ledger, keeper, directory, prefix: `${fault.key}~`, budget: budgetOf(n), world })
-      )
-  )
+  const left = () => options.minutes === undefined ? Infinity : options.minutes * 60_000 - performance.now()
+  const lines = yield* Effect.forEach(faults, (fault, n) =>
+    Effect.suspend(() => {
+      const budget = left() / (faults.length - n)
+      const { key, title } = fault
+      return budget <= 0
+        ? Effect.succeed<Line>({ key, title, outcome: { skipped: "the time is over" } })
+        : lineOf(fault, { options, ledger, keeper, directory, prefix: `${key}~`, budget, world })
+    }))
   yield* Console.log(`\n${tableOf(lines)}\n\n${lines.flatMap(notesOf).join("\n")}`)
   return lines.every(isHeld)
 }).pipe(Effect.scoped)
