@@ -50,7 +50,7 @@ const writing = ({ accounts: [account], asking: { ask } }: World, recorder: Reco
     while (!signal.aborted) {
       const { status } = await ask({ method: "POST", path: "/api/v1/routes", token: account?.token, body })
       if (status === 503) state.refused += 1
-      else if (status !== 201) recorder.complain(`a long write while the disk was full: ${status}`)
+      else if (status !== 201 && !signal.aborted) recorder.complain(`a long write while the disk was full: ${status}`)
     }
   })
 
