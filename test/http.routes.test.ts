@@ -585,7 +585,7 @@ layer(TestServer.layer())("lists of routes", (it) => {
   it.effect("queries are plain decimals within their bounds, given once", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      for (const query of ["limit=1", "limit=200", "offset=0", "offset=9007199254740991", "limit=5&unknown=x"]) {
+      for (const query of ["limit=1", "limit=200", "offset=0", "offset=9007199254740991"]) {
         assert.strictEqual((yield* rider.get(`/routes?${query}`)).status, 200, query)
       }
       const refused = [
