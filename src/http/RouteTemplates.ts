@@ -46,6 +46,9 @@ const pathOf = (url: string) => {
  */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
+/** Whether a path, as OpenAPI writes it, is there for those who watch the service. */
+export const isProbe = (template: string): boolean => template.startsWith("/health") || template === "/metrics"
+
 /** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
 export const templateOf = (method: string, url: string): string | undefined =>
   isExactPath(url) ? templates.find(routedMethod(method), pathOf(url))?.handler : undefined

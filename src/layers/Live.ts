@@ -27,4 +27,5 @@ export const httpClientLive = NodeHttpClient.layerUndici
 
 export const randomnessLive = SecureRandom.layerWebCrypto
 
-export const httpServerLive = listenLayer
+/** HTTP on a socket, measured with the application. */
+export const httpServerLive = listenLayer.pipe(Layer.provide(telemetryLayer))

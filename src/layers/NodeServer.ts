@@ -1,12 +1,14 @@
 import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
 import { Config, Duration, Effect, Layer } from "effect"
-import { createServer, IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { ArrivedBytes } from "../http/BodyArrival.ts"
 import { TransportRules } from "../http/Refusal.ts"
 import { WhenResponseSent } from "../http/ResponseSent.ts"
 import { host, port } from "../services/Addresses.ts"
+import { RunningRequests } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
+import { GatedServer, type LoadGate, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { Starting } from "./process/Starting.ts"
@@ -24,6 +26,12 @@ const LIMITS = {
   // Nothing is upgraded. A request that offers it is an ordinary one, with its body (RFC 9110, 7.8).
   shouldUpgradeCallback: () => false
 }
+
+/**
+ * Connections that may wait to be accepted. With Node's 511 the kernel drops what comes beyond while the event loop is busy,
+ * and the client tries again only after one, three and seven seconds. Linux takes no more than `net.core.somaxconn`.
+ */
+const BACKLOG = 4_096
 
 /** Node checks the timeout of headers so often. */
 const CHECKING_INTERVAL = 1_000
@@ -44,12 +52,19 @@ const holdUntilServed = (server: Server) => {
   })
 }
 
-const makeServer = (timeouts: typeof SocketTimeouts.Service, lowestReadRate: number) => {
-  const server = createServer({
+interface ServerOptions {
+  readonly timeouts: typeof SocketTimeouts.Service
+  readonly lowestReadRate: number
+  readonly gate: LoadGate
+}
+
+const makeServer = ({ gate, lowestReadRate, timeouts }: ServerOptions) => {
+  const server = new GatedServer({
     ...LIMITS,
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
+  server.gate = gate
   applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
   server.maxHeadersCount = 0
@@ -92,7 +107,7 @@ const rulesLayer = Layer.succeed(TransportRules, (request) => {
 /** Counts the bytes of a request with its headers, and of what else came on the connection since the response before. */
 const arrivedBytesLayer = (server: Server) => {
   const before = new WeakMap<Socket, number>()
-  server.on("request", ({ socket }, response) => response.once("finish", () => before.set(socket, socket.bytesRead)))
+  onEveryRequest(server, ({ socket }, response) => response.once("finish", () => before.set(socket, socket.bytesRead)))
   return Layer.succeed(ArrivedBytes, (request) => {
     const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
     return socket instanceof Socket ? socket.bytesRead - (before.get(socket) ?? 0) : 0
@@ -119,18 +134,21 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
  */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   yield* (yield* Starting).end
-  const node = makeServer(yield* SocketTimeouts, yield* LowestReadRate)
+  const gate = yield* makeLoadGate
+  const node = makeServer({ timeouts: yield* SocketTimeouts, lowestReadRate: yield* LowestReadRate, gate })
   lingerOnClose(node, Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER))
   const arrivedBytes = arrivedBytesLayer(node)
   holdUntilServed(node)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,
+      backlog: Config.succeed(BACKLOG),
       host,
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),
     Layer.merge(whenSentLayer),
+    Layer.merge(Layer.succeed(RunningRequests, gate)),
     Layer.merge(arrivedBytes)
   )
 }))

@@ -2,6 +2,8 @@ import { IncomingMessage, type Server, ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { HeadersTooLarge, NotFound, RequestTimeout, type ServiceError, ValidationFailed } from "../schema/Errors.ts"
+import { closeGently } from "./ClosingSockets.ts"
+import { onEveryRequest } from "./Overload.ts"
 
 /** Of a request line and its headers together. */
 export const MAX_HEADER_BYTES = 16 * 1024
@@ -29,16 +31,6 @@ const unread = new WeakMap<IncomingMessage, ServiceError>()
 
 /** Why the parser could not read what this request stands for; undefined for all that it could. */
 export const parserFault = (request: IncomingMessage): ServiceError | undefined => unread.get(request)
-
-/** For a client to read the response before a reset, which unread bytes would cause, can drop it. In milliseconds. */
-const CLOSING_TIME = 500
-
-const closeGently = (socket: Socket) => {
-  if (socket.destroyed) return
-  socket.end()
-  const timer = setTimeout(() => socket.destroy(), CLOSING_TIME)
-  socket.once("close", () => clearTimeout(timer))
-}
 
 /**
  * Has the application respond where there is no request: to one without a method and path that carries its error. So the
@@ -103,7 +95,7 @@ export const respondToParserErrors = (server: Server): void => {
     )
   }
 
-  server.on("request", (request, response) => {
+  onEveryRequest(server, (request, response) => {
     if (!unread.has(request)) exchanges.set(request.socket, { request, response })
   })
   // The parser fails again for all that follows.

@@ -1,6 +1,7 @@
 import { Context, Predicate, Schema } from "effect"
 import type { Server, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
+import { onEveryRequest } from "./Overload.ts"
 
 /**
  * In milliseconds, how long Node waits on a connection: for the headers of a request; for a client to take any more of a
@@ -41,7 +42,7 @@ const closeSilentSockets = (server: Server, { idle, stalled }: Timeouts) => {
   const look = stalled / LOOKS
   const silences = new WeakMap<Socket, Silence>()
   const responses = new WeakMap<Socket, ServerResponse>()
-  server.on("request", (request, response) => void responses.set(request.socket, response))
+  onEveryRequest(server, (request, response) => void responses.set(request.socket, response))
   server.setTimeout(look, (socket: Socket) => {
     const now = performance.now()
     const last = silences.get(socket)
@@ -56,7 +57,7 @@ const closeSilentSockets = (server: Server, { idle, stalled }: Timeouts) => {
 
 /** Closes a connection on which the rest of a body that nobody reads takes too long. */
 const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
-  server.on("request", (request, response) => {
+  onEveryRequest(server, (request, response) => {
     response.once("finish", () => {
       if (request.complete) return
       const timer = setTimeout(() => request.complete || request.socket.destroy(), stalled)

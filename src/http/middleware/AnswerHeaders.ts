@@ -26,6 +26,13 @@ const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 
 const CLOSE = { connection: "close" }
 
+/** The headers that every response has, unless it has others of the same names. */
+export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
+  ...HARDENING,
+  "cache-control": "no-store",
+  ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
+}))
+
 /**
  * The headers of every answer: hardening (OWASP HTTP Headers Cheat Sheet), `Cache-Control: no-store` where nothing else
  * was said, what the status asks for, and `Connection: close` from a process that is to end.
@@ -33,12 +40,7 @@ const CLOSE = { connection: "close" }
 export const answerHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const draining = yield* Draining
-    const { protocol } = yield* baseUrl
-    const defaults = {
-      ...HARDENING,
-      "cache-control": "no-store",
-      ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
-    }
+    const defaults = yield* defaultHeaders
     return (httpEffect) =>
       HttpEffect.withPreResponseHandler(
         httpEffect,

@@ -6,7 +6,7 @@ import { origins } from "../../services/SettingTypes.ts"
 import { SameSite } from "../api/Requests.ts"
 
 /** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */
-const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
+export const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
 
 /** Tells requests that another site made a browser send from all others. */
 export class CrossSite extends Context.Service<CrossSite, {
@@ -47,7 +47,7 @@ export const sameSiteLayer = Layer.effect(
   )
 )
 
-const EXPOSED_HEADERS = [
+export const EXPOSED_HEADERS = [
   "Content-Disposition",
   "ETag",
   "Link",

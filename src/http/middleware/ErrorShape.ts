@@ -14,7 +14,7 @@ import { issuesOf } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/operations/ServerState.ts"
 import { CommonFailures } from "../api/Requests.ts"
-import { toResponse, unknownPath } from "../ErrorResponse.ts"
+import { retryAfter, toResponse, unknownPath } from "../ErrorResponse.ts"
 
 const isServiceError = Schema.is(ServiceError)
 
@@ -117,9 +117,6 @@ const FailureText = Schema.fromJsonString(Schema.Struct({
 }))
 
 const decodeFailure = Schema.decodeUnknownOption(FailureText)
-
-const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
-  typeof details["retryAfterSeconds"] === "number" ? { "retry-after": String(details["retryAfterSeconds"]) } : {}
 
 /**
  * What is not the client's fault names the trace by which an operator finds the rest, and when to try again, if known.

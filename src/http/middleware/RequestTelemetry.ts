@@ -11,10 +11,11 @@ import {
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { baseUrl } from "../../services/Addresses.ts"
+import { RunningRequests } from "../../services/limits/RunningRequests.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { isFromPeerIn, trustedProxies } from "../ClientAddress.ts"
 import { Refusal, TransportRules } from "../Refusal.ts"
-import { templateOf } from "../RouteTemplates.ts"
+import { isProbe, templateOf } from "../RouteTemplates.ts"
 
 /** What a request is to logs, metrics and traces: never what its path says. */
 interface Labels {
@@ -26,8 +27,6 @@ const UNMATCHED = "unmatched"
 
 /** Any method that no HTTP specification has. */
 const OTHER = "_OTHER"
-
-const isProbe = (route: string) => route.startsWith("/health") || route === "/metrics"
 
 /**
  * Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). The path of
@@ -172,6 +171,7 @@ export const requestTelemetry = Effect.gen(function*() {
   const trusted = yield* trustedProxies
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
+  const running = yield* RunningRequests
   const series = makeSeries()
 
   const begin = Effect.gen(function*() {
@@ -184,6 +184,7 @@ export const requestTelemetry = Effect.gen(function*() {
       context,
       (_request, response) => Effect.succeed(counting(request, response, size))
     )
+    running.add(1)
     if (isMeasured) active.modifyUnsafe(1, context)
     const callerTrace = callerTraceOf(request, trusted)
     const span = yield* beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
@@ -197,6 +198,7 @@ export const requestTelemetry = Effect.gen(function*() {
       const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
       const { status } = HttpServerError.exitResponse(exit)
       endSpan(watch, scheme, status, ended)
+      running.add(-1)
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
         series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)

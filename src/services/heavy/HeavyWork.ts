@@ -2,6 +2,7 @@ import { Context, Duration, Effect, Layer, Metric, Option, Pool, Schema, Semapho
 import { availableParallelism } from "node:os"
 import { type Transferable, Worker } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
+import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { machineClock } from "../MachineClock.ts"
 import { during } from "../metrics/Gauges.ts"
 import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
@@ -190,7 +191,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
           run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = [], maxWait = limits.maxWait) {
             if (bytes <= INLINE_BYTES) return job.run(input)
             const { admission } = shareOf(job.share)
-            const reply = yield* inThread(job, input, transfer, maxWait).pipe(
+            const reply = yield* waitingForOthers(inThread(job, input, transfer, maxWait)).pipe(
               Semaphore.withPermitsIfAvailable(admission, 1)
             )
             if (Option.isNone(reply)) return yield* refused("queue", busy())

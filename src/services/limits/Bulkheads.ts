@@ -22,13 +22,20 @@ const LONGEST_WAIT = Duration.seconds(2)
 /** How many connections the classes together leave to everything else, but for a pool of one. */
 const LEFT_FOR_THE_REST = 1
 
+/**
+ * How many of a class may queue for each that runs: more would wait in vain. Pieces of imports and exports that have begun
+ * queue however many they are.
+ */
+const QUEUE = { lists: 8, downloads: 8, imports: Infinity, exports: Infinity, signIns: 8 }
+
 const gauge = (name: string, description: string, work: WorkClass) =>
   Metric.gauge(name, { description, attributes: { class: work } })
 
 /**
  * Keeps the work that uses connections and the processor for long from taking all of them: each class has a share, and
- * what is beyond it queues, in order of arrival, for at most 2 seconds. One caller may use the whole share of a class. From
- * a pool of two on, all classes together leave a connection to the rest: in pools of less than six they share what is left.
+ * what is beyond it queues, in order of arrival, for at most 2 seconds, or is refused at once where the queue is full. One
+ * caller may use the whole share of a class. From a pool of two on, all classes together leave a connection to the rest: in
+ * pools of less than six they share what is left.
  */
 export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkClass, Turns>>>()(
   "route-planning-service/Bulkheads"
@@ -47,6 +54,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
         makeTurns({
           atOnce: atOnce(work),
           shared,
+          longestQueue: atOnce(work) * QUEUE[work],
           longestWait: LONGEST_WAIT,
           message: MESSAGES[work],
           running: gauge("bulkhead_running", "Requests of a class that are worked on", work),

@@ -18,6 +18,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { Unavailable } from "../../schema/Errors.ts"
 import type { EngineState } from "../../schema/Routing.ts"
+import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../SettingTypes.ts"
 import { ask, askText, bodyOf, type UpstreamFailure } from "../Upstream.ts"
@@ -115,7 +116,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 
       // The engine is our own: it may know which trace it works for. Nobody else may.
       const traced = Effect.fnUntraced(function*<A>(asking: Effect.Effect<A, UpstreamFailure>) {
-        return yield* inTurn(guarded(attempt(asking))).pipe(
+        return yield* waitingForOthers(inTurn(guarded(attempt(asking)))).pipe(
           Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
         )
       })

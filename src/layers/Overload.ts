@@ -1,0 +1,111 @@
+import { Context, Duration, Effect, Metric } from "effect"
+import { IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
+import { performance } from "node:perf_hooks"
+import { overloadResponse } from "../http/OverloadResponse.ts"
+import { isProbe, templateOf } from "../http/RouteTemplates.ts"
+import type { RequestCounter } from "../services/limits/RunningRequests.ts"
+import { closeGently } from "./ClosingSockets.ts"
+
+/**
+ * From when on new requests are refused: this process works on so many and its event loop was busy for this share of the
+ * last `window`. A busy loop alone is no overload, and neither are many requests that wait for others.
+ */
+export const OverloadLimits = Context.Reference<{
+  readonly requests: number
+  readonly utilization: number
+  readonly window: Duration.Duration
+}>("route-planning-service/OverloadLimits", {
+  // As many as may queue for the database: fewer would refuse a burst that is over in a moment, and more would wait longer.
+  defaultValue: () => ({ requests: 256, utilization: 0.9, window: Duration.millis(50) })
+})
+
+const refusals = Metric.counter("overload_refusals_total", {
+  description: "Requests refused before any work because the process has too much",
+  incremental: true
+})
+
+/** Whether the event loop is saturated; measured at most once a window, and only when it is asked for. */
+const makeSaturation = ({ utilization, window }: typeof OverloadLimits.Service) => {
+  const windowMillis = Duration.toMillis(window)
+  const state = { at: performance.now(), since: performance.eventLoopUtilization(), isSaturated: false }
+  return () => {
+    const now = performance.now()
+    if (now - state.at < windowMillis) return state.isSaturated
+    const current = performance.eventLoopUtilization()
+    state.isSaturated = performance.eventLoopUtilization(current, state.since).utilization >= utilization
+    state.since = current
+    state.at = now
+    return state.isSaturated
+  }
+}
+
+/** A body up to this length is read and dropped, which is less work than another connection. */
+const DROPPED_BYTES = 65_536
+
+const isShort = ({ headers }: IncomingMessage) =>
+  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= DROPPED_BYTES
+
+const CLOSE = { connection: "close" }
+
+const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
+
+/** What keeps a server from taking more than it can do. */
+export interface LoadGate extends RequestCounter {
+  /** Responds with 503 to a request that is too much, before any work; false for all others. */
+  readonly refuses: (request: IncomingMessage, response: ServerResponse) => boolean
+}
+
+export const makeLoadGate = Effect.gen(function*() {
+  const limits = yield* OverloadLimits
+  const { body, headersFor } = yield* overloadResponse
+  const context = yield* Effect.context<never>()
+  const isSaturated = makeSaturation(limits)
+  const running = { count: 0 }
+  yield* Metric.update(refusals, 0)
+
+  const refuse = (request: IncomingMessage, response: ServerResponse) => {
+    const headers: OutgoingHttpHeaders = headersFor(request.headers.origin)
+    refusals.updateUnsafe(1, context)
+    if (isShort(request)) return void response.writeHead(503, headers).end(body)
+    const { socket } = request
+    socket.destroySoon = () => closeGently(socket)
+    response.writeHead(503, { ...headers, ...CLOSE }).end(body)
+  }
+
+  const gate: LoadGate = {
+    add: (change) => {
+      running.count += change
+    },
+    refuses: (request, response) => {
+      if (running.count < limits.requests || !isSaturated() || isForProbe(request)) return false
+      refuse(request, response)
+      return true
+    }
+  }
+  return gate
+})
+
+/** Comes before anything is done with a request, also one that is refused, and one that expects `100-continue`. */
+const ARRIVED = "arrived"
+
+/** Listens to all requests, whatever becomes of them. */
+export const onEveryRequest = (
+  server: Server,
+  listener: (request: IncomingMessage, response: ServerResponse) => void
+): void => void server.on(ARRIVED, listener)
+
+const REQUEST_EVENTS = new Set(["request", "checkContinue"])
+
+/** A server whose requests pass a gate before anything is done for them. */
+export class GatedServer extends Server {
+  gate: LoadGate | undefined
+
+  override emit(event: string, ...args: ReadonlyArray<unknown>): boolean {
+    const [request, response] = args
+    if (REQUEST_EVENTS.has(event) && request instanceof IncomingMessage && response instanceof ServerResponse) {
+      super.emit(ARRIVED, request, response)
+      if (this.gate?.refuses(request, response) === true) return true
+    }
+    return super.emit(event, ...args)
+  }
+}
