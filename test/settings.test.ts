@@ -42,6 +42,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["API_DOCS_ENABLED", "canary"],
   ["APP_URL", "canary"],
   ["BASE_URL", "canary.example.com"],
+  ["BODY_MEMORY_BUDGET", "canary"],
   ["BASE_URL", "ftp://canary.example.com"],
   ["CORS_ORIGINS", "https://a.example.com, canary"],
   ["CORS_ORIGINS", "https://canary.example.com/"],

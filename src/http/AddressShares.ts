@@ -16,9 +16,9 @@ const setRetryAfter = HttpEffect.appendPreResponseHandler((_request, response) =
   Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(Duration.toSeconds(RETRY_AFTER))))
 )
 
-const addressFull = (what: string) =>
+const addressFull = (what: string, direction: "to" | "from") =>
   new RateLimited({
-    message: `Too many ${what} to this address at once: try again when one has ended`,
+    message: `Too many ${what} ${direction} this address at once: try again when one has ended`,
     details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
   })
 
@@ -28,7 +28,8 @@ const addressFull = (what: string) =>
  */
 export const makeAddressShares = (
   what: string,
-  { perAddress, total }: Shares
+  { perAddress, total }: Shares,
+  direction: "to" | "from" = "to"
 ): (amount: number) => Effect.Effect<
   void,
   RateLimited | Unavailable,
@@ -46,7 +47,7 @@ export const makeAddressShares = (
     const own = taken.get(address) ?? 0
     if (own > 0 && own + amount > perAddress) {
       yield* setRetryAfter
-      return yield* addressFull(what)
+      return yield* addressFull(what, direction)
     }
     const all = [...taken.values()].reduce((sum, part) => sum + part, 0)
     if (all > 0 && all + amount > total) {

@@ -1,6 +1,7 @@
 import { ByteSize, Effect, Stream } from "effect"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../schema/Errors.ts"
+import { waitingForOthers } from "../services/limits/RunningRequests.ts"
 import { ResponseDeadline } from "./BodyArrival.ts"
 
 const tooLarge = (limitBytes: number) =>
@@ -11,8 +12,20 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: "Send the body without a content encoding" }))
 
+/** How many bytes a body says that it has; none where it comes in chunks. */
+export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined =>
+  headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
+
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Number(request.headers["content-length"]) > limitBytes
+  (declaredLength(request) ?? 0) > limitBytes
+
+/** Fails for a body that is compressed, or that says that it is longer than the limit. */
+export const checkReadable = Effect.fnUntraced(
+  function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+    yield* checkEncoding(request)
+    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+  }
+)
 
 const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
@@ -27,12 +40,14 @@ const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: num
     )
   )
 
-const readBytes = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
-  if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
-  const deadline = yield* ResponseDeadline
-  yield* deadline.awaitBody(request)
-  return yield* Effect.ensuring(readWhole(request, limitBytes), deadline.begin)
-})
+/** The bytes of a body within its time. Fails when it is longer than the limit, or broken off. */
+export const readBytes = Effect.fnUntraced(
+  function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+    const deadline = yield* ResponseDeadline
+    yield* deadline.awaitBody(request)
+    return yield* Effect.ensuring(waitingForOthers(readWhole(request, limitBytes)), deadline.begin)
+  }
+)
 
 /** The text of a body. Fails where it is not UTF-8. */
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
@@ -40,13 +55,6 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
     catch: () => ValidationFailed.at("", "Expected valid UTF-8")
   })
-
-/**
- * The body of a request. Fails when it is compressed, longer than the limit (before it is read, where that is declared), or
- * broken off.
- */
-export const readBody = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Effect.andThen(checkEncoding(request), readBytes(request, limitBytes))
 
 const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 
@@ -62,8 +70,7 @@ export const zipStream = (
     if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
       return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
     }
-    yield* checkEncoding(request)
-    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+    yield* checkReadable(request, limitBytes)
     const deadline = yield* ResponseDeadline
     yield* deadline.awaitBody(request)
     const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = request.stream.pipe(

@@ -29,6 +29,7 @@ import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { refusalLayer } from "./Refusal.ts"
+import { RequestBodies } from "./RequestBodies.ts"
 import { ROUTER } from "./RouteTemplates.ts"
 
 const handlers = Layer.mergeAll(
@@ -58,7 +59,7 @@ const middleware = Layer.mergeAll(
 const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide(handlers),
   Layer.provide(middleware),
-  Layer.provide([Downloads.layer, Idempotency.layer, Limiter.layer])
+  Layer.provide([Downloads.layer, Idempotency.layer, Limiter.layer, RequestBodies.layer])
 )
 
 const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))

@@ -5,6 +5,7 @@ import {
   Internal,
   NotFound,
   PayloadTooLarge,
+  RateLimited,
   RequestTimeout,
   Unavailable,
   UnsupportedMediaType,
@@ -100,7 +101,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",
-  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, UnsupportedMediaType, Unavailable] }
+  { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, RateLimited, UnsupportedMediaType, Unavailable] }
 ) {}
 
 /** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */

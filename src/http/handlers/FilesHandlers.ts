@@ -11,15 +11,16 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { readBody } from "../Body.ts"
 import { Downloads } from "../Downloads.ts"
 import { Idempotency } from "../Idempotency.ts"
+import { RequestBodies } from "../RequestBodies.ts"
 import { createdAnswer, readAnswer } from "../RouteAnswer.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
   "files",
   Effect.fn(function*(handlers) {
+    const bodies = yield* RequestBodies
     const downloads = yield* Downloads
     const files = yield* RouteFiles
     const bulkheads = yield* Bulkheads
@@ -44,7 +45,7 @@ export const FilesHandlers = HttpApiBuilder.group(
         "import",
         Effect.fnUntraced(function*({ endpoint, query, request }) {
           const { userId } = yield* Caller
-          const bytes = yield* readBody(request, Context.get(endpoint.annotations, BodyLimit))
+          const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit))
           const file = yield* files.read(request.headers["content-type"], bytes)
           if (query.dryRun === "true") return readAnswer(file)
           const work = Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)

@@ -8,8 +8,9 @@ import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
 import { readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
 import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
-import { decodeUtf8, readBody } from "../Body.ts"
+import { decodeUtf8 } from "../Body.ts"
 import { BodyParts, type Parts } from "../BodyParts.ts"
+import { RequestBodies } from "../RequestBodies.ts"
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
@@ -78,7 +79,9 @@ const refused = (issues: ReadonlyArray<ValidationIssue>) =>
  */
 export const jsonBodyLayer = Layer.effect(
   JsonBody,
-  Effect.map(HeavyWork, (heavy) => {
+  Effect.gen(function*() {
+    const heavy = yield* HeavyWork
+    const bodies = yield* RequestBodies
     const boundsOfEndpoint = makeBoundsOf()
     return (httpEffect, { endpoint }) => {
       if (!HttpMethod.hasBody(endpoint.method) || endpoint.payload.size === 0) return httpEffect
@@ -87,7 +90,7 @@ export const jsonBodyLayer = Layer.effect(
       return Effect.gen(function*() {
         const request = yield* HttpServerRequest.HttpServerRequest
         yield* checkType(request)
-        const bytes = yield* readBody(request, limitBytes)
+        const bytes = yield* bodies.read(request, limitBytes)
         const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
           ? yield* readLong(heavy, bytes, kind)
           : yield* readShort(request, bytes, boundsOfEndpoint(endpoint))
