@@ -26,6 +26,7 @@ const ALONE = [
   "logs",
   "mailer",
   "outbox",
+  "overload",
   "passwords",
   "process.hostile",
   "settings",

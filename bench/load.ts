@@ -1,0 +1,64 @@
+import { Agent, request } from "node:http"
+import { setTimeout } from "node:timers/promises"
+import type { Call } from "./steady.ts"
+
+/** A response, or 0 as the status where the connection failed, with the milliseconds it took to its last byte. */
+export interface Outcome {
+  readonly status: number
+  readonly retryAfter: string | undefined
+  readonly milliseconds: number
+}
+
+export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: Call, since = performance.now()) =>
+  new Promise<Outcome>((resolve) => {
+    const end = (status: number, retryAfter?: string) =>
+      resolve({ status, retryAfter, milliseconds: performance.now() - since })
+    request(url, { agent, method, headers }, (response) => {
+      response.resume()
+        .on("error", () => end(0))
+        .on("end", () => end(response.statusCode ?? 0, response.headers["retry-after"]))
+    }).on("error", () => end(0)).end(body)
+  })
+
+/**
+ * As many connections as there may be, opened before they are needed: Node accepts one in each turn of its event loop, so a
+ * busy server takes its time for a crowd of them.
+ */
+export const connected = async ({ origin }: URL, connections: number) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
+  await Promise.all(Array.from({ length: connections }, () => ask(agent, { url: `${origin}/health/live` })))
+  return agent
+}
+
+/** So many clients, each of which sends the next call as soon as it has the response to the one before. */
+export const closedLoop = async (calls: ReadonlyArray<Call>, clients: number, seconds: number) => {
+  const agent = await connected(new URL(calls[0]?.url ?? ""), clients)
+  const outcomes: Array<Outcome> = []
+  const until = performance.now() + seconds * 1000
+  const sent = { count: 0 }
+  const client = async () => {
+    while (performance.now() < until) {
+      const call = calls[sent.count++ % calls.length]
+      if (call !== undefined) outcomes.push(await ask(agent, call))
+    }
+  }
+  await Promise.all(Array.from({ length: clients }, client))
+  agent.destroy()
+  return outcomes
+}
+
+/** So many calls a second, evenly spaced, whatever the responses take; each is timed from when it is sent. */
+export const openLoop = async (calls: ReadonlyArray<Call>, rate: number, connections: number, seconds: number) => {
+  const agent = await connected(new URL(calls[0]?.url ?? ""), connections)
+  const started = performance.now()
+  const outcomes: Array<Promise<Outcome>> = []
+  while (outcomes.length < rate * seconds) {
+    const due = started + outcomes.length * 1000 / rate
+    const call = calls[outcomes.length % calls.length]
+    if (due > performance.now()) await setTimeout(1)
+    else if (call !== undefined) outcomes.push(ask(agent, call))
+  }
+  const all = await Promise.all(outcomes)
+  agent.destroy()
+  return all
+}

@@ -1,0 +1,180 @@
+import { NodeRuntime } from "@effect/platform-node"
+import { Console, Effect, Redacted, Schema } from "effect"
+import { once } from "node:events"
+import { Agent } from "node:http"
+import { join } from "node:path"
+import { Worker } from "node:worker_threads"
+import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
+import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { ask, closedLoop, openLoop, type Outcome } from "./load.ts"
+import { forgetPeak, peakMemory, processorTime, readyAfter, running, SETTINGS } from "./processes.ts"
+import { seed } from "./seed.ts"
+import { signedIn } from "./session.ts"
+import { median, P99, quantile } from "./statistics.ts"
+import type { Call } from "./steady.ts"
+
+/** Clients that find the peak, and how many seconds each load lasts. */
+const CLIENTS = 32
+const SECONDS = 10
+const OVERLOAD = 3
+const CONNECTIONS = 1000
+const UPLOADS = 60
+const UPLOAD_BYTES = 8 * 1024 * 1024
+
+const lineOf = (positions: number) =>
+  Array.from({ length: positions }, (_, n) => [9.5 + n / 100_000, 47.1 + n / 200_000, 450])
+
+const routeOf = (positions: number) =>
+  JSON.stringify({ name: "A ride", waypoints: [{ coord: [9.5209, 47.1415] }], geometry: lineOf(positions) })
+
+const gpx = () => {
+  const points = lineOf(100_000).map(([lon, lat]) => `<trkpt lat="${lat}" lon="${lon}"><ele>450</ele></trkpt>`).join(
+    "\n"
+  )
+  const file = `<gpx version="1.1" creator="x"><trk><name>x</name><trkseg>${points}</trkseg></trk></gpx>`
+  return file + " ".repeat(UPLOAD_BYTES - file.length)
+}
+
+const Created = Schema.Struct({ id: Schema.Finite })
+const Minted = Schema.Struct({ token: Schema.String })
+
+const posted = <S extends Schema.Top>(schema: S, { url, ...call }: Call) =>
+  Effect.promise(() => fetch(url, { method: "POST", ...call }).then((response) => response.json())).pipe(
+    Effect.flatMap(Schema.decodeUnknownEffect(schema)),
+    Effect.orDie
+  )
+
+/** A route by its id for anyone and for its owner's script, a profile, two lists, and one write in ten. */
+const mixed = (api: string, id: number, script: Record<string, string>, json: Record<string, string>) => {
+  const route = `${api}/routes/${id}`
+  return [
+    { url: `${api}/routes/${"a".repeat(32)}` },
+    { url: route, headers: script },
+    { url: route, headers: json },
+    { url: `${api}/routes?limit=20&geometry=none`, headers: json },
+    { url: route, headers: script },
+    { url: `${api}/users/me`, headers: json },
+    { url: `${api}/routes`, method: "POST" as const, headers: json, body: routeOf(100) },
+    { url: route, headers: script },
+    { url: `${api}/routes/public?limit=10&geometry=none` },
+    { url: route, headers: script }
+  ]
+}
+
+/** What a thread of probes replies with. */
+const Outcomes = Schema.Array(Schema.Array(Schema.Struct({
+  status: Schema.Finite,
+  retryAfter: Schema.UndefinedOr(Schema.String),
+  milliseconds: Schema.Finite
+})))
+
+const PROBES = ["/health/live", "/health/ready"]
+
+/** Runs a load, while another thread asks how the service is. */
+const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
+  Effect.promise(async () => {
+    const probes = new Worker(new URL("./probes.ts", import.meta.url), { workerData: { origin, paths: PROBES } })
+    await once(probes, "message")
+    const started = performance.now()
+    const outcomes = await load()
+    const seconds = (performance.now() - started) / 1000
+    probes.postMessage("end", [])
+    const [health] = await once(probes, "message")
+    return { outcomes, health: Schema.decodeUnknownSync(Outcomes)(health), seconds }
+  })
+
+const isServed = ({ status }: Outcome) => status >= 200 && status < 500 && status !== 429
+const isRefused = ({ status }: Outcome) => status === 429 || status === 503
+
+const times = (outcomes: ReadonlyArray<Outcome>) => {
+  const all = outcomes.map(({ milliseconds }) => milliseconds)
+  return all.length === 0 ? "-" : `${median(all).toFixed(0)} / ${quantile(all, P99).toFixed(0)} ms`
+}
+
+const measured = Effect.fnUntraced(function*(
+  name: string,
+  { origin, pid }: { readonly origin: string; readonly pid: number },
+  load: () => Promise<ReadonlyArray<Outcome>>
+) {
+  yield* forgetPeak(pid)
+  const before = yield* processorTime(pid)
+  const { health, outcomes, seconds } = yield* watched(origin, load)
+  const processor = ((yield* processorTime(pid)) - before) / 10 / seconds
+  const served = outcomes.filter(isServed)
+  const refused = outcomes.filter(isRefused)
+  const rate = served.length / SECONDS
+  const failed = outcomes.length - served.length - refused.length
+  const unwell = health.flat().filter(({ status }) => status !== 200).length
+  const memory = (yield* peakMemory(pid)).toFixed(0)
+  yield* Console.log(
+    `| ${name} | ${served.length} | ${times(served)} | ${refused.length} | ${times(refused)} | ${failed} | ${
+      health.map(times).join(" | ")
+    } | ${unwell} | ${memory} MiB | ${processor.toFixed(0)} % |`
+  )
+  return rate
+})
+
+const uploads = (call: Call) => () => {
+  const agent = new Agent()
+  return Promise.all(Array.from({ length: UPLOADS }, () => ask(agent, call)))
+}
+
+const overload = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
+  const server = yield* running("src/main.ts", { ...SETTINGS, DATABASE_URL: url })
+  yield* readyAfter(`${server.origin}/health/ready`, server.started)
+  yield* seed(url)
+  const api = `${server.origin}/api/v1`
+  const json = { ...yield* signedIn(server.origin, "bench@example.com"), "content-type": "application/json" }
+  const { id } = yield* posted(Created, { url: `${api}/routes`, headers: json, body: routeOf(100) })
+  const minted = { url: `${api}/auth/tokens`, headers: json, body: JSON.stringify({ name: "bench", scope: "write" }) }
+  const script = { authorization: `Bearer ${(yield* posted(Minted, minted)).token}` }
+  const calls = mixed(api, id, script, json)
+  yield* Effect.promise(() => closedLoop(calls, CLIENTS, SECONDS / 2))
+
+  yield* Console.log(
+    "| load | served | served, p50 / p99 | refused | refused, p50 / p99 | failed | `/health/live` | `/health/ready` | not 200 | peak memory | processor |"
+  )
+  yield* Console.log("|---|---|---|---|---|---|---|---|---|---|---|")
+  const peak = yield* measured(`${CLIENTS} clients`, server, () => closedLoop(calls, CLIENTS, SECONDS))
+  const over = yield* measured(
+    `${OVERLOAD} times that rate`,
+    server,
+    () => openLoop(calls, peak * OVERLOAD, CONNECTIONS, SECONDS)
+  )
+  yield* Effect.sleep("1 second")
+  const after = yield* measured(
+    `${CLIENTS} clients, a second later`,
+    server,
+    () => closedLoop(calls, CLIENTS, SECONDS)
+  )
+  yield* measured(`${CONNECTIONS} clients that never wait`, server, () => closedLoop(calls, CONNECTIONS, SECONDS))
+  yield* Effect.sleep("1 second")
+  yield* measured(`${CLIENTS} clients, a second later`, server, () => closedLoop(calls, CLIENTS, SECONDS))
+  const long = routeOf(100_000)
+  const body = long + " ".repeat(UPLOAD_BYTES - long.length)
+  yield* measured(
+    `${UPLOADS} routes of 8 MiB at once`,
+    server,
+    uploads({ url: `${api}/routes`, method: "POST", headers: json, body })
+  )
+  yield* measured(
+    `${UPLOADS} files of 8 MiB at once`,
+    server,
+    uploads({
+      url: `${api}/routes/import`,
+      method: "POST",
+      headers: { ...script, "content-type": "application/gpx+xml" },
+      body: gpx()
+    })
+  )
+  yield* measured(`${CLIENTS} clients, after them`, server, () => closedLoop(calls, CLIENTS, SECONDS))
+  yield* Console.log(
+    `served of the peak: ${(over / peak).toFixed(2)} at ${OVERLOAD} times its rate, ${
+      (after / peak).toFixed(2)
+    } after it`
+  )
+}).pipe(Effect.scoped)
+
+NodeRuntime.runMain(overload)
