@@ -10,7 +10,7 @@ import { closeGently } from "./ClosingSockets.ts"
  * From when on new requests are refused: this process works on so many and its event loop was busy for this share of the
  * last `window`. A busy loop alone is no overload, and neither are many requests that wait for others.
  */
-export const OverloadLimits = Context.Reference<{
+const OverloadLimits = Context.Reference<{
   readonly requests: number
   readonly utilization: number
   readonly window: Duration.Duration
