@@ -22,6 +22,7 @@ class Service extends Context.Service<Service, Replica>()("test/Service") {
       OUTBOX_POLL_INTERVAL: "100 millis",
       NODE_ENV: "test",
       RATE_LIMITS_ENABLED: "false",
+      MAX_RUNNING_REQUESTS: "32",
       CORS_ORIGINS: "https://app.example.com"
     })
     yield* started.ready

@@ -1,23 +1,20 @@
-import { Context, Duration, Effect, Metric } from "effect"
+import { Config, Effect, Metric } from "effect"
 import { IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
 import { overloadResponse } from "../http/OverloadResponse.ts"
 import { isProbe, templateOf } from "../http/RouteTemplates.ts"
 import type { RequestCounter } from "../services/limits/RunningRequests.ts"
+import { whole } from "../services/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
 
 /**
- * From when on new requests are refused: this process works on so many and its event loop was busy for this share of the
- * last `window`. A busy loop alone is no overload, and neither are many requests that wait for others.
+ * Of how many requests at once that do not wait for others a process refuses more, while its event loop is saturated
+ * (`MAX_RUNNING_REQUESTS`): as many as may queue for the database. Fewer would refuse a burst that is over in a moment.
  */
-const OverloadLimits = Context.Reference<{
-  readonly requests: number
-  readonly utilization: number
-  readonly window: Duration.Duration
-}>("route-planning-service/OverloadLimits", {
-  // As many as may queue for the database: fewer would refuse a burst that is over in a moment, and more would wait longer.
-  defaultValue: () => ({ requests: 256, utilization: 0.9, window: Duration.millis(50) })
-})
+const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
+
+/** A busy event loop alone is no overload, and neither are many requests that wait for others. */
+const SATURATION = { utilization: 0.9, windowMillis: 50 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
@@ -25,8 +22,7 @@ const refusals = Metric.counter("overload_refusals_total", {
 })
 
 /** Whether the event loop is saturated; measured at most once a window, and only when it is asked for. */
-const makeSaturation = ({ utilization, window }: typeof OverloadLimits.Service) => {
-  const windowMillis = Duration.toMillis(window)
+const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
   const state = { at: performance.now(), since: performance.eventLoopUtilization(), isSaturated: false }
   return () => {
     const now = performance.now()
@@ -56,10 +52,10 @@ export interface LoadGate extends RequestCounter {
 }
 
 export const makeLoadGate = Effect.gen(function*() {
-  const limits = yield* OverloadLimits
+  const mostRunning = yield* maxRunning
   const { body, headersFor } = yield* overloadResponse
   const context = yield* Effect.context<never>()
-  const isSaturated = makeSaturation(limits)
+  const isSaturated = makeSaturation(SATURATION)
   const running = { count: 0 }
   yield* Metric.update(refusals, 0)
 
@@ -77,7 +73,7 @@ export const makeLoadGate = Effect.gen(function*() {
       running.count += change
     },
     refuses: (request, response) => {
-      if (running.count < limits.requests || !isSaturated() || isForProbe(request)) return false
+      if (running.count < mostRunning || !isSaturated() || isForProbe(request)) return false
       refuse(request, response)
       return true
     }
