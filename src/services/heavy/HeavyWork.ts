@@ -46,6 +46,9 @@ const defaultLimits = (): HeavyLimits => ({
  */
 export const INLINE_BYTES = 65_536
 
+/** Decoding batches of an archive takes a quarter more processor time in a young generation of 32 MiB. */
+const MAX_YOUNG_MIB = 64
+
 /** What a thread sends back: the result of a job, or what it threw. */
 export type Reply<O> = { readonly result: O } | { readonly error: unknown }
 
@@ -92,7 +95,7 @@ const threadOf = (entry: URL, { maxHeapMiB }: HeavyLimits) =>
       const worker = new Worker(entry, {
         env: {},
         execArgv: [],
-        resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB, maxYoungGenerationSizeMb: 32 }
+        resourceLimits: { maxOldGenerationSizeMb: maxHeapMiB, maxYoungGenerationSizeMb: MAX_YOUNG_MIB }
       })
       // A job that waits for a reply has listeners of its own; without one an error would end the process.
       worker.on("error", () => {}).unref()
