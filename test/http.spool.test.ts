@@ -1,8 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { readdirSync } from "node:fs"
-import { open } from "node:fs/promises"
+import { openSync, readdirSync } from "node:fs"
 import { OpenFile } from "../src/services/archive/NamelessFile.ts"
 import { SpoolLimit } from "../src/services/files/Spool.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
@@ -70,7 +69,8 @@ layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SpoolLimit, LIMIT))), 
 
 layer(
   TestServer.layer().pipe(
-    Layer.provide(Layer.succeed(OpenFile, () => open("/dev/full", "r+").then((file) => file.fd)))
+    // Not by a `FileHandle`, which closes its descriptor again when it is collected.
+    Layer.provide(Layer.succeed(OpenFile, () => Promise.resolve(openSync("/dev/full", "r+"))))
   ),
   { excludeTestServices: true }
 )("a disk that is full", (it) => {

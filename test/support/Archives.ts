@@ -1,6 +1,7 @@
 import { ZipArchive } from "archiver"
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
+import { fstatSync, readdirSync, readlinkSync } from "node:fs"
 import { buffer } from "node:stream/consumers"
 import { fromBufferPromise } from "yauzl"
 import { Manifest } from "../../src/schema/Archive.ts"
@@ -62,10 +63,17 @@ export const exported = Effect.fnUntraced(function*(rider: Pick<Rider, "cookie">
 export const imported = (rider: Rider, bytes: Uint8Array, type = "application/zip") =>
   rider.post("/users/me/import", undefined, { raw: Uint8Array.from(bytes), headers: { "content-type": type } })
 
-/** How many requests the server is responding to, this one included. */
-const activeRequests = Effect.map(
-  TestServer.use((server) => server.call("GET", "//metrics")),
-  ({ text }) => Number(/^http_server_active_requests (\d+)$/m.exec(text)?.[1])
+/** How many bytes of uploads the server, which is in this process, has on the disk: in files that have no name any more. */
+const keptBytes = Effect.sync(() =>
+  readdirSync("/proc/self/fd").reduce((sum, descriptor) => {
+    try {
+      const isUpload = readlinkSync(`/proc/self/fd/${descriptor}`).includes("route-planning-service-")
+      return isUpload ? sum + fstatSync(Number(descriptor)).size : sum
+    } catch {
+      // It was closed meanwhile.
+      return sum
+    }
+  }, 0)
 )
 
 /** Sends the first bytes of an archive, and the others after something else, which begins when the server has the first. */
@@ -77,10 +85,10 @@ export const importedAfter = Effect.fnUntraced(function*(
 ) {
   const { origin } = yield* TestServer
   const run = Effect.runPromiseWith(yield* Effect.context<TestServer>())
-  const before = yield* activeRequests
+  const before = yield* keptBytes
   const parts = async function*() {
     yield bytes.slice(0, first)
-    await run(Effect.andThen(until(Effect.map(activeRequests, (active) => active > before)), between))
+    await run(Effect.andThen(until(Effect.map(keptBytes, (kept) => kept >= before + first)), between))
     yield bytes.slice(first)
   }
   return yield* Effect.promise(async (signal) => {
