@@ -1,3 +1,4 @@
+import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../schema/Geometry.ts"
 import type { StoredRoute } from "../schema/Route.ts"
@@ -42,5 +43,30 @@ export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: s
     : routeAnswer(route, {}, form)
 }
 
-export const routesAnswer = (routes: ReadonlyArray<StoredRoute>, options?: HttpServerResponse.Options) =>
-  json(`[${routes.map(toJson).join(",")}]`, options)
+/** So much of a page is written and encoded at once: a page of 16 MiB would hold up others for more than 50 ms. */
+const PART_LENGTH = 1024 * 1024
+
+/** The JSON of a page in parts, of which each but the last is long. */
+function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
+  let part = "["
+  for (const [index, route] of routes.entries()) {
+    part += index === 0 ? toJson(route) : `,${toJson(route)}`
+    if (part.length < PART_LENGTH) continue
+    yield part
+    part = ""
+  }
+  yield `${part}]`
+}
+
+/** Some routes as JSON. Others run between the parts of a long page. */
+export const routesAnswer = Effect.fnUntraced(function*(
+  routes: ReadonlyArray<StoredRoute>,
+  headers: Readonly<Record<string, string>>
+) {
+  const parts: Array<Uint8Array> = []
+  for (const part of partsOf(routes)) {
+    if (parts.length > 0) yield* Effect.yieldNow
+    parts.push(Buffer.from(part))
+  }
+  return HttpServerResponse.uint8Array(Buffer.concat(parts), { headers, contentType: "application/json" })
+})

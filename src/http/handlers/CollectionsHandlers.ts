@@ -97,7 +97,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
       routes: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
         const routes = yield* lists(collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full"))
-        return routesAnswer(routes.items, { headers: pageHeaders(request.url, page, routes) })
+        return yield* routesAnswer(routes.items, pageHeaders(request.url, page, routes))
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)

@@ -45,7 +45,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* lists(routes.list(userId, page, query.geometry ?? "full")))
+        return yield* pageAnswer(request.url, page, yield* lists(routes.list(userId, page, query.geometry ?? "full")))
       }),
       create: Effect.fnUntraced(function*({ payload, request }) {
         const caller = yield* Caller
@@ -98,7 +98,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       listDeleted: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
+        return yield* pageAnswer(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
       }),
       restore: Effect.fnUntraced(function*({ params: { id }, request }) {
         const caller = yield* Caller
@@ -112,12 +112,16 @@ export const RoutesHandlers = HttpApiBuilder.group(
       listPublic: Effect.fnUntraced(function*({ query, request }) {
         const { gate = "indexable", geometry = DEFAULT_FORM[gate], limit: _, offset: __, ...filters } = query
         const page = pageOf(query)
-        return pageAnswer(request.url, page, yield* lists(publicRoutes.list({ ...filters, gate }, page, geometry)))
+        return yield* pageAnswer(
+          request.url,
+          page,
+          yield* lists(publicRoutes.list({ ...filters, gate }, page, geometry))
+        )
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
         const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
-        return pageAnswer(request.url, page, yield* lists(found))
+        return yield* pageAnswer(request.url, page, yield* lists(found))
       })
     })
   })
@@ -136,4 +140,4 @@ const unpublished = (name: string, id?: RouteId) =>
   })
 
 const pageAnswer = (url: string, page: Page, found: PageOf<StoredRoute>) =>
-  routesAnswer(found.items, { headers: pageHeaders(url, page, found) })
+  routesAnswer(found.items, pageHeaders(url, page, found))
