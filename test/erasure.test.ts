@@ -276,6 +276,6 @@ describe("sweepers", () => {
           assert.strictEqual(yield* countOf("audit_events", "event = 'account.erased'"), 1000)
           assert.strictEqual(yield* countOf("audit_events", "user_id IS NOT NULL"), 1000)
         }).pipe(Effect.provide(own), Effect.provide(Logger.layer([])))
-      }), 30_000)
+      }), 60_000)
   })
 })
