@@ -159,6 +159,34 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
 
         assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
       }), 60_000)
+
+    it.effect("refuses nobody's writes for a row of one account that is locked for long", () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const name = new URL(database.url).pathname.slice(1)
+        const [locker, other] = [yield* signedIn, yield* signedIn]
+        const lock = Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql.withTransaction(Effect.andThen(
+            sql`SELECT 1 FROM route_usage WHERE user_id = ${locker.id} FOR UPDATE`,
+            Effect.sleep("4 seconds")
+          ))
+        }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
+        const locked = yield* Effect.forkChild(lock)
+        const stuck = yield* Effect.forkChild(Effect.forever(times(20, locker.post("/routes", newRoute({})))))
+        const waiting = onServer((sql) =>
+          sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
+        )
+        yield* Effect.repeat(waiting, {
+          until: (rows) => rows.length > POOL / 2,
+          schedule: Schedule.spaced("20 millis")
+        })
+        const answers: Array<Answer> = []
+        while (locked.pollUnsafe() === undefined) answers.push(yield* other.post("/routes", newRoute({})))
+        yield* Fiber.interrupt(stuck)
+        assert.isAbove(answers.length, 3)
+        assert.deepStrictEqual([...statuses(answers)], [201])
+      }), 60_000)
   }
 )
 

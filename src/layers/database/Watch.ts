@@ -25,10 +25,14 @@ const CLOSE_AFTER = Duration.seconds(1)
 const PROBE_TIMEOUT = Duration.millis(500)
 const SLOW_PROBE_TIMEOUT = Duration.seconds(3)
 
-const Activity = Schema.Array(Schema.Struct({ pid: Schema.Int, waits_for_lock: Schema.Boolean }))
+/** A table's lock is everybody's; a row's is that of one account or one collection. */
+const Activity = Schema.Array(
+  Schema.Struct({ pid: Schema.Int, waits_for: Schema.NullOr(Schema.Literals(["table", "row"])) })
+)
 
 const ACTIVITY = `
-  SELECT pid, wait_event_type IS NOT DISTINCT FROM 'Lock' AS waits_for_lock
+  SELECT pid, CASE WHEN wait_event_type = 'Lock' THEN CASE wait_event WHEN 'relation' THEN 'table' ELSE 'row' END END
+    AS waits_for
   FROM pg_stat_activity WHERE pid = ANY($1::int[]) AND state = 'active'`
 
 const decodeActivity = Schema.decodeUnknownOption(Activity)
@@ -46,12 +50,14 @@ interface Watched {
   readonly clock: Clock.Clock
 }
 
-/** The back ends that work on a statement, of some, and whether they wait for a lock; none if the server said anything else. Fails without a response. */
+type Activities = ReadonlyMap<number, "table" | "row" | null>
+
+/** The back ends that work on a statement, of some, and which lock they wait for; none if the server said anything else. Fails without a response. */
 const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) => connection.query(ACTIVITY, [pids])),
     Effect.map(({ rows }) =>
-      Option.map(decodeActivity(rows), (active) => new Map(active.map((row) => [row.pid, row.waits_for_lock])))
+      Option.map(decodeActivity(rows), (active) => new Map(active.map((row) => [row.pid, row.waits_for])))
     ),
     Effect.catchIf(isResponse, () => Effect.succeedNone),
     Effect.scoped
@@ -63,8 +69,9 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
  * the server is asked until it responds. Then connections whose back end does not know of the statement that is waited for,
  * because the network lost it or its result, are closed: they would never respond, and the pool replaces them.
  *
- * Where more than half of the pool waits for locks, the statements that began last are canceled, and the same statements
- * fail at once for a second, so that what needs none of those locks finds a connection.
+ * Where more than half of the pool waits for locks, the statements that began last are canceled, so that what needs none of
+ * those locks finds a connection. The same statements fail at once for a second where they waited for a table, but not where
+ * they waited for a row: nobody shuts others out by locking their own.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -75,7 +82,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     return [...statements.running].filter(([, { since }]) => since <= before)
   }
 
-  const dropLost = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: ReadonlyMap<number, boolean>) {
+  const dropLost = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: Activities) {
     const lost = seen.filter(([pid, running, read]) =>
       !active.has(pid) && statements.running.get(pid) === running && bytesRead(running.connection) === read
     )
@@ -83,11 +90,13 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     if (lost.length > 0) yield* Effect.logWarning("database connections lost, closed", { connections: lost.length })
   })
 
-  const cancelLocked = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: ReadonlyMap<number, boolean>) {
-    const locked = seen.filter(([pid, running]) => active.get(pid) === true && statements.running.get(pid) === running)
+  const cancelLocked = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: Activities) {
+    const locked = seen.filter(([pid, running]) =>
+      (active.get(pid) ?? null) !== null && statements.running.get(pid) === running
+    )
     if (locked.length <= half) return
     const until = now() + Duration.toMillis(BLOCKED_FOR)
-    for (const [, { sql }] of locked) statements.blocked.set(sql, until)
+    for (const [pid, { sql }] of locked) if (active.get(pid) === "table") statements.blocked.set(sql, until)
     const youngest = locked.toSorted(([, one], [, other]) => one.since - other.since).slice(half)
     yield* Effect.logWarning("statements that wait for a lock are canceled", { statements: youngest.length })
     yield* Effect.forEach(youngest, ([, { connection }]) => connection.interrupt, {

@@ -26,7 +26,7 @@ const LEFT_FOR_THE_REST = 1
  * How many of a class may queue for each that runs: more would wait in vain. Pieces of imports and exports that have begun
  * queue however many they are.
  */
-const QUEUE = { lists: 8, downloads: 8, imports: Infinity, exports: Infinity, signIns: 8 }
+const QUEUE = { lists: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
 
 const gauge = (name: string, description: string, work: WorkClass) =>
   Metric.gauge(name, { description, attributes: { class: work } })
