@@ -26,7 +26,7 @@ export interface Statements {
   readonly running: Map<number, Running>
   /** Statements that are not sent, since too many wait for a lock that they need, and until when. */
   readonly blocked: Map<string, number>
-  /** How many have ended with a response. */
+  /** How many have ended with a response, and probes of the server. */
   answered: number
 }
 

@@ -2,6 +2,7 @@ import { PgConnection } from "@effect/sql-pg"
 import { Clock, Duration, Effect, Fiber, Option, Predicate, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import type { ConnectionQueue } from "../../services/limits/ConnectionQueue.ts"
+import { drainDelay, Stopping } from "../../services/operations/Draining.ts"
 import { bytesRead, dropConnection, type Running, type Statements } from "./Statements.ts"
 
 /** A statement that takes longer is looked after: most take less than 50 ms, and none of a request more than 5 s. */
@@ -11,6 +12,9 @@ const CHECK_INTERVAL = Duration.millis(100)
 
 /** While few statements take long the server is asked so often. */
 const UNHURRIED_INTERVAL = Duration.millis(500)
+
+/** And so often while the queue is not empty: it tells that the database works although no connection comes free. */
+const QUEUED_INTERVAL = Duration.millis(200)
 
 /** For so long after a probe statements fail that too many wait on a lock for. */
 const BLOCKED_FOR = Duration.seconds(1)
@@ -64,10 +68,13 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   )
 
 /**
- * Looks after statements that take long. Over a connection of its own it asks the server what their back ends do. If
+ * Looks after statements that take long, and after those that wait for a connection. Over a connection of its own it asks the server what their back ends do. If
  * there is no response, and none to any other statement meanwhile, the queue is closed, so that requests fail at once, and
  * the server is asked until it responds. Then connections whose back end does not know of the statement that is waited for,
  * because the network lost it or its result, are closed: they would never respond, and the pool replaces them.
+ *
+ * A process that is to end waits for no response: after the drain delay such connections are closed while the server is away,
+ * so that what cannot be interrupted ends.
  *
  * Where more than half of the pool waits for locks, the statements that began last are canceled, so that what needs none of
  * those locks finds a connection. The same statements fail at once for a second where they waited for a table, but not where
@@ -77,14 +84,16 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   const now = () => clock.currentTimeMillisUnsafe()
   const half = Math.floor(config.maxConnections / 2)
 
+  const schedule = { next: 0, isStopping: false }
+
   const suspects = () => {
     const before = now() - Duration.toMillis(SUSPECT_AFTER)
     return [...statements.running].filter(([, { since }]) => since <= before)
   }
 
-  const dropLost = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, active: Activities) {
+  const drop = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>) {
     const lost = seen.filter(([pid, running, read]) =>
-      !active.has(pid) && statements.running.get(pid) === running && bytesRead(running.connection) === read
+      statements.running.get(pid) === running && bytesRead(running.connection) === read
     )
     for (const [, { connection }] of lost) dropConnection(connection)
     if (lost.length > 0) yield* Effect.logWarning("database connections lost, closed", { connections: lost.length })
@@ -120,11 +129,16 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
       Effect.catchCause(() => Effect.succeedNone)
     )
-    if (Option.isNone(active)) return false
-    if (Option.isSome(active.value)) {
-      yield* dropLost(seen, active.value.value)
-      yield* cancelLocked(seen, active.value.value)
+    if (Option.isNone(active)) {
+      if (schedule.isStopping) yield* drop(seen)
+      return false
     }
+    if (Option.isSome(active.value)) {
+      const known = active.value.value
+      yield* drop(seen.filter(([pid]) => !known.has(pid)))
+      yield* cancelLocked(seen, known)
+    }
+    statements.answered++
     return true
   })
 
@@ -146,18 +160,18 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     Effect.andThen(Effect.never)
   )
 
-  const schedule = { next: 0 }
-
   const isDue = () => {
     const { length } = suspects()
-    return length > half || (length > 0 && now() >= schedule.next)
+    return length > half || (length + queue.waiting() > 0 && now() >= schedule.next)
   }
+
+  const interval = () => queue.waiting() > 0 ? QUEUED_INTERVAL : UNHURRIED_INTERVAL
 
   const check = Effect.gen(function*() {
     unblock()
     const { answered } = statements
     if (!isDue()) return
-    schedule.next = now() + Duration.toMillis(UNHURRIED_INTERVAL)
+    schedule.next = now() + Duration.toMillis(interval())
     if ((yield* probe(PROBE_TIMEOUT)) || statements.answered > answered) return
     yield* Effect.raceAllFirst([
       untilResponse(PROBE_TIMEOUT),
@@ -167,6 +181,13 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     ])
     if (queue.open()) yield* Effect.logInfo("database responds again")
   })
+
+  yield* (yield* Stopping).pipe(
+    Effect.andThen(Effect.sleep(yield* drainDelay)),
+    Effect.andThen(Effect.sync(() => schedule.isStopping = true)),
+    Effect.provideService(Clock.Clock, clock),
+    Effect.forkScoped
+  )
 
   yield* check.pipe(
     Effect.catchCause((cause) => Effect.logError("the database could not be looked after", cause)),

@@ -1,8 +1,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Result } from "effect"
+import { Stopping } from "../../services/operations/Draining.ts"
 import { refusalOf } from "../Refusal.ts"
 import { DEFAULT_LOG_SETTINGS, loggingLayer, logSettings } from "../telemetry/Logging.ts"
-import { endByForce, uncaught } from "./Shutdown.ts"
+import { endByForce, signalled, uncaught } from "./Shutdown.ts"
 import { sizeThreadPool } from "./ThreadPool.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
@@ -24,7 +25,7 @@ export const run = <E, A>(program: Effect.Effect<A, E>, format: "json" | "pretty
     yield* Effect.sync(sizeThreadPool)
     const settings = yield* Effect.result(logSettings(format))
     const refusable: Effect.Effect<A, unknown> = Result.isFailure(settings) ? Effect.fail(settings.failure) : program
-    const logged = Effect.tapCause(refusable, logEnd)
+    const logged = refusable.pipe(Effect.tapCause(logEnd), Effect.provideService(Stopping, signalled))
     return yield* Effect.forkDetach(endByForce).pipe(
       Effect.andThen(Effect.raceFirst(logged, uncaught)),
       Effect.provide(loggingLayer(Result.getOrElse(settings, () => DEFAULT_LOG_SETTINGS)))

@@ -16,7 +16,8 @@ export const drainLayer = Layer.effectDiscard(
   Effect.flatMap(Draining, ({ begin }) => Effect.addFinalizer(() => begin))
 )
 
-const signalled = Effect.callback<void>((resume) => {
+/** Succeeds at SIGINT or SIGTERM. */
+export const signalled = Effect.callback<void>((resume) => {
   const onSignal = () => resume(Effect.void)
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal)
   return Effect.sync(() => process.off("SIGINT", onSignal).off("SIGTERM", onSignal))

@@ -76,6 +76,8 @@ export interface ConnectionQueue {
   readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
   /** Admitted until the scope closes. */
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
+  /** How many wait. */
+  readonly waiting: () => number
   /** Refuses all that wait and all that come. */
   readonly close: () => void
   /** Whether it was closed. */
@@ -161,6 +163,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
         )
       })
     ),
+    waiting: () => waiting.size,
     close: () => {
       state.isOpen = false
       for (const ticket of waiting) {

@@ -13,6 +13,11 @@ export const drainDelay = Config.all({
   )
 )
 
+/** Succeeds when the process is told to end; never where nobody can tell it. */
+export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-service/Stopping", {
+  defaultValue: () => Effect.never
+})
+
 /** Whether this process has been told to end, and is to be sent nothing more. */
 export class Draining extends Context.Service<Draining, {
   readonly hasBegun: Effect.Effect<boolean>
