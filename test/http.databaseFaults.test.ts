@@ -1,9 +1,9 @@
 import { PgClient, PgConnection } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Exit, Fiber, Layer, Option, Redacted, Schedule, Scope, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Schedule, Scope, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
-import { signedIn } from "./support/Actors.ts"
+import { anonymous, signedIn } from "./support/Actors.ts"
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
 import { clonedDatabase, onServer } from "./support/Databases.ts"
 import { newRoute } from "./support/Routes.ts"
@@ -193,7 +193,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
 const busyServer = TestServer.layer({
   DATABASE_POOL_SIZE: "1",
   DATABASE_QUEUE_LENGTH: "2",
-  DATABASE_QUEUE_TIMEOUT: "500 millis"
+  DATABASE_QUEUE_TIMEOUT: "1 second"
 })
 
 layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
@@ -218,6 +218,20 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
         }),
       60_000
     )
+
+    it.effect("keeps the process ready", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const sql = yield* SqlClient.SqlClient
+        const hasBegun = yield* Deferred.make<void>()
+        const taken = yield* Effect.forkChild(
+          sql.withTransaction(Effect.andThen(Deferred.succeed(hasBegun, undefined), Effect.never))
+        )
+        yield* Deferred.await(hasBegun)
+        const answers = yield* Effect.forEach(Array.from({ length: 3 }), () => visitor.get("//health/ready"))
+        assert.deepStrictEqual([...statuses(answers)], [200])
+        yield* Fiber.interrupt(taken)
+      }), 60_000)
 
     it.effect("lets a transaction use its own connection, however deep it is nested", () =>
       Effect.gen(function*() {

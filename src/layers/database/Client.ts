@@ -1,8 +1,9 @@
 import { PgClient, PgPool } from "@effect/sql-pg"
-import { Clock, Effect, Layer, Predicate } from "effect"
+import { Clock, Context, Effect, Layer, Predicate } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { DatabaseResponses } from "../../services/operations/DatabaseResponses.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { watchDatabase } from "./Watch.ts"
 
@@ -49,7 +50,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const admitted = (connection: typeof pool.get) =>
     Effect.andThen(queue.turn, Effect.map(connection, (leased) => new PooledConnection(leased, statements, clock)))
 
-  return yield* SqlClient.make({
+  const client = yield* SqlClient.make({
     driver: "pg",
     acquirer: admitted(pool.get),
     borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
@@ -60,8 +61,11 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "postgresql"]]
   })
+  return Context.make(SqlClient.SqlClient, client).pipe(
+    Context.add(DatabaseResponses, Effect.sync(() => statements.answered))
+  )
 })
 
 /** A client of the database with these settings. It opens a connection when one is needed first. */
 export const clientLayer = (config: PoolSettings) =>
-  Layer.effect(SqlClient.SqlClient, make(config)).pipe(Layer.provide(Reactivity.layer))
+  Layer.effectContext(make(config)).pipe(Layer.provide(Reactivity.layer))

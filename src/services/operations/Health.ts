@@ -2,6 +2,7 @@ import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Unavailable } from "../../schema/Errors.ts"
 import { NoFreeConnection } from "../limits/ConnectionQueue.ts"
+import { DatabaseResponses } from "./DatabaseResponses.ts"
 import { Draining } from "./Draining.ts"
 
 const isBusy = Schema.is(NoFreeConnection)
@@ -11,8 +12,8 @@ const away = () => new Unavailable({ message: "The database is not reachable" })
 /** Whether the service can do its work. */
 export class Health extends Context.Service<Health, {
   /**
-   * Succeeds when the database answers within half a second, or when all connections to it are in use, and fails at once when the process
-   * is to end.
+   * Succeeds when the database responds within half a second, to this or, while all connections to it are in use, to
+   * anything else: under load a front would take all processes out at once. Fails at once when the process is to end.
    */
   readonly ready: Effect.Effect<void, Unavailable>
 }>()("route-planning-service/Health") {
@@ -21,14 +22,17 @@ export class Health extends Context.Service<Health, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const draining = yield* Draining
+      const responses = yield* DatabaseResponses
       return Health.of({
         ready: Effect.gen(function*() {
           if (yield* draining.hasBegun) return yield* new Unavailable({ message: "The service is shutting down" })
+          const before = yield* responses
+          const sinceBefore = Effect.flatMap(responses, (now) => now > before ? Effect.void : Effect.fail(away()))
           // A query to a hung server is not over when it is interrupted, so it is left behind rather than waited for.
           const query = yield* Effect.forkDetach(sql`SELECT 1`)
           yield* Fiber.join(query).pipe(
             Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),
-            Effect.timeoutOrElse({ duration: "500 millis", orElse: () => Effect.fail(away()) })
+            Effect.timeoutOrElse({ duration: "500 millis", orElse: () => sinceBefore })
           )
         }).pipe(Effect.withSpan("Health.ready"))
       })
