@@ -12,7 +12,7 @@ import {
   routingEngineLive
 } from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
-import { startingLayer } from "./layers/process/Starting.ts"
+import { startingLayer } from "./layers/process/StartingServer.ts"
 import { inWorkers } from "./layers/process/Workers.ts"
 import { settingsLayer } from "./layers/Settings.ts"
 

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, Effect, Fiber, Layer, Option, Ref, Schema } from "effect"
 import { clonedDatabase } from "./support/Databases.ts"
-import { sendRaw } from "./support/RawHttp.ts"
+import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { logged, type Replica, replica } from "./support/Replica.ts"
 import { until } from "./support/Waiting.ts"
 
@@ -81,6 +81,34 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
       }),
     60_000
   )
+
+  it.effect("are replaced as often as they are killed, while another serves", () =>
+    Effect.gen(function*() {
+      const primary = yield* start(2)
+      const served = yield* Ref.make(0)
+      const calls = sendRaw(primary.server.origin, requestHead("GET /health/ready")).pipe(
+        // The call that the killed worker had begun is lost with it.
+        Effect.timeoutOption("1 second"),
+        Effect.tap((response) =>
+          Option.exists(response, ({ status }) => status === 200)
+            ? Ref.update(served, (count) => count + 1)
+            : Effect.void
+        ),
+        Effect.forever
+      )
+      const loads = yield* Effect.forkChild(calls)
+      for (const kills of [1, 2, 3, 4, 5, 6]) {
+        const oldest = workersOf(primary).find(isAlive) ?? 0
+        const before = yield* Ref.get(served)
+        yield* Effect.sync(() => process.kill(oldest, "SIGKILL"))
+        yield* gone([oldest])
+        yield* until(Effect.map(Ref.get(served), (count) => count > before + 1))
+        yield* until(Effect.sync(() => workersOf(primary).length === 2 + kills))
+      }
+      yield* Fiber.interrupt(loads)
+      yield* primary.tell("SIGTERM")
+      assert.strictEqual((yield* primary.ended).code, 0)
+    }), 60_000)
 
   it.effect("do not outlive the process that started them, however it ended", () =>
     Effect.gen(function*() {

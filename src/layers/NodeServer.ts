@@ -1,5 +1,5 @@
 import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
-import { Config, Duration, Effect, Layer } from "effect"
+import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
 import { IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { ArrivedBytes } from "../http/BodyArrival.ts"
@@ -8,7 +8,7 @@ import { WhenResponseSent } from "../http/ResponseSent.ts"
 import { host, port } from "../services/Addresses.ts"
 import { RunningRequests } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
-import { GatedServer, type LoadGate, makeLoadGate, onEveryRequest } from "./Overload.ts"
+import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { Starting } from "./process/Starting.ts"
@@ -52,19 +52,15 @@ const holdUntilServed = (server: Server) => {
   })
 }
 
-interface ServerOptions {
-  readonly timeouts: typeof SocketTimeouts.Service
-  readonly lowestReadRate: number
-  readonly gate: LoadGate
-}
-
-const makeServer = ({ gate, lowestReadRate, timeouts }: ServerOptions) => {
+/** A server that has the rules of connections, and neither listens nor responds. */
+export const makeServer = Effect.gen(function*() {
+  const timeouts = yield* SocketTimeouts
+  const lowestReadRate = yield* LowestReadRate
   const server = new GatedServer({
     ...LIMITS,
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
-  server.gate = gate
   applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
   server.maxHeadersCount = 0
@@ -72,6 +68,15 @@ const makeServer = ({ gate, lowestReadRate, timeouts }: ServerOptions) => {
   // Without a listener Node itself would respond.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
+})
+
+/** Lets a server that listens be told to listen, as Effect does. */
+const listenNoMore = (server: Server) => {
+  server.listen = (...args: Array<unknown>) => {
+    const onListening = args.at(-1)
+    if (Predicate.isFunction(onListening)) queueMicrotask(() => onListening())
+    return server
+  }
 }
 
 /** For the requests that were interrupted to say so, in milliseconds. */
@@ -133,12 +138,18 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
  * requests have their time, and no longer.
  */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
-  yield* (yield* Starting).end
+  const linger = Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER)
+  const waiting = yield* (yield* Starting).waiting
+  const node = Option.isSome(waiting) ? waiting.value.server : yield* makeServer
   const gate = yield* makeLoadGate
-  const node = makeServer({ timeouts: yield* SocketTimeouts, lowestReadRate: yield* LowestReadRate, gate })
-  lingerOnClose(node, Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER))
+  node.gate = gate
+  lingerOnClose(node, linger)
   const arrivedBytes = arrivedBytesLayer(node)
   holdUntilServed(node)
+  if (Option.isSome(waiting)) {
+    listenNoMore(node)
+    waiting.value.release()
+  }
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,

@@ -22,8 +22,7 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
   const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {
     const last = { error: first }
-    const { begin, end } = yield* Starting
-    yield* begin
+    yield* (yield* Starting).begin
     const reporting = yield* Effect.forkChild(
       Effect.repeat(
         Effect.logWarning("database not reachable, waiting", { longest: Duration.format(longest) }),
@@ -39,8 +38,7 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
           const message = `The database was not reachable within ${Duration.format(longest)}`
           return Effect.fail(new DatabaseNotReachable({ message, cause: last.error }))
         }
-      }),
-      Effect.onError(() => end)
+      })
     )
     reporting.interruptUnsafe()
     yield* Effect.logInfo("database reachable")

@@ -4,7 +4,7 @@ import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
 import { whole } from "../../services/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
 import { settingsLayer } from "../Settings.ts"
-import { NotServing } from "./Starting.ts"
+import { NotServing, Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 /** How many processes serve the port (`WORKERS`). */
@@ -13,9 +13,14 @@ const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 /** Who lived so long did not die of how it was started. */
 const STEADY = Duration.seconds(30)
 
+/** Of a worker that did not serve: the next one would most likely not either. */
 const MAX_BACK_OFF = Duration.seconds(10)
 
-const backOff = (deaths: number) => Duration.min(Duration.millis(100 * 2 ** deaths), MAX_BACK_OFF)
+/** Of one that did, and which was killed, for instance. */
+const MAX_BACK_OFF_AFTER_SERVING = Duration.seconds(1)
+
+const backOff = (deaths: number, hasServed: boolean) =>
+  Duration.min(Duration.millis(100 * 2 ** deaths), hasServed ? MAX_BACK_OFF_AFTER_SERVING : MAX_BACK_OFF)
 
 const ended = (worker: Worker) =>
   Effect.callback<void>((resume) => {
@@ -24,15 +29,16 @@ const ended = (worker: Worker) =>
   })
 
 const isNotServing = Schema.is(NotServing)
+const isServing = Schema.is(Serving)
 
-/** Waits until a worker listens to serve. */
-const listening = (worker: Worker) =>
+/** Waits until a worker serves: it listens, or has said that it serves after it listened without serving. */
+const serving = (worker: Worker) =>
   Effect.callback<void>((resume) => {
-    const state = { notServing: 0 }
-    worker.on("message", (message) => void (state.notServing += isNotServing(message) ? 1 : 0))
-    worker.on("listening", () => {
-      if (state.notServing === 0) resume(Effect.void)
-      else state.notServing--
+    const onListening = () => resume(Effect.void)
+    worker.once("listening", onListening)
+    worker.on("message", (message) => {
+      if (isNotServing(message)) worker.off("listening", onListening)
+      if (isServing(message)) resume(Effect.void)
     })
   })
 
@@ -42,7 +48,7 @@ const life = (onListening: Effect.Effect<unknown>) =>
     Effect.sync(() => cluster.fork()),
     (worker) =>
       Effect.raceFirst(
-        listening(worker).pipe(
+        serving(worker).pipe(
           Effect.andThen(Effect.logInfo("a worker serves", { pid: worker.process.pid })),
           Effect.andThen(onListening),
           Effect.andThen(Effect.never)
@@ -62,13 +68,14 @@ class NeverServed extends Schema.TaggedError<NeverServed>()("NeverServed", {}) {
 /** A worker, and another whenever one has ended: later and later where they die young. */
 const place = (served: Deferred.Deferred<void>, deaths: number): Effect.Effect<never, NeverServed> =>
   Effect.gen(function*() {
+    const hasServed = yield* Deferred.make<void>()
     const [age, { process: { exitCode, pid, signalCode } }] = yield* Effect.timed(
-      life(Deferred.succeed(served, undefined))
+      life(Effect.andThen(Deferred.succeed(hasServed, undefined), Deferred.succeed(served, undefined)))
     )
     yield* Effect.logWarning("a worker ended", { pid, ending: signalCode ?? exitCode })
     if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
     const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
-    yield* Effect.sleep(backOff(recentDeaths))
+    yield* Effect.sleep(backOff(recentDeaths, yield* Deferred.isDone(hasServed)))
     return yield* place(served, recentDeaths + 1)
   })
 
