@@ -113,6 +113,22 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.deepInclude(yield* valueOf("sweep_lag_seconds", "accounts"), { value: 90 })
       assert.deepInclude(yield* valueOf("sweep_last_run_timestamp_seconds", "accounts"), { value: 30 * 86_400 + 90 })
     }))
+
+  it.effect("is not early by a clock that is ahead of the database's by a minute", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ now: Date }>`SELECT clock_timestamp() AS now`
+      const now = rows[0]?.now.getTime() ?? 0
+      yield* TestClock.setTime(now + 60_000)
+      yield* usersWhoLeft("early", 1, new Date(now - 30 * DAY + 59_000))
+      yield* usersWhoLeft("due", 1, new Date(now - 30 * DAY))
+      assert.strictEqual((yield* eraseDue).rows, 1)
+      assert.deepStrictEqual(yield* handlesLeft, ["early-1"])
+      // A clock that is as far ahead as that was set on purpose.
+      yield* TestClock.setTime(now + 2 * 3_600_000)
+      assert.strictEqual((yield* eraseDue).rows, 1)
+    }))
 })
 
 const sweepLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>

@@ -1,10 +1,11 @@
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { actedOn, Audit } from "../operations/Audit.ts"
-import { graceBegan } from "./GraceWindow.ts"
+import { makeSharedTime } from "../operations/SharedTime.ts"
+import { graceBeganAt } from "./GraceWindow.ts"
 
 /** Leaving, with 30 days to come back. */
 export class AccountDeletion extends Context.Service<AccountDeletion, {
@@ -23,6 +24,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
       const sessions = yield* Sessions
+      const sharedTime = yield* makeSharedTime
 
       return AccountDeletion.of({
         request: Effect.fn("AccountDeletion.request")(
@@ -32,7 +34,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             if (found[0] === undefined) return yield* new NotFound({ message: "No such user" })
             yield* sessions.revokeAll(userId, { by })
             if (found[0].is_pending) return
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = new Date(yield* sharedTime)
             yield* sql`UPDATE users SET deletion_requested_at = ${now} WHERE id = ${userId}`
             yield* audit.record("account.deletion_requested", actedOn(userId, by))
           },
@@ -42,9 +44,10 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
         cancel: Effect.fn("AccountDeletion.cancel")(
           function*(userId) {
+            const began = graceBeganAt(yield* sharedTime)
             const rows = yield* sql`
               UPDATE users SET deletion_requested_at = NULL
-              WHERE id = ${userId} AND deletion_requested_at > ${yield* graceBegan} RETURNING id`
+              WHERE id = ${userId} AND deletion_requested_at > ${began} RETURNING id`
             if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion that can be cancelled" })
             yield* audit.record("account.deletion_cancelled", { userId })
           },

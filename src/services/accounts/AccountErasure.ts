@@ -4,9 +4,10 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { Audit } from "../operations/Audit.ts"
+import { makeSharedTime } from "../operations/SharedTime.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../operations/Sweeps.ts"
 import { period } from "../SettingTypes.ts"
-import { erasureDueAt, graceBegan } from "./GraceWindow.ts"
+import { erasureDueAt, graceBeganAt } from "./GraceWindow.ts"
 
 const BATCH = 100
 
@@ -26,6 +27,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
       const mailQuota = yield* MailQuota
+      const sharedTime = yield* makeSharedTime
 
       const findDue = SqlSchema.findAll({
         Request: Schema.Struct({ began: Schema.Date, resisting: Schema.Array(UserId) }),
@@ -108,10 +110,14 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           Effect.orDie,
           Effect.withSpan("AccountErasure.earliestDue")
         ),
-        eraseDue: graceBegan.pipe(
-          Effect.flatMap((began) => Effect.zipWith(eraseFrom(began, []), stillDue(began), plus)),
-          Effect.orDie,
-          Effect.withSpan("AccountErasure.eraseDue")
+        eraseDue: sharedTime.pipe(
+          Effect.map(graceBeganAt),
+          Effect.flatMap((began) =>
+            Effect.zipWith(eraseFrom(began, []), stillDue(began), plus).pipe(
+              Effect.orDie,
+              Effect.withSpan("AccountErasure.eraseDue")
+            )
+          )
         )
       })
     })

@@ -22,6 +22,7 @@ import {
   toOverview
 } from "./AdministrationRows.ts"
 import { Audit } from "./Audit.ts"
+import { makeSharedTime } from "./SharedTime.ts"
 
 /** What is looked for: none gives all. */
 type Query = string | undefined
@@ -46,6 +47,7 @@ export class Administration extends Context.Service<Administration, {
     Administration,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
       const audit = yield* Audit
       const deletion = yield* AccountDeletion
       const pseudonyms = yield* Pseudonyms
@@ -114,7 +116,7 @@ export class Administration extends Context.Service<Administration, {
           )
           const rows = yield* sql`
             SELECT ${userColumns} FROM ${users} WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
-          yield* audit.record("admin.users_listed", { userId: admin })
+          yield* audit.recordRead("admin.users_listed", { userId: admin })
           return { total, items: (yield* decodeUsers(rows)).map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
@@ -124,7 +126,7 @@ export class Administration extends Context.Service<Administration, {
             onNone: () => Effect.fail(new NotFound({ message: "No such user" })),
             onSome: Effect.succeed
           })
-          yield* audit.record("admin.user_viewed", { userId: admin, subjectId: id })
+          yield* audit.recordRead("admin.user_viewed", { userId: admin, subjectId: id })
           return toAdminUser(row, roles)
         }, Effect.catchTag("SqlError", Effect.die)),
 
@@ -147,13 +149,13 @@ export class Administration extends Context.Service<Administration, {
             SELECT r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
               r.created_at, r.updated_at, ${sql.literal(ownerColumns)}
             ${from} ORDER BY r.id DESC LIMIT ${limit} OFFSET ${offset}`
-          yield* audit.record("admin.routes_listed", { userId: admin })
+          yield* audit.recordRead("admin.routes_listed", { userId: admin })
           return { total, items: (yield* decodeRoutes(rows)).map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
         deleteRoute: Effect.fn("Administration.deleteRoute")(
           function*(admin, id) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = new Date(yield* sharedTime)
             const owners = yield* Schema.decodeUnknownEffect(Schema.Array(OwnerRow))(
               yield* sql`
                 UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
@@ -174,7 +176,7 @@ export class Administration extends Context.Service<Administration, {
           const rows = yield* sql`
             SELECT id, email, name, handle, deletion_requested_at FROM users WHERE deletion_requested_at IS NOT NULL
             ORDER BY deletion_requested_at, id LIMIT ${limit} OFFSET ${offset}`
-          yield* audit.record("admin.deletions_listed", { userId: admin })
+          yield* audit.recordRead("admin.deletions_listed", { userId: admin })
           return { total, items: (yield* decodeDeletions(rows)).map(toDeletion) }
         }, Effect.orDie)
       })

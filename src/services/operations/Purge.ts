@@ -1,8 +1,9 @@
-import { Clock, Config, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { GRACE_PERIOD } from "../accounts/GraceWindow.ts"
 import { UNPROVEN_KEPT } from "../accounts/SignUps.ts"
 import { period } from "../SettingTypes.ts"
+import { makeSharedTime } from "./SharedTime.ts"
 import { plus, runSweep, scheduled, type Swept, sweptAt } from "./Sweeps.ts"
 
 const BATCH = 500
@@ -63,6 +64,7 @@ const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.ge
 /** Deletes what nobody can use any more: in small batches that any number of processes may take. */
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const sharedTime = yield* makeSharedTime
 
   const deleteBatch = SqlSchema.findAll({
     Request: Schema.Struct({
@@ -97,14 +99,10 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       )
     )
 
-  const purgeAll = Effect.gen(function*() {
-    const now = yield* Clock.currentTimeMillis
-    yield* Effect.forEach(
-      ALL,
-      (expiring) => runSweep(expiring.table, purge(expiring, new Date(now - expiring.keptMillis))),
-      { discard: true }
-    )
-  })
+  const purgeDue = (expiring: Expiring) =>
+    Effect.flatMap(sharedTime, (now) => purge(expiring, new Date(now - expiring.keptMillis)))
+
+  const purgeAll = Effect.forEach(ALL, (expiring) => runSweep(expiring.table, purgeDue(expiring)), { discard: true })
 
   const earliestDue = Effect.forEach(ALL, (expiring) =>
     Effect.map(

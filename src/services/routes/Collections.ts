@@ -11,6 +11,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../accounts/ActiveUsers.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
+import { makeSharedTime } from "../operations/SharedTime.ts"
 import type { Viewer } from "./CollectionAccess.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { collectionQueries } from "./CollectionRows.ts"
@@ -71,6 +72,7 @@ export class Collections extends Context.Service<Collections, {
     Collections,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
       const random = yield* SecureRandom.SecureRandom
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
@@ -193,7 +195,7 @@ export class Collections extends Context.Service<Collections, {
         remove: Effect.fn("Collections.remove")(
           function*(owner, id, expected) {
             yield* hold(owner, id, expected)
-            yield* touch(id, { deleted_at: new Date(yield* Clock.currentTimeMillis) })
+            yield* touch(id, { deleted_at: new Date(yield* sharedTime) })
           },
           sql.withTransaction,
           Effect.catchTag("SqlError", Effect.die)

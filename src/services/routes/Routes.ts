@@ -8,6 +8,7 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../accounts/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
+import { makeSharedTime } from "../operations/SharedTime.ts"
 import { Places } from "../places/Places.ts"
 import { readableRows } from "../ReadableRows.ts"
 import {
@@ -61,6 +62,7 @@ export class Routes extends Context.Service<Routes, {
     Routes,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
       const random = yield* SecureRandom.SecureRandom
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
@@ -210,7 +212,7 @@ export class Routes extends Context.Service<Routes, {
 
         remove: Effect.fn("Routes.remove")(
           function*(owner, id, expected) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = new Date(yield* sharedTime)
             yield* requireVersion(owner, id, expected)
             const rows = yield* sql`
             UPDATE routes SET deleted_at = ${now}, version = version + 1
