@@ -10,6 +10,7 @@ import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scop
 import type { TokenPrincipal } from "../../schema/User.ts"
 import { accountLock } from "../accounts/AccountLock.ts"
 import { Audit } from "../operations/Audit.ts"
+import { ifThereIsRoom } from "../operations/ServerState.ts"
 import { findReadable } from "../ReadableRows.ts"
 
 const DAY = 24 * 60 * 60 * 1000
@@ -95,19 +96,19 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const findByHash = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, now: Schema.Date, stale: Schema.Date }),
-        Result: Schema.Struct({ id: TokenIdColumn, user_id: UserIdColumn, scope: Scope }),
+        Result: Schema.Struct({ id: TokenIdColumn, user_id: UserIdColumn, scope: Scope, is_stale: Schema.Boolean }),
         execute: ({ hash, now, stale }) =>
           sql`
-            WITH live AS (
-              SELECT t.id, t.user_id, t.scope FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
-              WHERE t.token_hash = ${hash} AND (t.expires_at IS NULL OR t.expires_at > ${now})
-                AND u.deletion_requested_at IS NULL
-            ), used AS (
-              UPDATE personal_access_tokens SET last_used_at = ${now}
-              WHERE id IN (SELECT id FROM live) AND (last_used_at IS NULL OR last_used_at < ${stale})
-            )
-            SELECT * FROM live`
+            SELECT t.id, t.user_id, t.scope, t.last_used_at IS NULL OR t.last_used_at < ${stale} AS is_stale
+            FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
+            WHERE t.token_hash = ${hash} AND (t.expires_at IS NULL OR t.expires_at > ${now})
+              AND u.deletion_requested_at IS NULL`
       })
+
+      const noteUse = (id: TokenId, now: Date, stale: Date) =>
+        ifThereIsRoom(sql`
+          UPDATE personal_access_tokens SET last_used_at = ${now}
+          WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale})`)
 
       return PersonalAccessTokens.of({
         mint: Effect.fn("PersonalAccessTokens.mint")(
@@ -153,16 +154,15 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
         authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {
           if (!isWellFormed(token)) return Option.none()
-          const now = yield* Clock.currentTimeMillis
-          const found = yield* findByHash({
-            hash: digest(token),
-            now: new Date(now),
-            stale: new Date(now - LAST_USED_PRECISION)
-          })
-          return Option.map(
-            found,
-            ({ id, scope, user_id }): TokenPrincipal => ({ kind: "token", userId: user_id, tokenId: id, scope })
-          )
+          const millis = yield* Clock.currentTimeMillis
+          const now = new Date(millis)
+          const stale = new Date(millis - LAST_USED_PRECISION)
+          const found = yield* findByHash({ hash: digest(token), now, stale })
+          if (Option.isNone(found)) return Option.none()
+          const { id, is_stale: isStale, scope, user_id: userId } = found.value
+          if (isStale) yield* noteUse(id, now, stale)
+          const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope }
+          return Option.some(principal)
         }, Effect.orDie)
       })
     })

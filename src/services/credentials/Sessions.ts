@@ -11,6 +11,7 @@ import { accountLock } from "../accounts/AccountLock.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { Roles } from "../accounts/Roles.ts"
 import { actedOn, Audit } from "../operations/Audit.ts"
+import { ifThereIsRoom } from "../operations/ServerState.ts"
 import { findReadable } from "../ReadableRows.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
@@ -160,7 +161,9 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(found)) return Option.none()
           const row = found.value
           if (now.getTime() - row.last_seen_at.getTime() >= LAST_SEEN_PRECISION) {
-            yield* sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
+            yield* ifThereIsRoom(
+              sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
+            )
           }
           const role = roles.of({ email: row.email, isEmailVerified: row.is_email_verified })
           const principal: SessionPrincipal = {

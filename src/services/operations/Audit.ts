@@ -6,6 +6,7 @@ import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { findReadable } from "../ReadableRows.ts"
+import { ifThereIsRoom } from "./ServerState.ts"
 
 /** Whom an entry names. Nobody, where nobody is known or nobody is left. */
 interface Named {
@@ -30,6 +31,8 @@ export interface AuditFilter {
 export class Audit extends Context.Service<Audit, {
   /** Writes an entry, in the transaction of the caller where there is one: what it tells of then happens with it or not. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
+  /** Writes an entry about a read, or logs it where the database has no room for it. */
+  readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
   /** Entries by or about a user, newest first. That an administrator read them leaves another, which is not among them. */
   readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
 }>()("route-planning-service/Audit") {
@@ -61,7 +64,7 @@ export class Audit extends Context.Service<Audit, {
             WHERE ${matches(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`
       })
 
-      const record = Effect.fn("Audit.record")(function*(event: AuditEvent, { subjectId, userId }: Named = {}) {
+      const insert = Effect.fnUntraced(function*(event: AuditEvent, { subjectId, userId }: Named) {
         const trace = traceIdsOf(yield* Effect.context<never>())
         yield* sql`INSERT INTO audit_events ${
           sql.insert({
@@ -72,17 +75,32 @@ export class Audit extends Context.Service<Audit, {
             trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
           })
         }`
-      }, Effect.orDie)
+      })
+
+      const record = Effect.fn("Audit.record")(
+        (event: AuditEvent, named: Named = {}) => insert(event, named),
+        Effect.orDie
+      )
+
+      const recordRead = Effect.fn("Audit.recordRead")(
+        (event: AuditEvent, named: Named) =>
+          ifThereIsRoom(
+            sql.withTransaction(insert(event, named)),
+            Effect.logWarning("audit entry not written", { event, ...named })
+          ),
+        Effect.orDie
+      )
 
       return Audit.of({
         record,
+        recordRead,
 
         list: Effect.fn("Audit.list")(
           function*(admin, { event, userId }, page) {
             const counted = yield* sql<{ total: number }>`
               SELECT count(*)::int AS total FROM audit_events WHERE ${matches({ event, userId })}`
             const rows = yield* find({ event, userId, ...page })
-            yield* record("admin.audit_read", { userId: admin })
+            yield* recordRead("admin.audit_read", { userId: admin })
             return { total: counted[0]?.total ?? 0, items: rows.map(toEntry) }
           },
           sql.withTransaction,

@@ -1,4 +1,4 @@
-import { Predicate } from "effect"
+import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 
 /**
@@ -7,3 +7,10 @@ import type { SqlError } from "effect/sql"
  */
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
+
+/** A write that a read does beside its work, as of when a credential was last used: without room for it the read goes on. */
+export const ifThereIsRoom = <A, R>(
+  write: Effect.Effect<A, SqlError.SqlError, R>,
+  orElse: Effect.Effect<void> = Effect.void
+): Effect.Effect<void, SqlError.SqlError, R> =>
+  write.pipe(Effect.asVoid, Effect.catchIf(({ reason }) => isServerState(reason), () => orElse))
