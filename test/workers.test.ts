@@ -97,7 +97,7 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
         Effect.forever
       )
       const loads = yield* Effect.forkChild(calls)
-      for (const kills of [1, 2, 3, 4, 5, 6]) {
+      for (const kills of [1, 2, 3]) {
         const oldest = workersOf(primary).find(isAlive) ?? 0
         const before = yield* Ref.get(served)
         yield* Effect.sync(() => process.kill(oldest, "SIGKILL"))
