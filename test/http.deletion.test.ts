@@ -199,3 +199,27 @@ layer(TestServer.withoutSweeps())("an account whose 30 days are over, before any
       assert.strictEqual((yield* accountOf(rider)).length, 1)
     }))
 })
+
+layer(TestServer.layer())("a process whose clock is a minute away from the database's", (it) => {
+  for (const seconds of [-60, 60]) {
+    it.effect(`dates deletions by the database's, at ${seconds} seconds`, () =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        const [before] = yield* sql<{ now: Date }>`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`
+        yield* TestClock.setTime((before?.now.getTime() ?? 0) + seconds * 1000)
+        const rider = yield* signedIn
+        const route = created((yield* rider.post("/routes", newRoute({}))).body)
+        const collection = created((yield* rider.post("/collections", { name: "x" })).body)
+        assert.isBelow((yield* rider.delete(`/routes/${route.id}`)).status, 300)
+        assert.isBelow((yield* rider.delete(`/collections/${collection.id}`)).status, 300)
+        assert.strictEqual((yield* rider.delete("/users/me")).status, 200)
+        const dates = yield* sql<{ is_shared: boolean }>`
+          SELECT date BETWEEN ${before?.now ?? null} AND clock_timestamp() AS is_shared FROM (
+            SELECT deletion_requested_at FROM users WHERE id = ${rider.id}
+            UNION ALL SELECT deleted_at FROM routes WHERE id = ${route.id}
+            UNION ALL SELECT deleted_at FROM collections WHERE id = ${collection.id}
+          ) d(date)`
+        assert.deepStrictEqual(dates.map(({ is_shared }) => is_shared), [true, true, true])
+      }))
+  }
+})
