@@ -225,7 +225,9 @@ layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
         const sql = yield* SqlClient.SqlClient
         const hasBegun = yield* Deferred.make<void>()
         const taken = yield* Effect.forkChild(
-          sql.withTransaction(Effect.andThen(Deferred.succeed(hasBegun, undefined), Effect.never))
+          sql.withTransaction(
+            Effect.andThen(sql`SELECT 1`, Effect.andThen(Deferred.succeed(hasBegun, undefined), Effect.never))
+          )
         )
         yield* Deferred.await(hasBegun)
         const answers = yield* Effect.forEach(Array.from({ length: 3 }), () => visitor.get("//health/ready"))
