@@ -20,8 +20,8 @@ export const routingEngineLive = RoutingEngine.layer.pipe(Layer.provide(telemetr
 /** Cities and borders of the world, from files. */
 export const placesLive = Places.layer
 
-/** Counts of the rate limits: in Redis where `REDIS_URL` is set, in this process where not. */
-export const rateCountersLive = rateCountersLayer
+/** Counts of the rate limits, measured with the application: in Redis where `REDIS_URL` is set, in this process where not. */
+export const rateCountersLive = rateCountersLayer.pipe(Layer.provide(telemetryLayer))
 
 export const httpClientLive = NodeHttpClient.layerUndici
 

@@ -1,40 +1,74 @@
-import { NodeRedis } from "@effect/platform-node"
-import { Clock, Config, Context, Effect, Exit, Layer, Option, Redacted, Ref, Schedule, Schema, Scope } from "effect"
+import {
+  Clock,
+  Config,
+  Context,
+  Duration,
+  Effect,
+  Layer,
+  Metric,
+  Option,
+  Queue,
+  Redacted,
+  Ref,
+  Schedule,
+  Schema
+} from "effect"
 import { RateLimiter } from "effect/persistence"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
+import { redisCounters } from "./RedisConnection.ts"
 
 /** A count that Redis does not give soon is worth less than the request that waits for it. */
-const PATIENCE = "250 millis"
+const TIMEOUT = Duration.millis(250)
 
 const COMPLAINT_INTERVAL = 60_000
 
+const RECONNECT_AFTER = Duration.seconds(2)
+
+/** How often a connection that no request complains about is checked. */
+const CHECK_INTERVAL = Duration.seconds(2)
+
+/** A reply that came late because this process was busy does not cost the connection. */
+const MAX_CHECKS = 3
+
+const PREFIX = "route-planning-service:limit:"
+
+/** What is counted to see whether Redis replies. */
+const CHECK = { key: "check", tokens: 1, refillRate: Duration.minutes(1), limit: undefined }
+
 type Store = RateLimiter.RateLimiterStore["Service"]
 
-/** Commands fail at once while Redis is away; the client reconnects by itself once it was connected. */
-const connect = Effect.fnUntraced(function*(url: Redacted.Redacted) {
-  const scope = yield* Scope.fork(yield* Effect.scope)
-  const layer = RateLimiter.layerStoreRedis({ prefix: "route-planning-service:limit:" }).pipe(
-    Layer.provide(NodeRedis.layer({ url: Redacted.value(url), disableOfflineQueue: true }))
-  )
-  const context = yield* Layer.buildWithScope(layer, scope).pipe(
-    Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
-  )
-  return Context.get(context, RateLimiter.RateLimiterStore)
+class NoCount extends Schema.TaggedError<NoCount>()("NoCount", {}) {}
+
+const isShared = Metric.gauge("rate_limits_shared", {
+  description: "1 while rate limits are counted in Redis, 0 while this process counts alone"
 })
 
+/** A count in time. A reply that is none fails: Effect's store takes the parts of whatever it gets. */
+const countIn = Effect.fnUntraced(
+  function*(store: Store, options: Parameters<Store["fixedWindow"]>[0]) {
+    const count = yield* store.fixedWindow(options)
+    return count.every(Number.isFinite) ? count : yield* new NoCount()
+  },
+  Effect.timeout(TIMEOUT),
+  Effect.catchDefect(() => Effect.fail(new NoCount()))
+)
+
 /**
- * Counters that several processes share. While Redis is away this process counts alone, says so once a minute, and goes
- * back when it can.
+ * Counters that several processes share. From the first count that Redis does not give in time this process counts alone,
+ * and no request waits for Redis until it has replied to a check. A connection without replies is replaced.
  */
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
   const shared = yield* Ref.make(Option.none<Store>())
   const lastComplaint = yield* Ref.make(-COMPLAINT_INTERVAL)
-  const isAway = yield* Ref.make(true)
+  const doubts = yield* Queue.sliding<void>(1)
+
+  const use = (store: Option.Option<Store>) =>
+    Effect.andThen(Ref.set(shared, store), Metric.update(isShared, Option.isSome(store) ? 1 : 0))
 
   // Its cause may hold the address of Redis, and with it a password.
-  const complain = Effect.gen(function*() {
-    yield* Ref.set(isAway, true)
+  const countAlone = Effect.gen(function*() {
+    yield* use(Option.none())
     const now = yield* Clock.currentTimeMillis
     const last = yield* Ref.getAndUpdate(lastComplaint, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
     if (now - last >= COMPLAINT_INTERVAL) {
@@ -42,11 +76,26 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
     }
   })
 
-  yield* connect(url).pipe(
-    Effect.flatMap((store) => Ref.set(shared, Option.some(store))),
-    Effect.andThen(Ref.set(isAway, false)),
-    Effect.tapError(() => complain),
-    Effect.retry(Schedule.spaced("2 seconds")),
+  const check = (store: Store) =>
+    countIn(store, CHECK).pipe(
+      Effect.tapError(() => countAlone),
+      Effect.retry({ times: MAX_CHECKS - 1, schedule: Schedule.spaced(TIMEOUT) }),
+      Effect.andThen(use(Option.some(store)))
+    )
+
+  /** Fails when the connection is of no more use. */
+  const attend = (store: Store) =>
+    check(store).pipe(
+      Effect.andThen(Effect.timeoutOption(Queue.take(doubts), CHECK_INTERVAL)),
+      Effect.forever
+    )
+
+  yield* use(Option.none())
+  yield* redisCounters(url, PREFIX).pipe(
+    Effect.flatMap(attend),
+    Effect.scoped,
+    Effect.tapError(() => countAlone),
+    Effect.retry(Schedule.spaced(RECONNECT_AFTER)),
     Effect.forkScoped
   )
 
@@ -58,16 +107,21 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
         Option.match({
           onNone: () => own.fixedWindow(options),
           onSome: (store) =>
-            store.fixedWindow(options).pipe(
-              Effect.timeout(PATIENCE),
-              Effect.tap(() => Ref.set(isAway, false)),
-              Effect.catch(() => Effect.andThen(complain, own.fixedWindow(options)))
+            countIn(store, options).pipe(
+              Effect.catch(() =>
+                countAlone.pipe(
+                  Effect.andThen(Queue.offer(doubts, undefined)),
+                  Effect.andThen(own.fixedWindow(options))
+                )
+              )
             )
         })
       )
   })
   return Context.make(RateLimiter.RateLimiterStore, store).pipe(
-    Context.add(CounterState, { get: Effect.map(Ref.get(isAway), (away) => away ? "redis-away" : "redis") })
+    Context.add(CounterState, {
+      get: Effect.map(Ref.get(shared), (store) => Option.isSome(store) ? "redis" : "redis-away")
+    })
   )
 })
 

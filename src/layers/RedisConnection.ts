@@ -1,0 +1,47 @@
+import { Duration, Effect, Redacted } from "effect"
+import { RateLimiter, Redis } from "effect/persistence"
+import { createClient } from "redis"
+
+const CONNECT_TIMEOUT = Duration.seconds(2)
+
+/** Commands that may be pending: more than requests send within the time that they wait for a reply. */
+const MAX_PENDING = 4096
+
+const NOT_USED = new Redis.RedisError({ cause: new Error("counters need one connection and no subscription") })
+
+// `close` waits for replies, which a Redis that hangs never sends.
+const clientOf = (url: Redacted.Redacted) =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () =>
+        createClient({
+          url: Redacted.value(url),
+          disableOfflineQueue: true,
+          commandsQueueMaxLength: MAX_PENDING,
+          socket: { reconnectStrategy: false, connectTimeout: Duration.toMillis(CONNECT_TIMEOUT) }
+          // An error without a listener would end the process. Its message may hold the address, and with it a password.
+        }).on("error", () => {}),
+      catch: (cause) => new Redis.RedisError({ cause })
+    }),
+    (client) => Effect.sync(() => client.isOpen && client.destroy())
+  )
+
+const fromPromise = <A>(call: () => Promise<A>) =>
+  Effect.tryPromise({ try: call, catch: (cause) => new Redis.RedisError({ cause }) })
+
+/**
+ * Counters in a Redis that is connected now, for as long as the scope lives. A connection that is lost stays lost, and
+ * closes at once whatever is pending: `NodeRedis` reconnects by itself only when the socket closes, and waits for replies
+ * when it is closed.
+ */
+export const redisCounters = Effect.fnUntraced(function*(url: Redacted.Redacted, prefix: string) {
+  const client = yield* clientOf(url)
+  yield* Effect.timeout(fromPromise(() => client.connect()), CONNECT_TIMEOUT)
+  const redis = yield* Redis.make({
+    send: <A>(command: string, ...rest: ReadonlyArray<string>) =>
+      fromPromise(() => client.sendCommand<A>([command, ...rest])),
+    connect: Effect.fail(NOT_USED),
+    subscribe: () => Effect.fail(NOT_USED)
+  })
+  return yield* Effect.provideService(RateLimiter.makeStoreRedis({ prefix }), Redis.Redis, redis)
+})
