@@ -1,7 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { SpanStatusCode } from "@opentelemetry/api"
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
-import { Effect, Exit } from "effect"
+import { Effect, Exit, Redacted } from "effect"
+import { collectorExporter } from "../src/layers/telemetry/CollectorExport.ts"
 import { redacting } from "../src/layers/telemetry/SpanExport.ts"
 import { anonymous, signedIn, withHeaders } from "./support/Actors.ts"
 import { Collector, type ExportedSpan } from "./support/Collector.ts"
@@ -9,6 +10,7 @@ import { Mailbox } from "./support/Mailbox.ts"
 import { newRoute, shareTokenOf } from "./support/Routes.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { mint, withToken } from "./support/Tokens.ts"
+import { until } from "./support/Waiting.ts"
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c"
 const PARENT = "b7ad6b7169203331"
@@ -33,6 +35,14 @@ const inTrace = (traceparent: string) => withHeaders({ traceparent })
 const spansNamed = (spans: ReadonlyArray<ExportedSpan>, name: string) => spans.filter((span) => span.name === name)
 
 const callOnce = Effect.flatMap(anonymous, (visitor) => visitor.get("/routes/999999"))
+
+/** A span that has ended. */
+const aSpan = Effect.sync(() => {
+  const exporter = new InMemorySpanExporter()
+  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+    .getTracer("test").startSpan("a span").end()
+  return exporter.getFinishedSpans()
+})
 
 const onCollector = Effect.provide(Collector.layer)
 
@@ -250,6 +260,47 @@ describe("traces", () => {
         assert.isBelow(performance.now() - worked, 2500)
       }).pipe(onCollector))
   }
+
+  for (const mode of ["hang", "refuse", "drip", "dripHeaders", "garbage", "notHttp", "endless"] as const) {
+    it.live(`are exported again after a collector did ${mode}, whose connections are closed`, () =>
+      Effect.gen(function*() {
+        const collector = yield* Collector
+        const exporter = collectorExporter(
+          { url: new URL(`${collector.url}/v1/traces`), headers: Redacted.make({}) },
+          200
+        )
+        const spans = yield* aSpan
+        const exported = Effect.callback<boolean>((resume) =>
+          exporter.export(spans, ({ code }) => resume(Effect.succeed(code === 0)))
+        )
+        yield* collector.become(mode)
+        // More than the exporter has places for.
+        for (let n = 0; n < 4; n++) {
+          yield* Effect.all(Array.from({ length: 10 }, () => exported), { concurrency: "unbounded" })
+        }
+        yield* until(Effect.map(collector.connections, (connections) => connections <= 1))
+        yield* collector.become("take")
+        assert.isTrue(yield* exported)
+      }).pipe(onCollector))
+  }
+
+  it.live("are counted, those too that are lost", () =>
+    Effect.gen(function*() {
+      const collector = yield* Collector
+      const counted = (result: string) =>
+        Effect.gen(function*() {
+          // Enough for a batch, which is exported at once.
+          yield* Effect.all(Array.from({ length: 40 }, () => callOnce), { concurrency: 8 })
+          const { text } = yield* (yield* anonymous).get("//metrics")
+          return Number(new RegExp(`^trace_spans_total{result="${result}"} (\\d+)`, "m").exec(text)?.[1]) > 0
+        })
+      yield* traced(Effect.gen(function*() {
+        yield* collector.become("fail")
+        yield* until(counted("lost"))
+        yield* collector.become("take")
+        yield* until(counted("exported"))
+      }))
+    }).pipe(onCollector), 30_000)
 
   it.live("of a caller that is no trusted proxy are referred to, and neither continued nor obeyed", () =>
     Effect.gen(function*() {

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
+import { HTTP_FAULTS, type HttpFault } from "./HttpFaults.ts"
 import { listening } from "./Listening.ts"
 
 const Value = Schema.Struct({
@@ -46,12 +47,14 @@ interface Recorded {
   readonly body: string
 }
 
-type Mode = "take" | "fail" | "hang"
+type Mode = "take" | "fail" | HttpFault
 
-/** An HTTP server that records whatever it is asked, and takes traces, fails, or never answers. */
+/** An HTTP server that records whatever it is asked, and takes traces, fails, or does not behave. */
 export class Collector extends Context.Service<Collector, {
   readonly url: string
   readonly requests: ReadonlyArray<Recorded>
+  /** Connections that are open. */
+  readonly connections: Effect.Effect<number>
   readonly become: (mode: Mode) => Effect.Effect<void>
   readonly spans: Effect.Effect<ReadonlyArray<ExportedSpan>>
   /** The attributes of what sent the spans. */
@@ -64,7 +67,10 @@ export class Collector extends Context.Service<Collector, {
       const state: { mode: Mode } = { mode: "take" }
       const answer = async (request: IncomingMessage, response: ServerResponse) => {
         requests.push({ path: request.url ?? "", headers: request.headers, body: await text(request) })
-        if (state.mode === "hang") return
+        if (state.mode !== "take" && state.mode !== "fail") {
+          HTTP_FAULTS[state.mode](request, response)
+          return
+        }
         response.writeHead(state.mode === "fail" ? 500 : 200, { "content-type": "application/json" }).end("{}")
       }
       const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
@@ -77,6 +83,9 @@ export class Collector extends Context.Service<Collector, {
       return Collector.of({
         url: `http://127.0.0.1:${port}`,
         requests,
+        connections: Effect.callback((resume) =>
+          void server.getConnections((_, count) => resume(Effect.succeed(count)))
+        ),
         become: (mode) => Effect.sync(() => void (state.mode = mode)),
         spans: Effect.map(
           exported,

@@ -79,13 +79,17 @@ const redacted = (database: Attributes) => (span: ReadableSpan): ReadableSpan =>
 })
 
 /**
- * Passes spans on without what is not allowed, those of statements with what is known of the database. That they were not taken is told to `onRefused` alone: the SDK would
- * make an error of it, at the end of the process.
+ * Passes spans on without what is not allowed, those of statements with what is known of the database. How many were taken,
+ * or not, is told to `onExport` alone: the SDK would make an error of it, at the end of the process.
  */
-export const redacting = (exporter: SpanExporter, database: Attributes, onRefused: () => void): SpanExporter => ({
+export const redacting = (
+  exporter: SpanExporter,
+  database: Attributes,
+  onExport: (spans: number, isTaken: boolean) => void
+): SpanExporter => ({
   export: (spans, done) =>
     exporter.export(spans.map(redacted(database)), ({ code }) => {
-      if (code !== 0) onRefused()
+      onExport(spans.length, code === 0)
       done({ code: 0 })
     }),
   shutdown: () => exporter.shutdown(),

@@ -29,7 +29,7 @@ const metricsLayer = Layer.unwrap(
 
 /** Traces and metrics. What we call is told of no trace, unless it is our own. */
 export const telemetryLayer = Layer.mergeAll(
-  tracesLayer,
+  Layer.provide(tracesLayer, metricsLayer),
   metricsLayer,
   Layer.succeed(HttpClient.TracerPropagationEnabled, false)
 )

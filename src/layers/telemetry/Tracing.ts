@@ -2,7 +2,6 @@ import { layerTracerProvider } from "@effect/opentelemetry/NodeSdk"
 import { layerTracer, make } from "@effect/opentelemetry/OtelTracer"
 import { layerFromEnv, Resource } from "@effect/opentelemetry/Resource"
 import type { Attributes } from "@opentelemetry/api"
-import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { resourceFromAttributes } from "@opentelemetry/resources"
 import {
   AlwaysOffSampler,
@@ -18,14 +17,13 @@ import {
   ATTR_SERVER_PORT,
   ATTR_SERVICE_NAME
 } from "@opentelemetry/semantic-conventions"
-import { Clock, Effect, Layer, Option, Redacted, Ref, Tracer } from "effect"
+import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
+import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
 import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
 
 /** What waits for the collector; what comes then is dropped. */
 const MAX_WAITING = 2048
-
-const EXPORT_TIMEOUT_MS = 10_000
 
 /** A collector that hangs does not keep the process from ending. */
 const SHUTDOWN_TIMEOUT = "2 seconds"
@@ -50,8 +48,20 @@ const resourceLayer = Layer.effect(
   )
 ).pipe(Layer.provide(layerFromEnv()))
 
-/** Says once a minute that the collector takes nothing; why is nobody's business who reads logs. */
-const complainer = Effect.gen(function*() {
+const spans = (result: "exported" | "lost") =>
+  Metric.counter("trace_spans_total", {
+    description: "Spans that the collector took, or that were lost because it did not",
+    attributes: { result },
+    incremental: true
+  })
+
+const EXPORTED = spans("exported")
+const LOST = spans("lost")
+
+/**
+ * Counts what the collector took, and says once a minute that it takes nothing; why is nobody's business who reads logs.
+ */
+const exportRecorder = Effect.gen(function*() {
   const last = yield* Ref.make(-COMPLAINT_INTERVAL)
   const context = yield* Effect.context<never>()
   const complain = Effect.gen(function*() {
@@ -61,18 +71,12 @@ const complainer = Effect.gen(function*() {
       yield* Effect.logWarning("the collector does not take traces: they are lost")
     }
   })
-  return () => void Effect.runForkWith(context)(complain)
+  yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
+  return (count: number, isTaken: boolean) =>
+    void Effect.runForkWith(context)(
+      isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), complain)
+    )
 })
-
-const exporterOf = ({ headers, url }: TraceSettings) => {
-  // The exporter reads this one by itself too, in a format that a JSON object is not.
-  delete process.env["OTEL_EXPORTER_OTLP_HEADERS"]
-  return new OTLPTraceExporter({
-    url: url.href,
-    headers: { ...Redacted.value(headers) },
-    timeoutMillis: EXPORT_TIMEOUT_MS
-  })
-}
 
 const databaseAttributes = ({ database }: TraceSettings): Attributes =>
   Option.match(database, {
@@ -92,8 +96,9 @@ const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => T
 
 /** Exports spans in batches to the collector, beside the requests and never at their expense. */
 export const tracingLayer = (settings: TraceSettings) =>
-  Layer.unwrap(Effect.map(complainer, (complain) => {
-    const processor = new BatchSpanProcessor(redacting(exporterOf(settings), databaseAttributes(settings), complain), {
+  Layer.unwrap(Effect.map(exportRecorder, (record) => {
+    const exporter = redacting(collectorExporter(settings), databaseAttributes(settings), record)
+    const processor = new BatchSpanProcessor(exporter, {
       maxQueueSize: MAX_WAITING,
       exportTimeoutMillis: EXPORT_TIMEOUT_MS
     })
