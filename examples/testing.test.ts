@@ -21,7 +21,10 @@ it.effect("an account is erased 30 days after its owner asked for it", () =>
     const stubs = Layer.mergeAll(
       Layer.succeed(Mailer, { send: (mail) => Queue.offer(mails, mail) }),
       // A mock fails when more is called than it has.
-      Layer.mock(RoutingEngine, { call: () => Effect.succeed(trip), mapDate: Effect.succeedNone }),
+      Layer.mock(RoutingEngine, {
+        call: (_path, _json, read) => read(JSON.stringify(trip)),
+        mapDate: Effect.succeedNone
+      }),
       Layer.mock(IdentityProvider, {}),
       Layer.mock(Places, {})
     )

@@ -43,8 +43,7 @@ const stubEngine = Layer.effect(
   RoutingEngine,
   Effect.map(Asked, (asked) =>
     RoutingEngine.of({
-      call: (path) => Effect.as(asking(asked, `engine ${path}`), TRIP),
-      callText: (path) => Effect.as(asking(asked, `engine ${path}`), "{}"),
+      call: (path, _json, read) => Effect.andThen(asking(asked, `engine ${path}`), read(JSON.stringify(TRIP))),
       status: Effect.succeed({ status: "away" }),
       mapDate: Effect.succeed(Option.none())
     }))

@@ -2,9 +2,13 @@ import { assert, layer, vi } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
 import { Effect, Fiber, Layer, Schema } from "effect"
 import { TestClock } from "effect/testing"
+import type { Socket } from "node:net"
+import { INLINE_BYTES } from "../src/services/heavy/HeavyWork.ts"
 import { anonymous, signedIn } from "./support/Actors.ts"
+import { HTTP_FAULTS } from "./support/HttpFaults.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "./support/StandInEngine.ts"
 import { TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const line = (...points: ReadonlyArray<[number, number]>) => polyline.encode([...points], 6)
 
@@ -42,6 +46,11 @@ const fresh = (n: number) => ({
   ...REQUEST,
   locations: [{ lat: 40 + n / 1000, lon: 9 }, ...REQUEST.locations.slice(1)]
 })
+
+const SHORT_TRACE = { activity: "walk", shape: [{ lat: 0, lon: 10 }, { lat: 0, lon: 10.01 }] }
+
+const matchOf = (body: unknown) =>
+  Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/trace-attributes", body))
 
 const ask = (body: unknown) => Effect.flatMap(anonymous, (visitor) => visitor.post("/routing/route", body))
 
@@ -346,10 +355,10 @@ const garbage: ReadonlyArray<readonly [string, Behaviour]> = [
   ["too many legs", json({ trip: { ...TRIP.trip, legs: [...TRIP.trip.legs, ...TRIP.trip.legs] } })],
   ["a line without a point", withShape("")],
   ["a line that leaves the earth", withShape(line([47, 9], [4700, 9]))],
-  ["far too much", json({ ...TRIP, filler: "x".repeat(17 * 1024 * 1024) })],
+  ["far too much", json({ ...TRIP, filler: "x".repeat(5 * 1024 * 1024) })],
   [
     "far too much of unknown length",
-    (_request, response) => void response.write(" ".repeat(17 * 1024 * 1024), () => response.end(JSON.stringify(TRIP)))
+    (_request, response) => void response.write(" ".repeat(5 * 1024 * 1024), () => response.end(JSON.stringify(TRIP)))
   ]
 ]
 
@@ -464,6 +473,63 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.isBelow(engine.asked.length - before, 150)
         assert.strictEqual(peak.count, 32)
         assert.strictEqual((yield* visitor.get("/routes/public")).status, 200)
+      }))
+  }
+)
+
+layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices: true })(
+  "an engine that does not speak",
+  (it) => {
+    for (const [n, fault] of (["drip", "dripHeaders", "endless", "notHttp"] as const).entries()) {
+      it.effect(`with ${fault} ends in time, and with it the connection`, () =>
+        Effect.gen(function*() {
+          const engine = yield* StandInEngine
+          const sockets: Array<Socket> = []
+          yield* engine.misbehave((request, response) => {
+            sockets.push(request.socket)
+            HTTP_FAULTS[fault](request, response)
+          })
+          const answers = yield* Effect.all([ask(fresh(70)), ask(fresh(71)), matchOf(SHORT_TRACE)], {
+            concurrency: "unbounded"
+          })
+          const expected = { drip: 504, dripHeaders: 504, endless: 502, notHttp: 503 }[fault]
+          for (const { body } of answers) assert.deepInclude(body, { statusCode: expected, code: "INTERNAL" })
+          yield* until(Effect.sync(() => sockets.every(({ destroyed }) => destroyed)))
+          yield* engine.behave(json(TRIP))
+          assert.strictEqual((yield* ask(fresh(72 + n))).status, 200)
+        }))
+    }
+
+    it.effect("with what is not JSON, to routes or to traces, is not asked for a while", () =>
+      Effect.gen(function*() {
+        const engine = yield* StandInEngine
+        const outcomes = Effect.map(
+          Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")),
+          ({ text }) => Number(/^routing_engine_calls_total\{outcome="bad_answer"\} (\d+)/m.exec(text)?.[1])
+        )
+        const isOpen = Effect.flatMap(anonymous, (visitor) =>
+          Effect.map(visitor.get("//health/ready"), ({ text }) => text.includes("circuit-open")))
+        const long = " ".repeat(INLINE_BYTES)
+        const trace = matchOf(SHORT_TRACE)
+        const nonsense = [
+          ["<html>canary</html>", trace],
+          [`{"trip":${long}`, ask(fresh(80))],
+          [`{"shape":${long}`, trace]
+        ] as const
+        for (const [n, [text, call]] of nonsense.entries()) {
+          const before = yield* outcomes
+          yield* engine.behave((_request, response) =>
+            void response.end(text)
+          )
+          assert.strictEqual((yield* call).status, 502)
+          assert.strictEqual(yield* outcomes, before + 1)
+          yield* engine.behave(json(TRIP))
+          assert.strictEqual((yield* ask(fresh(81 + n))).status, 200)
+        }
+        yield* engine.behave((_request, response) => void response.end(`{"shape":${long}`))
+        for (let calls = 0; calls < 5; calls++) assert.strictEqual((yield* trace).status, 502)
+        assert.isTrue(yield* isOpen)
+        assert.strictEqual((yield* trace).status, 503)
       }))
   }
 )

@@ -11,7 +11,7 @@ interface Upstream {
 }
 
 /** A response that was read whole, of a status below 500 that is no redirect. */
-interface TextAnswer {
+export interface TextAnswer {
   readonly status: number
   readonly text: string
 }
@@ -35,14 +35,18 @@ const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status <
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** An answer that says how long it is, and keeps to it, need not be watched piece by piece. */
-const isShort = ({ headers }: HttpClientResponse.HttpClientResponse, maxBytes: number) => {
-  const declared = headers["content-length"]
-  return declared !== undefined && Number(declared) <= maxBytes
-}
+/** Reading that is given up ends the connection, where an answer left alone would keep it until it is collected. */
+export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
+  Effect.raceFirst(Effect.ignore(response.text), Effect.void)
 
-const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Upstream) =>
-  isShort(response, upstream.maxBytes)
+/** A response that says how long it is, and keeps to it, need not be watched piece by piece, and not read at all if too long. */
+const readText = (
+  response: HttpClientResponse.HttpClientResponse,
+  upstream: Upstream
+): Effect.Effect<string, BadGateway> => {
+  const declared = Number(response.headers["content-length"] ?? Number.NaN)
+  if (declared > upstream.maxBytes) return Effect.andThen(hangUp(response), Effect.fail(garbage(upstream)))
+  return declared <= upstream.maxBytes
     ? Effect.mapError(response.text, () => garbage(upstream))
     : response.stream.pipe(
       Stream.mapError(() => garbage(upstream)),
@@ -50,10 +54,7 @@ const readText = (response: HttpClientResponse.HttpClientResponse, upstream: Ups
       Stream.decodeText,
       Stream.mkString
     )
-
-/** Reading that is given up ends the connection, where an answer left alone would keep it until it is collected. */
-export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
-  Effect.raceFirst(Effect.ignore(response.text), Effect.void)
+}
 
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not

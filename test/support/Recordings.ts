@@ -116,7 +116,6 @@ export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
     })
   const engine = Layer.mock(RoutingEngine, {
     call: send,
-    callText: send,
     mapDate: Effect.succeedNone
   })
   const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, HeavyWork.layer]))

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
 import { listening } from "./Listening.ts"
 
@@ -22,6 +22,8 @@ export class StandInEngine extends Context.Service<StandInEngine, {
   /** Answers its status with the date of another map; with none not at all. */
   readonly setMapDate: (date: number | undefined) => Effect.Effect<void>
   readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
+  /** Leaves calls to a listener, the status not. */
+  readonly misbehave: (listener: RequestListener) => Effect.Effect<void>
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
 }>()("test/StandInEngine") {
@@ -29,8 +31,14 @@ export class StandInEngine extends Context.Service<StandInEngine, {
     StandInEngine,
     Effect.gen(function*() {
       const asked: Array<{ readonly path: string; readonly body: string }> = []
-      const state: { behaviour: Behaviour; isDown: boolean; mapDate: number | undefined } = {
+      const state: {
+        behaviour: Behaviour
+        listener: RequestListener | undefined
+        isDown: boolean
+        mapDate: number | undefined
+      } = {
         behaviour: json({}),
+        listener: undefined,
         isDown: false,
         mapDate: 1_700_000_000
       }
@@ -44,7 +52,8 @@ export class StandInEngine extends Context.Service<StandInEngine, {
         }
         const body = await text(request)
         asked.push({ path, body })
-        state.behaviour({ path, body }, response)
+        if (state.listener === undefined) state.behaviour({ path, body }, response)
+        else state.listener(request, response)
       }
       const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
       server.on("connection", (socket) => state.isDown && socket.destroy())
@@ -58,7 +67,8 @@ export class StandInEngine extends Context.Service<StandInEngine, {
         url: `http://127.0.0.1:${port}`,
         asked,
         setMapDate: (date) => Effect.sync(() => void (state.mapDate = date)),
-        behave: (behaviour) => Effect.sync(() => void (state.behaviour = behaviour)),
+        behave: (behaviour) => Effect.sync(() => void Object.assign(state, { behaviour, listener: undefined })),
+        misbehave: (listener) => Effect.sync(() => void (state.listener = listener)),
         down: setDown(true),
         up: setDown(false)
       })

@@ -2,10 +2,12 @@ import { readProfile } from "../archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../archive/ListJobs.ts"
 import { readManifest } from "../archive/Manifests.ts"
 import { readFile, readNewRoute, readRoutePatch } from "../routes/RouteJobs.ts"
-import { joinMatches, measureShortTrace, readTrace } from "../routing/TraceJobs.ts"
+import { readRoadless, readTrip, readWays } from "../routing/RouteJobs.ts"
+import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../routing/TraceJobs.ts"
 import { serveJobs } from "./ServeJobs.ts"
 
 serveJobs([
+  checkMatch,
   joinMatches,
   measureShortTrace,
   readCollections,
@@ -13,7 +15,10 @@ serveJobs([
   readManifest,
   readNewRoute,
   readProfile,
+  readRoadless,
   readRoutePatch,
   readRoutes,
-  readTrace
+  readTrace,
+  readTrip,
+  readWays
 ])

@@ -7,8 +7,10 @@ export interface RequestCounter {
 
 /** The counter of the server that has the current request; without one nothing is counted. */
 export const RunningRequests = Context.Reference<RequestCounter>("route-planning-service/RunningRequests", {
-  defaultValue: () => ({ add: () => undefined })
+  defaultValue: () => UNCOUNTED
 })
+
+const UNCOUNTED: RequestCounter = { add: () => undefined }
 
 /**
  * Does not count the current request while it waits for others: a body that arrives, a thread, another service. Waits for
@@ -18,6 +20,7 @@ export const waitingForOthers = <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.
   Effect.flatMap(RunningRequests, ({ add }) =>
     Effect.acquireUseRelease(
       Effect.sync(() => add(-1)),
-      () => wait,
+      // A wait within it is not counted a second time.
+      () => Effect.provideService(wait, RunningRequests, UNCOUNTED),
       () => Effect.sync(() => add(1))
     ))

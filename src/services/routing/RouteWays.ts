@@ -1,26 +1,12 @@
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
+import type { HeavyWork } from "../heavy/HeavyWork.ts"
 import type { Costing } from "./EngineOptions.ts"
+import { readBy } from "./EngineResponses.ts"
+import { readWays, type Ways } from "./RouteJobs.ts"
 import type { RoutingEngine } from "./RoutingEngine.ts"
-
-/** What a route that is there goes over. */
-export interface Ways {
-  readonly hasUnpaved: boolean
-  readonly hasHighway: boolean
-}
 
 /** What the engine does not tell soon is not waited for: the route itself is there. */
 const PATIENCE = "1 second"
-
-const HIGHWAYS = new Set(["motorway", "trunk"])
-
-const Walked = Schema.Struct({
-  edges: Schema.Array(Schema.Struct({
-    unpaved: Schema.optionalKey(Schema.Boolean),
-    road_class: Schema.optionalKey(Schema.String)
-  }))
-})
-
-const decodeWalked = Schema.decodeUnknownEffect(Walked)
 
 /** Valhalla's `edge_walk`: the line is the engine's own, so it need not look for roads near it. */
 const walkRequest = (shape: string, costing: Costing) =>
@@ -34,19 +20,19 @@ const walkRequest = (shape: string, costing: Costing) =>
 /** The ways under lines that the engine gave for this costing; as if there were none where it does not tell. */
 export const waysUnder = (
   engine: RoutingEngine["Service"],
+  heavy: HeavyWork["Service"],
   shapes: ReadonlyArray<string>,
   costing: Costing
 ): Effect.Effect<Ways> =>
   Effect.forEach(
     shapes,
-    (shape) => Effect.flatMap(engine.call("trace_attributes", walkRequest(shape, costing)), decodeWalked),
+    (shape) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
     { concurrency: 2 }
   ).pipe(
     Effect.timeout(PATIENCE),
-    Effect.map((walks) => walks.flatMap(({ edges }) => edges)),
-    Effect.orElseSucceed(() => []),
-    Effect.map((edges) => ({
-      hasUnpaved: edges.some(({ unpaved }) => unpaved === true),
-      hasHighway: edges.some(({ road_class = "" }) => HIGHWAYS.has(road_class))
+    Effect.orElseSucceed((): ReadonlyArray<Ways> => []),
+    Effect.map((ways) => ({
+      hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),
+      hasHighway: ways.some(({ hasHighway }) => hasHighway)
     }))
   )

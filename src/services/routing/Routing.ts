@@ -1,21 +1,20 @@
-import polyline from "@mapbox/polyline"
 import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
 import { NotFound } from "../../schema/Errors.ts"
-import {
-  isOnEarth,
-  POLYLINE_PRECISION,
-  type RoutingAnswer,
-  RoutingRequest,
-  type Warning
-} from "../../schema/Routing.ts"
+import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, isNotFound, NO_ROAD, unusable } from "./EngineRefusals.ts"
-import { type Ways, waysUnder } from "./RouteWays.ts"
+import { readBy } from "./EngineResponses.ts"
+import { readRoadless, readTrip, type Trip, type Ways } from "./RouteJobs.ts"
+import { waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
 /** People drag a waypoint back and forth; roads do not change meanwhile. */
 const KEPT_FOR = Duration.minutes(5)
 const MAX_KEPT = 1000
+
+/** Longer ones are computed again, so that what is kept is at most 128 MiB. */
+const MAX_KEPT_CHARACTERS = 131_072
 
 /**
  * How far from a location a road may be, where the engine would take one 35 km away: who means the middle of a lake is
@@ -41,15 +40,14 @@ export class Routing extends Context.Service<Routing, {
     Routing,
     Effect.gen(function*() {
       const engine = yield* RoutingEngine
+      const heavy = yield* HeavyWork
 
       /** The engine does not say which locations it means: its search, asked the same, does. */
       const noRoadNear = Effect.fnUntraced(function*(json: string) {
-        const found = yield* engine.call("locate", json).pipe(
-          Effect.flatMap(decodeLocated),
+        const locations = yield* engine.call("locate", json, readBy(heavy, readRoadless)).pipe(
           Effect.timeout(LOCATE_PATIENCE),
-          Effect.orElseSucceed(() => [])
+          Effect.orElseSucceed((): ReadonlyArray<number> => [])
         )
-        const locations = found.flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
         const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
         return yield* new NotFound({
           message: `There is no road within ${MAX_SNAP_METRES} m of ${names}`,
@@ -60,22 +58,22 @@ export class Routing extends Context.Service<Routing, {
       /** The route itself says nothing of surfaces: where they matter, or big roads, the engine is asked what is under it. */
       const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
         preferences.surfacePreference === "paved" || preferences.avoidHighways === true
-          ? waysUnder(engine, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
+          ? waysUnder(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
           : Effect.succeed(NO_WAYS)
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
         const json = engineRequest(request)
-        const body = yield* engine.call("route", json).pipe(Effect.catchIf(isNotFound(NO_ROAD), () => noRoadNear(json)))
-        const { trip } = yield* Effect.mapError(decodeTrip(body), () => unusable)
-        const snapped = snappedOf(trip)
-        if (snapped.length !== request.locations.length) return yield* unusable
-        const warnings = warningsOf(trip, yield* waysOf(trip, request), request)
-        return { legs: trip.legs, locations: snapped, warnings }
+        const trip = yield* engine.call("route", json, readBy(heavy, readTrip)).pipe(
+          Effect.catchIf(isNotFound(NO_ROAD), () => noRoadNear(json))
+        )
+        const { legs, locations } = trip
+        if (locations.length !== request.locations.length) return yield* unusable
+        return { legs, locations, warnings: warningsOf(trip, yield* waysOf(trip, request), request) }
       })
 
       const answers = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
         capacity: MAX_KEPT,
-        timeToLive: (exit) => Exit.isSuccess(exit) ? KEPT_FOR : Duration.zero
+        timeToLive: (exit) => Exit.isSuccess(exit) && isShort(exit.value) ? KEPT_FOR : Duration.zero
       })
 
       const map = yield* Ref.make(Option.none<number>())
@@ -105,6 +103,9 @@ const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(Requ
 
 const requestOf = (key: string) => Effect.orDie(Schema.decodeEffect(RequestText)(key))
 
+const isShort = ({ legs }: RoutingAnswer) =>
+  legs.reduce((sum, { shape }) => sum + shape.length, 0) <= MAX_KEPT_CHARACTERS
+
 const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
 
 /** What the engine is asked: nothing of the client's but the places. */
@@ -115,39 +116,6 @@ const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: Ro
     units: "kilometers",
     directions_type: "none"
   })
-
-/** An older engine says null for none. */
-const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
-
-const decodeLocated = Schema.decodeUnknownEffect(Located)
-
-const Trip = Schema.Struct({
-  trip: Schema.Struct({
-    legs: Schema.NonEmptyArray(Schema.Struct({
-      shape: Schema.String,
-      summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
-    })),
-    summary: Schema.Struct({
-      has_ferry: Schema.optionalKey(Schema.Boolean),
-      has_highway: Schema.optionalKey(Schema.Boolean)
-    })
-  })
-})
-type Trip = typeof Trip.Type["trip"]
-
-const decodeTrip = Schema.decodeUnknownEffect(Trip)
-
-/**
- * The engine gives back the locations that it was asked for; where it found roads is at the ends of the legs. What is not
- * on earth is left out.
- */
-const snappedOf = ({ legs }: Trip) => {
-  const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
-  return [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
-    .filter((point) => point !== undefined)
-    .filter(isOnEarth)
-    .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
-}
 
 /** Penalties do not forbid: what could not be avoided is said. */
 const warningsOf = (

@@ -16,14 +16,14 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { Unavailable } from "../../schema/Errors.ts"
+import { type BadGateway, Unavailable } from "../../schema/Errors.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../SettingTypes.ts"
-import { ask, askText, bodyOf, type UpstreamFailure } from "../Upstream.ts"
+import { ask, askText, bodyOf, type TextAnswer, type UpstreamFailure } from "../Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
-import { type EngineFailure, refusalOf } from "./EngineRefusals.ts"
+import { type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
 
 /** The seconds that a date may have (ECMAScript, Time Values). */
 const LAST_INSTANT = 8_640_000_000_000
@@ -44,7 +44,18 @@ const MAX_TIMEOUT = Duration.seconds(25)
 /** About how long before the second try: an engine that restarts is not asked by all at once. */
 const RETRY_AFTER = "100 millis"
 
-const MAX_ANSWER = 16 * 1024 * 1024
+type EnginePath = "route" | "locate" | "trace_attributes"
+
+const MIB = 1024 * 1024
+
+/**
+ * A route of 500 km, as far as the engine goes, has 100 positions a kilometre at most, each of some 8 bytes. A trace has
+ * 16,000 points and the edges under them.
+ */
+const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 4 * MIB, locate: MIB, trace_attributes: 16 * MIB }
+
+/** Of a refusal and of the status, which are a line. */
+const MAX_SHORT_BYTES = 65_536
 
 /** As many calls the engine gets at once, and as many wait; who comes then is told to come back. */
 const MAX_IN_FLIGHT = 32
@@ -60,17 +71,19 @@ const STATUS_LIFETIME = Duration.seconds(30)
 /** A probe does not wait for what the service can do without. */
 const STATUS_PATIENCE = "300 millis"
 
-type EnginePath = "route" | "locate" | "trace_attributes"
-
 /** Valhalla, a routing engine of our own, by its HTTP API. */
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
-   * Asks the engine in JSON, and gives its answer as it came. What it refuses is told by its error code, since it answers
-   * almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   * Asks the engine in JSON. `read` makes of its response, which may be long, what is needed. Where it fails with
+   * `BadGateway`, the response counts against the engine as one that never comes does; `Unavailable` is our own affair. What
+   * the engine refuses is told by its error code, since it responds to almost
+   * everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
-  readonly call: (path: EnginePath, json: string) => Effect.Effect<unknown, EngineFailure>
-  /** The same, of which the answer is not parsed: it may be long. */
-  readonly callText: (path: EnginePath, json: string) => Effect.Effect<string, EngineFailure>
+  readonly call: <A>(
+    path: EnginePath,
+    json: string,
+    read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
+  ) => Effect.Effect<A, EngineFailure>
   /** How the engine is, known for at most 30 seconds. Never waits longer than 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
   /** The date of the engine's map in seconds, as far as it is known: found out on the side, and never waited for. */
@@ -93,7 +106,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const turns = yield* Semaphore.make(MAX_IN_FLIGHT)
       const present = yield* Ref.make(0)
 
-      const upstream = { name: "The routing engine", timeout, maxBytes: MAX_ANSWER }
+      const upstream = (maxBytes: number) => ({ name: "The routing engine", timeout, maxBytes })
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
@@ -114,18 +127,30 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const post = (path: EnginePath, json: string) =>
         HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
 
-      // The engine is our own: it may know which trace it works for. Nobody else may.
-      const traced = Effect.fnUntraced(function*<A>(asking: Effect.Effect<A, UpstreamFailure>) {
-        return yield* waitingForOthers(inTurn(guarded(attempt(asking)))).pipe(
-          Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
+      const asked = Effect.fnUntraced(function*<A>(
+        path: EnginePath,
+        json: string,
+        read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
+      ) {
+        const answer = yield* attempt(askText(client, post(path, json), upstream(MAX_BYTES[path])))
+        if (answer.status !== 200) return { refusal: yield* refusalBody(answer) }
+        return yield* read(answer.text).pipe(
+          Effect.map((value) => ({ value })),
+          Effect.catchTag("Unavailable", (failure) => Effect.succeed({ failure }))
         )
       })
+
+      const refusalBody = (answer: TextAnswer): Effect.Effect<unknown, BadGateway> =>
+        answer.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable) : bodyOf(answer, upstream(MAX_SHORT_BYTES))
 
       const mapDate = yield* Ref.make(Option.none<number>())
 
       const statuses = yield* Cache.makeWith(
         (path: string) =>
-          ask(client, HttpClientRequest.get(urlOf(path)), { ...upstream, timeout: STATUS_PATIENCE }).pipe(
+          ask(client, HttpClientRequest.get(urlOf(path)), {
+            ...upstream(MAX_SHORT_BYTES),
+            timeout: STATUS_PATIENCE
+          }).pipe(
             Effect.flatMap(({ body }) => decodeStatus(body)),
             Effect.tap(({ tileset_last_modified }) => Ref.set(mapDate, Option.some(tileset_last_modified))),
             Effect.option
@@ -145,13 +170,13 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       )
 
       return RoutingEngine.of({
-        call: Effect.fn("RoutingEngine.call")(function*(path, json) {
-          const { body, status } = yield* traced(ask(client, post(path, json), upstream))
-          return status === 200 ? body : yield* refusalOf(body)
-        }, counted),
-        callText: Effect.fn("RoutingEngine.callText")(function*(path, json) {
-          const answer = yield* traced(askText(client, post(path, json), upstream))
-          return answer.status === 200 ? answer.text : yield* refusalOf(yield* bodyOf(answer, upstream))
+        call: Effect.fn("RoutingEngine.call")(function*(path, json, read) {
+          // The engine is our own: it may know which trace it works for. Nobody else may.
+          const outcome = yield* waitingForOthers(inTurn(guarded(asked(path, json, read)))).pipe(
+            Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
+          )
+          if ("refusal" in outcome) return yield* refusalOf(outcome.refusal)
+          return "failure" in outcome ? yield* outcome.failure : outcome.value
         }, counted),
         status: Effect.zipWith(known, isOpen, toState),
         mapDate: Effect.andThen(Effect.forkDetach(known, { startImmediately: true }), Ref.get(mapDate))

@@ -1,4 +1,4 @@
-import { Result } from "effect"
+import { Option, Result } from "effect"
 import { TraceRequest } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { longBodyJob } from "../json/LongBody.ts"
@@ -34,4 +34,13 @@ export const joinMatches: HeavyJob<MatchedPieces, Uint8Array | undefined> = {
   name: "join matches",
   share: "traces",
   run: joinPieces
+}
+
+const isJson = Option.liftThrowable((text: string) => void JSON.parse(text))
+
+/** Whether what the engine said of a piece is JSON; none where it is not. */
+export const checkMatch: HeavyJob<string, true | undefined> = {
+  name: "check match",
+  share: "matches",
+  run: (text) => Option.isSome(isJson(text)) || undefined
 }

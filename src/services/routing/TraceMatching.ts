@@ -4,10 +4,11 @@ import type { TraceRequest } from "../../schema/Routing.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { type EngineFailure, isNotFound, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
+import { readBy } from "./EngineResponses.ts"
 import type { PieceMatch } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
-import { joinMatches, measureShortTrace } from "./TraceJobs.ts"
+import { checkMatch, joinMatches, measureShortTrace } from "./TraceJobs.ts"
 
 /** Farther than anybody goes in one trace, and not more pieces than the engine gets through in time. */
 const MAX_METRES = 2_000_000
@@ -39,8 +40,12 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         return trace ?? (yield* ValidationFailed.of([BROKEN_POLYLINE]))
       })
 
+      // While the engine's call counts. What finds no thread is checked when it is joined all the same.
+      const checked = (text: string) =>
+        readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Unavailable", () => Effect.void), Effect.as(text))
+
       const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
-        const match = engine.callText("trace_attributes", engineRequest(piece, request))
+        const match = engine.call("trace_attributes", engineRequest(piece, request), checked)
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
           Effect.catchIf(isNotFound(NO_PATH), () => Effect.succeed<PieceMatch>({ unmatched: piece }))
         )
