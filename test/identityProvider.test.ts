@@ -5,8 +5,10 @@ import { HttpClient, HttpClientResponse } from "effect/http"
 import { TestClock } from "effect/testing"
 import { exportSPKI, importJWK, SignJWT, UnsecuredJWT } from "jose"
 import type { RequestListener } from "node:http"
+import type { Socket } from "node:net"
 import { inspect } from "node:util"
 import { IdentityProvider } from "../src/services/provider/IdentityProvider.ts"
+import { HTTP_FAULTS } from "./support/HttpFaults.ts"
 import { ada, CLIENT_ID, DISCOVERY, NOW, OpenIdProvider } from "./support/OpenIdProvider.ts"
 
 const CLIENT_SECRET = "client-secret-of-tests-32-characters"
@@ -389,6 +391,29 @@ describe("a provider in trouble", () => {
         }
       }))
 
+    for (const fault of ["drip", "dripHeaders", "endless", "notHttp"] as const) {
+      fact(
+        `does ${fault} at ${path} for its timeout at most, and is used again when it is back`,
+        () =>
+          Effect.gen(function*() {
+            const provider = yield* OpenIdProvider
+            const sockets: Array<Socket> = []
+            yield* provider.misbehave(path, (request, response) => {
+              sockets.push(request.socket)
+              HTTP_FAULTS[fault](request, response)
+            })
+            const signIn = yield* Effect.forkChild(tagOf(withCode("a code")))
+            yield* until(() => sockets.length > 0)
+            if (fault.startsWith("drip")) yield* TestClock.adjust("5 seconds")
+            const expected = { drip: "GatewayTimeout", dripHeaders: "GatewayTimeout", endless: "BadGateway" }
+            assert.strictEqual(yield* Fiber.join(signIn), fault === "notHttp" ? "Unavailable" : expected[fault])
+            yield* until(() => sockets.every(({ destroyed }) => destroyed))
+            yield* provider.behave(path)
+            assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
+          })
+      )
+    }
+
     fact(`answers something useless at ${path}`, () =>
       Effect.gen(function*() {
         const provider = yield* OpenIdProvider
@@ -453,6 +478,26 @@ describe("a provider in trouble", () => {
         }
       })
   )
+
+  fact("that hangs is sent 32 codes at once, and who comes then is told at once", () =>
+    Effect.gen(function*() {
+      const provider = yield* OpenIdProvider
+      assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
+      const before = provider.hits("/token")
+      yield* provider.misbehave("/token", () => undefined)
+      const crowd = yield* Effect.forEach(
+        Array.from({ length: 32 }),
+        () => Effect.forkChild(tagOf(withCode("a code")))
+      )
+      yield* until(() => provider.hits("/token") === before + 32)
+      // The clock stands still: what waited would never end.
+      assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+      assert.strictEqual(yield* outcome(yield* provider.token()), "accepted")
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(new Set(yield* Fiber.joinAll(crowd)), new Set(["GatewayTimeout"]))
+      yield* provider.behave("/token")
+      assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
+    }))
 
   fact("must call itself by the name that we have for it, with or without a final slash", () =>
     Effect.gen(function*() {

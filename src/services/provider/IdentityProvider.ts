@@ -1,4 +1,4 @@
-import { Config, Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import {
   type BadGateway,
@@ -33,6 +33,11 @@ const GOOGLE = "https://accounts.google.com"
 /** Google's tokens may name it without the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
 
+/** Codes that are exchanged at once. While the provider hangs each lasts 5 seconds, and keeps a connection. */
+const MAX_EXCHANGES = 32
+
+const busy = () => new Unavailable({ message: "Too many sign-ins wait for the identity provider: try again" })
+
 const TokenAnswer = Schema.Struct({ id_token: Schema.String })
 
 /** Sign-in by an OpenID Connect provider, which is found by discovery at the first use. */
@@ -54,6 +59,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
 
       const keysFor = yield* makeProviderKeys(client)
       const discover = yield* makeProviderDiscovery(client, issuer)
+      const exchanges = yield* Semaphore.make(MAX_EXCHANGES)
 
       const exchange = Effect.fnUntraced(function*(code: string) {
         const { token_endpoint } = yield* discover()
@@ -76,7 +82,11 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
       const idTokenOf = (credential: ProviderCredential) => {
         if ("idToken" in credential) return Effect.succeed(Redacted.value(credential.idToken))
         const code = Redacted.value(credential.code)
-        return isJwt(code) ? Effect.succeed(code) : exchange(code)
+        if (isJwt(code)) return Effect.succeed(code)
+        return exchange(code).pipe(
+          exchanges.withPermitsIfAvailable(1),
+          Effect.flatMap(Option.match({ onNone: () => Effect.fail(busy()), onSome: Effect.succeed }))
+        )
       }
 
       return IdentityProvider.of({
