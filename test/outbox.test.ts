@@ -49,15 +49,26 @@ const MAIL: Mail = {
   link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
 }
 
+/** Addresses whose mails are composed when the lease of the claim is nearly over, or over and another process has claimed them. */
+const LATE = "late@example.com"
+const TAKEN_OVER = "taken-over@example.com"
+
 /** Whoever asks for a reset gets the mail; of sign-ups nothing is known. */
-const accountMails = Layer.succeed(AccountMails, {
-  compose: (request) =>
-    Effect.succeed(
-      request.kind === "verify-email"
-        ? Option.none()
-        : Option.some({ userId: undefined, mail: { ...MAIL, to: request.email } })
-    )
-})
+const accountMails = Layer.effect(
+  AccountMails,
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    AccountMails.of({
+      compose: Effect.fnUntraced(function*(request) {
+        if (request.kind === "verify-email") return Option.none()
+        if (request.email === LATE) yield* TestClock.adjust("11 seconds")
+        if (request.email === TAKEN_OVER) {
+          yield* TestClock.adjust("16 seconds")
+          yield* Effect.orDie(sql`UPDATE outbox SET attempts = attempts + 1`)
+        }
+        return Option.some({ userId: undefined, mail: { ...MAIL, to: request.email } })
+      })
+    }))
+)
 
 const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   outboxDeliveryLayer.pipe(
@@ -237,6 +248,27 @@ layer(outboxLayer)("a mail that the provider does not take", (it) => {
         yield* TestClock.adjust(Duration.seconds(seconds))
       }
       assert.lengthOf([...new Set(yield* Ref.get(keys))], 1)
+    }))
+})
+
+layer(outboxLayer)("a mail that took long to compose", (it) => {
+  it.effect("is not sent when another process has claimed it, and under a renewed lease otherwise", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { count } = yield* Spans
+      const { tries } = yield* Provider
+      // The look at the start is over, so that the next one is that of the wake-up.
+      yield* until(Effect.map(count("Outbox.deliver"), (looks) => looks === 1))
+      yield* outbox.request({ kind: "reset-password", email: TAKEN_OVER })
+      yield* outbox.wake
+      yield* until(Effect.map(count("Outbox.deliver"), (looks) => looks === 2))
+      assert.lengthOf(yield* waiting, 1)
+      assert.strictEqual(yield* Ref.get(tries), 0)
+
+      yield* outbox.request({ kind: "reset-password", email: LATE })
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+      assert.strictEqual(yield* Ref.get(tries), 2)
     }))
 })
 

@@ -1,4 +1,4 @@
-import { Clock, Config, Console, Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Clock, Config, Console, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { baseUrl } from "../Addresses.ts"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
@@ -14,8 +14,8 @@ export interface Mail {
   readonly link: Redacted.Redacted | undefined
 }
 
-/** A process that is told to end waits for the mail that it is sending. */
-const TIMEOUT = "5 seconds"
+/** Of one try. A process that is told to end waits for the mail that it is sending. */
+export const MAIL_TIMEOUT = Duration.seconds(5)
 
 /** The provider did not take the mail. */
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
@@ -55,7 +55,7 @@ export class Mailer extends Context.Service<Mailer, {
             client.execute,
             Effect.tap(hangUp),
             Effect.flatMap(HttpClientResponse.filterStatusOk),
-            Effect.timeout(TIMEOUT),
+            Effect.timeout(MAIL_TIMEOUT),
             Effect.asVoid,
             // The cause holds the request, and with it the link and the key.
             Effect.mapError((error) => new MailNotSent({ reason: error._tag }))

@@ -2,12 +2,15 @@ import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schedule, Schem
 import { SqlClient, SqlSchema } from "effect/sql"
 import { period } from "../SettingTypes.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
-import { type Mail, Mailer } from "./Mailer.ts"
+import { type Mail, MAIL_TIMEOUT, Mailer } from "./Mailer.ts"
 import { ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 import { Outbox } from "./Outbox.ts"
 
 /** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
 const LEASE = 15 * 1000
+
+/** After a claim; a later try might outlast the lease, which is renewed then. */
+const LATEST_TRY = LEASE - Duration.toMillis(MAIL_TIMEOUT)
 
 /** The delay after the first try; each further one doubles it. */
 const FIRST_RETRY = Duration.toMillis(Duration.seconds(5))
@@ -92,7 +95,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
       Effect.asVoid
     )
 
-  const send = (claimed: ClaimedMail, mail: Mail) =>
+  const trySending = (claimed: ClaimedMail, mail: Mail) =>
     mailer.send(mail, claimed.idempotency_key).pipe(
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
@@ -103,16 +106,31 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         ))
     )
 
-  const sendIfAny = (claimed: ClaimedMail, payload: OutboxPayload) =>
+  /** Whether the mail is still claimed by this process: each claim counts an attempt. */
+  const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {
+    const rows = yield* sql`
+      UPDATE outbox SET next_attempt_at = ${new Date(
+      now + LEASE
+    )} WHERE id = ${id} AND attempts = ${attempts} RETURNING id`
+    return rows.length > 0
+  })
+
+  // A database that was slow while the mail was composed may have used up the lease.
+  const send = Effect.fnUntraced(function*(claimed: ClaimedMail, mail: Mail, claimedAt: number) {
+    const now = yield* Clock.currentTimeMillis
+    if (now <= claimedAt + LATEST_TRY || (yield* renew(claimed, now))) yield* trySending(claimed, mail)
+  })
+
+  const sendIfAny = (claimed: ClaimedMail, payload: OutboxPayload, claimedAt: number) =>
     Effect.flatMap(
       "request" in payload ? composed(claimed, payload) : counted(claimed, payload),
-      Option.match({ onNone: () => Effect.void, onSome: (mail) => send(claimed, mail) })
+      Option.match({ onNone: () => Effect.void, onSome: (mail) => send(claimed, mail, claimedAt) })
     )
 
   // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
-  const deliver = (claimed: ClaimedMail) =>
+  const deliver = (claimed: ClaimedMail, claimedAt: number) =>
     Effect.matchEffect(decrypt(claimed.payload), {
-      onSuccess: (payload) => sendIfAny(claimed, payload),
+      onSuccess: (payload) => sendIfAny(claimed, payload, claimedAt),
       onFailure: () =>
         Effect.logError("mail cannot be read and is dropped").pipe(
           Effect.andThen(Metric.update(DROPPED, 1)),
@@ -121,8 +139,9 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     }).pipe(Effect.uninterruptible)
 
   const deliverDue = Effect.gen(function*() {
-    const mails = yield* claim(new Date(yield* Clock.currentTimeMillis))
-    yield* Effect.forEach(mails, deliver, { concurrency: BATCH, discard: true })
+    const now = yield* Clock.currentTimeMillis
+    const mails = yield* claim(new Date(now))
+    yield* Effect.forEach(mails, (mail) => deliver(mail, now), { concurrency: BATCH, discard: true })
     return mails.length
   }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 
