@@ -1,6 +1,6 @@
-import polyline from "@mapbox/polyline"
 import type { Position } from "../../schema/Geometry.ts"
 import { POLYLINE_PRECISION } from "../../schema/Routing.ts"
+import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"
 
 /** A box in degrees. Its east edge is past 180 where the line crosses the antimeridian; the west edge never is. */
@@ -9,10 +9,6 @@ export interface Bounds {
   readonly south: number
   readonly east: number
   readonly north: number
-}
-
-interface Extremes extends Bounds {
-  readonly last: number
 }
 
 const FULL_TURN = 360
@@ -24,17 +20,16 @@ const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round(
 export const boundsOf = (positions: ReadonlyArray<Position>): Bounds | undefined => {
   const [first] = positions
   if (first === undefined) return undefined
-  const start: Extremes = { west: first[0], east: first[0], south: first[1], north: first[1], last: first[0] }
-  const { east, north, south, west } = positions.reduce<Extremes>((box, [lng, lat]) => {
-    const x = nearest(lng, box.last)
-    return {
-      west: Math.min(box.west, x),
-      east: Math.max(box.east, x),
-      south: Math.min(box.south, lat),
-      north: Math.max(box.north, lat),
-      last: x
-    }
-  }, start)
+  let [west, south] = first
+  let [east, north] = first
+  let last = west
+  for (const position of positions) {
+    last = nearest(position[0], last)
+    west = Math.min(west, last)
+    east = Math.max(east, last)
+    south = Math.min(south, position[1])
+    north = Math.max(north, position[1])
+  }
   const shift = FULL_TURN * Math.floor((west + FULL_TURN / 2) / FULL_TURN)
   return { west: west - shift, east: east - shift, south, north }
 }
@@ -43,11 +38,11 @@ export const boundsOf = (positions: ReadonlyArray<Position>): Bounds | undefined
 const sizeOf = ({ east, north, south, west }: Bounds) => Math.max(east - west, north - south)
 
 /** At most 200 positions that still look like the line (Douglas-Peucker), the first and the last among them. */
-export const simplifiedLine = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
-  const bounds = boundsOf(positions)
-  return bounds === undefined ? positions : simplified(positions, sizeOf(bounds))
-}
+export const simplifiedLine = (
+  positions: ReadonlyArray<Position>,
+  bounds = boundsOf(positions)
+): ReadonlyArray<Position> => bounds === undefined ? positions : simplified(positions, sizeOf(bounds))
 
 /** Google's polyline encoding with six decimals, as the routing engine has it. Elevations are not part of it. */
 export const polyline6 = (positions: ReadonlyArray<Position>): string =>
-  polyline.encode(positions.map(([lng, lat]) => [lat, lng]), POLYLINE_PRECISION)
+  encodePolyline(positions, 10 ** POLYLINE_PRECISION)

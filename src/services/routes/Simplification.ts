@@ -36,9 +36,9 @@ const planeOf = (positions: ReadonlyArray<Position>): Plane => {
   const scale = Math.cos(((positions[0]?.[1] ?? 0) * Math.PI) / 180)
   const x = new Float64Array(positions.length)
   const y = new Float64Array(positions.length)
-  positions.forEach(([lng, lat], index) => {
-    x[index] = lng * scale
-    y[index] = lat
+  positions.forEach((position, index) => {
+    x[index] = position[0] * scale
+    y[index] = position[1]
   })
   return { x, y }
 }
