@@ -12,9 +12,14 @@ export interface Disturbance {
   /** Milliseconds between the two. */
   readonly hold: { readonly short: number; readonly full: number }
   readonly rounds: { readonly short: number; readonly full: number }
+  /** Within how many milliseconds of the end requests must succeed again; judged in the full form. */
+  readonly recoversWithin?: number
   /** Runs beside the load for as long as there is one. */
   readonly beside?: (world: World, recorder: Recorder) => Effect.Effect<void, never, Scope.Scope>
 }
+
+/** Of a database that is back, in milliseconds. */
+export const RECOVERS_WITHIN = 1000
 
 /** Requests a second. */
 const RATE = { short: 80, full: 150 }
@@ -75,6 +80,9 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   }
   yield* clients.end
   recorder.complain("not recovered while it was waited for", recoveries.filter((time) => time === Infinity).length)
+  const { recoversWithin = Infinity } = disturbance
+  const late = recoveries.filter((time) => time !== Infinity && time > recoversWithin).length
+  recorder.complain(`recovered only after more than ${recoversWithin} ms`, run.options.isShort ? 0 : late)
   const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
   recorder.complain("a row that nobody has asked for", unheardOf)
   const outcome: Outcome = {

@@ -8,6 +8,7 @@ import { WhenResponseSent } from "../http/ResponseSent.ts"
 import { host, port } from "../services/Addresses.ts"
 import { RunningRequests } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
+import { listenByMany } from "./Acceptors.ts"
 import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
@@ -61,6 +62,7 @@ export const makeServer = Effect.gen(function*() {
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
+  listenByMany(server)
   applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
   server.maxHeadersCount = 0

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Client } from "pg"
 import type { Fault } from "../fault.ts"
 import { countAt } from "../postgres.ts"
-import { disturbing } from "../segment.ts"
+import { disturbing, RECOVERS_WITHIN } from "../segment.ts"
 import type { World } from "../world.ts"
 
 const THEIRS = "application_name = 'route-planning-service'"
@@ -52,7 +52,8 @@ export const exhausted: Fault = {
         inject: (world) => takeAll(world, taken),
         heal: () => Effect.asVoid(free(taken)),
         hold: { short: 2000, full: 30_000 },
-        rounds: { short: 1, full: 3 }
+        rounds: { short: 1, full: 3 },
+        recoversWithin: RECOVERS_WITHIN
       })(run)
     })
 }
@@ -65,6 +66,7 @@ export const terminated: Fault = {
     inject: terminate,
     heal: () => Effect.void,
     hold: { short: 0, full: 0 },
-    rounds: { short: 2, full: 20 }
+    rounds: { short: 2, full: 20 },
+    recoversWithin: RECOVERS_WITHIN
   })
 }

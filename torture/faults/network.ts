@@ -1,6 +1,6 @@
 import type { ProxyMode } from "../../test/support/TcpProxy.ts"
 import type { Fault } from "../fault.ts"
-import { disturbing } from "../segment.ts"
+import { disturbing, RECOVERS_WITHIN } from "../segment.ts"
 
 const HOLD = { short: 2000, full: 30_000 }
 
@@ -14,7 +14,8 @@ const faultOf = (key: string, title: string, mode: ProxyMode, hold = HOLD): Faul
     inject: ({ network }) => network.become(mode),
     heal: ({ network }) => network.become("pass"),
     hold,
-    rounds: ROUNDS
+    rounds: ROUNDS,
+    recoversWithin: RECOVERS_WITHIN
   })
 })
 
@@ -36,6 +37,7 @@ export const reset: Fault = {
     inject: ({ network }) => network.become("reset"),
     heal: ({ network }) => network.become("pass"),
     hold: { short: 0, full: 0 },
-    rounds: { short: 2, full: 20 }
+    rounds: { short: 2, full: 20 },
+    recoversWithin: RECOVERS_WITHIN
   })
 }

@@ -1,5 +1,5 @@
 import type { Fault } from "../fault.ts"
-import { disturbing } from "../segment.ts"
+import { disturbing, RECOVERS_WITHIN } from "../segment.ts"
 
 export const stopDatabase: Fault = {
   key: "stop-database",
@@ -9,6 +9,7 @@ export const stopDatabase: Fault = {
     inject: ({ postgres }) => postgres.stop,
     heal: ({ postgres }) => postgres.resume,
     hold: { short: 3000, full: 30_000 },
-    rounds: { short: 1, full: 3 }
+    rounds: { short: 1, full: 3 },
+    recoversWithin: RECOVERS_WITHIN
   })
 }
