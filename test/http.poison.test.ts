@@ -83,7 +83,8 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         const rider = yield* signedIn
         const other = yield* signedIn
         const ids = new Map<string, RouteId>()
-        for (const name of ["fine", "infinite", "no number", "secret", "no json", "broken line"]) {
+        const names = ["fine", "infinite", "no number", "secret", "no json", "broken line", "tags of tags", "nowhere"]
+        for (const name of names) {
           const { body } = yield* rider.post("/routes", newRoute({ name, distance: 5, visibility: "public" }))
           ids.set(name, RouteId.make(idOf(body)))
         }
@@ -95,10 +96,15 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         yield* sql`UPDATE routes SET visibility = 'secret' WHERE name = 'secret'`
         yield* sql`UPDATE routes SET routing_preferences = '{' WHERE name = 'no json'`
         yield* sql`UPDATE routes SET geometry = '[[1]]' WHERE name = 'broken line'`
+        yield* sql`UPDATE routes SET tags = ARRAY[ARRAY['a']] WHERE name = 'tags of tags'`
+        yield* sql`ALTER TABLE routes ALTER COLUMN waypoints DROP NOT NULL`
+        yield* sql`UPDATE routes SET waypoints = NULL WHERE name = 'nowhere'`
         yield* sql`UPDATE collections SET visibility = 'secret' WHERE name = 'hidden'`
         yield* sql`UPDATE personal_access_tokens SET scope = 'all' WHERE name = 'bad'`
         yield* sql`UPDATE users SET preferences = '{"units": 5}' WHERE id = ${rider.id}`
         yield* sql`UPDATE users SET handle = 'No Handle', deletion_requested_at = created_at WHERE id = ${other.id}`
+        yield* sql`UPDATE route_usage SET routes = -1, stored_bytes = 9223372036854775806 WHERE user_id = ${rider.id}`
+        yield* sql`UPDATE collection_usage SET collections = -1 WHERE user_id = ${rider.id}`
         yield* sql`UPDATE sessions SET expires_at = 'infinity' WHERE user_id = ${admin.id}`
         yield* sql`UPDATE audit_events SET event = 'nonsense' WHERE user_id = ${other.id}`
 
@@ -114,7 +120,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         }
         assert.include((yield* admin.get("/admin/users")).text, rider.email)
         const { statistics } = sumOf((yield* rider.get("/users/me")).body)
-        assert.deepStrictEqual(statistics, { totalRoutes: 6, totalDistance: 2e8 + 20 })
+        assert.deepStrictEqual(statistics, { totalRoutes: 8, totalDistance: 2e8 + 30 })
         assert.strictEqual((yield* rider.patch("/users/me", { preferences: { units: "metric" } })).status, 200)
         const files = yield* unzipped((yield* exported(rider)).bytes)
         assert.deepInclude(manifestOf(files).counts, { routes: 3, collections: 1, tokens: 1 })

@@ -15,7 +15,7 @@ export const archiveQueries = Effect.gen(function*() {
     Result: Schema.Struct({ id: RouteIdColumn, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
-        SELECT id, octet_length(waypoints) + coalesce(octet_length(geometry), 0) AS bytes FROM routes
+        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0) AS bytes FROM routes
         WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
   })
 

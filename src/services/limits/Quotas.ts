@@ -31,6 +31,10 @@ export class Quotas extends Context.Service<Quotas, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
+      // A counter that is wrong, as after a restore without triggers, is no reason to fail a profile or an export.
+      const shown = (counter: string) =>
+        sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8 AS ${counter}`)
+
       // All processes have the same settings, and the triggers see none of them.
       const values = yield* limits
       yield* sql`
@@ -43,7 +47,7 @@ export class Quotas extends Context.Service<Quotas, {
         Result: UsageRow,
         execute: (id) =>
           sql`
-            SELECT r.routes::float8, r.stored_bytes::float8, c.collections::float8, l.max_routes::float8,
+            SELECT ${shown("routes")}, ${shown("stored_bytes")}, ${shown("collections")}, l.max_routes::float8,
               l.max_stored_bytes::float8, l.max_collections::float8
             FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${id}`
       })

@@ -13,9 +13,12 @@ const LINE: Record<GeometryForm, string> = {
   polyline6: "to_json(r.polyline6)::text"
 }
 
+// The driver cannot decode an array of arrays, and fails all rows of a statement with it.
+const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
+
 /** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
 export const routeColumns = (form: GeometryForm) => `
-  r.id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints,
+  r.id, r.name, r.description, r.activity, r.visibility, ${TAGS}, r.favourite, r.waypoints,
   ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
   r.version, ${ownerColumns}`
