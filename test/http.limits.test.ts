@@ -206,6 +206,24 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
       assert.strictEqual((yield* logInFrom("203.0.113.20", rider, device)).status, 200)
     }))
 
+  it.effect("is known after it changed the password, and no other device is", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const device = deviceIn((yield* logInFrom("203.0.113.50", rider)).headers)
+      const other = deviceIn((yield* logInFrom("203.0.113.51", rider)).headers)
+      yield* TestClock.adjust("1 minute")
+      const password = "a password that is new"
+      const headers = { cookie: `${rider.cookie}; __Host-service_device=${device}`, "x-forwarded-for": "203.0.113.50" }
+      const change = { currentPassword: rider.password, newPassword: password }
+      const changed = yield* rider.post("/users/me/password", change, { headers })
+      assert.strictEqual(changed.status, 200)
+      yield* useUp(rider.email, "198.51.103")
+      const credentials = { email: rider.email, password }
+      assert.strictEqual((yield* logInFrom("203.0.113.51", credentials, other)).status, 429)
+      assert.strictEqual((yield* logInFrom("203.0.113.50", credentials, device)).status, 429)
+      assert.strictEqual((yield* logInFrom("203.0.113.50", credentials, deviceIn(changed.headers))).status, 200)
+    }))
+
   it.effect("is a stranger with a token that is forged, of another account, expired, or revoked with the sessions", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -1,11 +1,15 @@
 import { Effect } from "effect"
+import { HttpEffect, type HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import type { UserId } from "../../schema/Ids.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
+import { Devices } from "../../services/credentials/Devices.ts"
 import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
+import { DEVICE_COOKIE, setDeviceCookie } from "../DeviceCookie.ts"
 import { answerSignedOut } from "../SessionCookie.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
@@ -13,19 +17,28 @@ export const UsersHandlers = HttpApiBuilder.group(
   "users",
   Effect.fn(function*(handlers) {
     const deletion = yield* AccountDeletion
+    const devices = yield* Devices
     const passwordChanges = yield* PasswordChanges
     const profiles = yield* Profiles
 
     const me = () => Effect.flatMap(Caller, ({ userId }) => profiles.profile(userId))
+
+    // A new password forgets all devices; the one that stays signed in is remembered anew.
+    const rememberDevice = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, userId: UserId) {
+      if (request.cookies[DEVICE_COOKIE] === undefined) return
+      const change = setDeviceCookie(yield* devices.remember(userId))
+      yield* HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
+    })
 
     return handlers.handleAll({
       me,
       profile: me,
       update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => profiles.update(userId, payload)),
       publicProfile: ({ params }) => profiles.publicProfile(params.handle),
-      changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword } }) {
+      changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
         const session = yield* CurrentSession
         yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
+        yield* rememberDevice(request, session.userId)
         return success
       }),
       requestDeletion: Effect.fnUntraced(function*() {

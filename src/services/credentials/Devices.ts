@@ -81,7 +81,7 @@ export class Devices extends Context.Service<Devices, {
           const { iat, jti, sub } = claims.value
           const rows = yield* sql`
             SELECT 1 FROM users WHERE id = ${sub} AND email_key = ${emailKey(email)}
-              AND (devices_revoked_at IS NULL OR devices_revoked_at < ${new Date(Math.round(iat * 1000))})`
+              AND (devices_revoked_at IS NULL OR devices_revoked_at <= ${new Date(Math.round(iat * 1000))})`
           return rows.length > 0 ? Option.some(jti) : Option.none()
         }, Effect.orDie)
       })
