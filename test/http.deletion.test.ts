@@ -178,6 +178,28 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       for (const query of queries) yield* untilNone(query)
       assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
     }))
+
+  it.effect("leaves an unproven account of an earlier version as long as one of its links can be used", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const now = yield* Clock.currentTimeMillis
+      for (const handle of ["with-a-link", "without-a-link"]) {
+        yield* sql`
+          INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+          VALUES (${`${handle}@example.com`}, ${`${handle}@example.com`}, 'c', ${handle}, ${new Date(now)}, ${new Date(
+          now
+        )})`
+      }
+      yield* sql`
+        INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
+        SELECT 'x', id, 'verify-email', created_at, created_at + interval '8 days' FROM users WHERE handle = 'with-a-link'`
+      yield* TestClock.adjust("7 days")
+      yield* TestClock.adjust("1 hour")
+      yield* untilNone(sql`SELECT 1 FROM users WHERE handle = 'without-a-link'`)
+      assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE handle = 'with-a-link'`, 1)
+      yield* TestClock.adjust("1 day")
+      yield* untilNone(sql`SELECT 1 FROM users WHERE handle = 'with-a-link'`)
+    }))
 })
 
 layer(TestServer.withoutSweeps())("an account whose 30 days are over, before any sweep", (it) => {

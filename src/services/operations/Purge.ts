@@ -42,7 +42,9 @@ const ALL: ReadonlyArray<Expiring> = [
     key: "id",
     column: "created_at",
     keptMillis: Duration.toMillis(UNPROVEN_KEPT),
-    where: "email_verified_at IS NULL AND deletion_requested_at IS NULL"
+    // A link that has expired is deleted by itself, and its account at the next look.
+    where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
+      AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
   },
   { table: "personal_access_tokens", key: "id", ...EXPIRED },
   {
