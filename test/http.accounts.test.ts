@@ -112,7 +112,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 50)))
       const mail = (yield* (yield* Mailbox).mailsTo(rider.email)).at(-1)
       assert.strictEqual(mail?.subject, "You already have an account")
-      assert.strictEqual((yield* logIn(rider.email, PASSWORD)).status, 401)
+      assert.strictEqual((yield* logIn(rider.email, PASSWORD)).status, 403)
     }))
 
   it.effect("the password that counts is the one of the link that was opened", () =>

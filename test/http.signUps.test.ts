@@ -79,7 +79,51 @@ layer(TestServer.layer())("a sign-up", (it) => {
       assert.strictEqual(name, names[0].name)
       assert.notStrictEqual(handle, names[0].handle)
       assert.isTrue(handle.startsWith(names[0].handle.slice(0, 24)))
-      yield* until(Effect.map(countOf("sign_ups", known.email), (count) => count === 0))
+    }))
+
+  it.effect("is refused alike for a known address and an unknown one when its password is tried, for as long and at the same cost", () =>
+    Effect.gen(function*() {
+      const known = yield* signedIn
+      const visitor = yield* anonymous
+      const mailbox = yield* Mailbox
+      const hashes = Effect.map(
+        visitor.get("//metrics"),
+        ({ text }) => Number(/^password_hash_duration_seconds_count (\d+)$/m.exec(text)?.[1])
+      )
+      const tried = Effect.fnUntraced(function*(email: string, password = PASSWORD) {
+        const before = yield* hashes
+        const { body, status } = yield* logIn(email, password)
+        return { body, status, hashes: (yield* hashes) - before }
+      })
+      const mailed = (email: string, count: number) =>
+        until(Effect.map(mailbox.mailsTo(email), (mails) => mails.length === count))
+      const unknown = newEmail()
+      const stranger = yield* tried(newEmail())
+      assert.strictEqual(stranger.status, 401)
+      for (const { email, mails } of [{ email: known.email, mails: 1 }, { email: unknown, mails: 0 }]) {
+        assert.deepStrictEqual(yield* tried(email), stranger)
+        yield* visitor.post("/auth/signup-email", { email, password: PASSWORD })
+        yield* mailed(email, mails + 1)
+      }
+      assert.deepInclude(yield* tried(known.email, known.password), { status: 200, hashes: 1 })
+      const both = Effect.all([tried(known.email), tried(unknown)])
+      const [ofKnown, ofUnknown] = yield* both
+      assert.strictEqual(ofKnown.status, 403)
+      assert.deepStrictEqual(ofKnown, { ...ofUnknown, hashes: stranger.hashes })
+      for (const email of [known.email, unknown]) {
+        assert.deepStrictEqual(yield* tried(email, "not the right password"), stranger)
+      }
+      yield* mailed(known.email, 3)
+      yield* TestClock.adjust("6 days")
+      yield* TestClock.adjust("12 hours")
+      assert.deepStrictEqual(yield* both, [ofKnown, ofKnown])
+      yield* mailed(known.email, 4)
+      yield* mailed(unknown, 3)
+      yield* TestClock.adjust("23 hours")
+      for (const email of [known.email, unknown]) yield* visitor.post("/auth/request-password-reset", { email })
+      yield* mailed(known.email, 5)
+      yield* mailed(unknown, 4)
+      assert.deepStrictEqual(yield* both, [ofKnown, ofKnown])
     }))
 
   it.effect("gives the account its name, its handle and its spelling of the address when its link is used", () =>

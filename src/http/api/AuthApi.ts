@@ -73,8 +73,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
       OpenApi.Description,
       "Signs in by email and password; sets the session cookie, and a cookie by which the device is known again. Wrong "
         + "passwords are counted for the email address, and apart from that for each device that signed in before, so that "
-        + "others cannot lock its owner out. Before the address is proven, the password of the newest sign-up gets 403 and "
-        + "a new link by mail."
+        + "others cannot lock its owner out. The password of the newest sign-up that is not proven gets 403 and another mail, "
+        + "whether or not the address has an account."
     ),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
       payload: Schema.Struct({ email: Email }).annotate({ identifier: "ResetRequest" }),

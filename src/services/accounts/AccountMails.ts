@@ -1,10 +1,10 @@
-import { Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import { appUrl } from "../Addresses.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
-import { MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
+import { LINK_LIFETIME, type MailedTokenPurpose, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
 import { Audit } from "../operations/Audit.ts"
@@ -37,15 +37,20 @@ export class AccountMails extends Context.Service<AccountMails, {
         execute: (key) => sql`SELECT id, email FROM users WHERE email_key = ${key}`
       })
 
+      // Where an account has the address too, whose sign-ups have no links: who knows the password of a sign-up sees how long
+      // it is kept.
+      const keep = Effect.fnUntraced(function*(id: SignUpId, purpose: MailedTokenPurpose) {
+        const now = yield* Clock.currentTimeMillis
+        yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(LINK_LIFETIME[purpose])))
+      })
+
       const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
-        const { expiresAt, token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
-        yield* signUps.keepUntil(id, expiresAt)
+        const { token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
         return verificationMail(email, mailedLink(app, "verify-email", token))
       })
 
       const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
-        const { expiresAt, token } = yield* mailedTokens.issue("reset-password", owner)
-        if ("signUpId" in owner) yield* signUps.keepUntil(owner.signUpId, expiresAt)
+        const { token } = yield* mailedTokens.issue("reset-password", owner)
         return resetMail(email, mailedLink(app, "reset-password", token))
       })
 
@@ -53,28 +58,28 @@ export class AccountMails extends Context.Service<AccountMails, {
         const addressee = yield* signUps.addresseeOf(id)
         if (Option.isNone(addressee)) return Option.none()
         const { email, userId } = addressee.value
-        if (userId === undefined) return Option.some({ userId, mail: yield* verification(id, email) })
-        yield* signUps.remove(id)
-        return Option.some({ userId, mail: knownUserMail(email) })
+        yield* keep(id, "verify-email")
+        const mail = userId === undefined ? yield* verification(id, email) : knownUserMail(email)
+        return Option.some<ComposedMail>({ userId, mail })
       })
 
       const forReset = Effect.fnUntraced(function*(email: string) {
         const account = yield* findAccount(emailKey(email))
+        const signUp = yield* signUps.findNewest(email)
+        if (Option.isSome(signUp)) yield* keep(signUp.value.id, "reset-password")
         if (Option.isSome(account)) {
           const { email, id } = account.value
           yield* audit.record("password.reset_requested", { userId: id })
-          return Option.some({ userId: id, mail: yield* reset(email, { userId: id }) })
+          return Option.some<ComposedMail>({ userId: id, mail: yield* reset(email, { userId: id }) })
         }
-        const signUp = yield* signUps.findNewest(email)
         if (Option.isNone(signUp)) return Option.none()
         const { email: typed, id } = signUp.value
-        return Option.some({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
-      })
+        return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
+      }, Effect.orDie)
 
       return AccountMails.of({
-        compose: Effect.fn("AccountMails.compose")(
-          (request) => request.kind === "verify-email" ? forSignUp(request.signUpId) : forReset(request.email),
-          Effect.orDie
+        compose: Effect.fn("AccountMails.compose")((request) =>
+          request.kind === "verify-email" ? forSignUp(request.signUpId) : forReset(request.email)
         )
       })
     })

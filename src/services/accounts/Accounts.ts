@@ -47,8 +47,8 @@ export class Accounts extends Context.Service<Accounts, {
     device: Device
   ) => Effect.Effect<SignIn, ValidationFailed | Unavailable>
   /**
-   * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. Before the address is
-   * proven the password of the newest sign-up gets `Forbidden` and a new link by mail.
+   * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. The password of the
+   * newest pending sign-up of the address gets `Forbidden` and another mail, whether or not the address has an account.
    */
   readonly logIn: (
     credentials: Credentials,
@@ -80,18 +80,13 @@ export class Accounts extends Context.Service<Accounts, {
               AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})`
       })
 
-      /** Whom a password would sign in, or the sign-up that it was chosen in: the same queries for every address. */
-      const candidateOf = Effect.fnUntraced(function*(email: string) {
+      /** Whom a password would sign in, and the sign-up that it may have been chosen in: the same queries for every address. */
+      const candidatesOf = Effect.fnUntraced(function*(email: string) {
         const account = yield* findByEmail({ key: emailKey(email), began: yield* graceBegan })
-        const signUp = yield* signUps.findNewest(email)
-        if (Option.isSome(account)) {
-          const { id, password_hash } = account.value
-          return { userId: id, signUpId: undefined, digest: password_hash ?? undefined }
+        return {
+          account: Option.getOrUndefined(account),
+          signUp: Option.getOrUndefined(yield* signUps.findNewest(email))
         }
-        return Option.match(signUp, {
-          onNone: () => ({ userId: undefined, signUpId: undefined, digest: undefined }),
-          onSome: ({ id, passwordHash }) => ({ userId: undefined, signUpId: id, digest: passwordHash })
-        })
       })
 
       const signIn = Effect.fnUntraced(function*(userId: UserId, device: Device) {
@@ -111,33 +106,43 @@ export class Accounts extends Context.Service<Accounts, {
         return yield* signIn(userId, device).pipe(Effect.catchTag("Unauthorized", () => Effect.fail(wrongCredentials)))
       }, sql.withTransaction)
 
-      const mailAgain = (signUpId: SignUpId) =>
+      const mailAgain = (signUpId: SignUpId, userId: UserId | undefined) =>
         outbox.request({ kind: "verify-email", signUpId }).pipe(
-          Effect.andThen(audit.record("sign_in.failed")),
+          Effect.andThen(audit.record("sign_in.failed", { userId })),
           sql.withTransaction,
           Effect.andThen(outbox.wake)
         )
 
       /** A password that was hashed with other parameters than today's, hashed again; none where the queue is long. */
-      const rehash = (password: Redacted.Redacted, digest: string | undefined) =>
-        digest === undefined || !passwords.isOutdated(digest)
-          ? Effect.undefined
-          : Effect.orElseSucceed(passwords.hash(password), () => undefined)
+      const rehash = (password: Redacted.Redacted, digest: string) =>
+        passwords.isOutdated(digest)
+          ? Effect.orElseSucceed(passwords.hash(password), () => undefined)
+          : Effect.undefined
 
-      const conclude = Effect.fnUntraced(function*(
-        { digest, signUpId, userId }: Effect.Success<ReturnType<typeof candidateOf>>,
-        { matches, rehashed }: { readonly matches: boolean; readonly rehashed: string | undefined },
+      const accept = Effect.fnUntraced(function*(
+        { digest, rehashed, userId }: {
+          readonly userId: UserId
+          readonly digest: string
+          readonly rehashed: string | undefined
+        },
         device: Device
       ) {
-        if (!matches || digest === undefined) return yield* refuse(userId)
-        if (userId === undefined) {
-          if (signUpId !== undefined) yield* mailAgain(signUpId)
-          return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
-        }
         if (rehashed !== undefined) {
           yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${userId} AND password_hash = ${digest}`
         }
         return yield* signInUnchanged(userId, rehashed ?? digest, device)
+      })
+
+      // Anyone may sign up an address and try the password of that sign-up here, to learn whether the address has an account.
+      // So the response is the same with one, and a refused password is verified twice for every address.
+      const decline = Effect.fnUntraced(function*(
+        { account, signUp }: Effect.Success<ReturnType<typeof candidatesOf>>,
+        password: Redacted.Redacted
+      ) {
+        const isOfSignUp = yield* passwords.verify(password, signUp?.passwordHash)
+        if (!isOfSignUp || signUp === undefined) return yield* signIns(refuse(account?.id))
+        yield* signIns(mailAgain(signUp.id, account?.id))
+        return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
       })
 
       return Accounts.of({
@@ -167,12 +172,13 @@ export class Accounts extends Context.Service<Accounts, {
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
           // An account whose 30 days are over is nobody's, even before a sweep has been there.
-          const candidate = yield* signIns(candidateOf(email))
-          const matches = yield* passwords.verify(password, candidate.digest)
-          const rehashed = matches && candidate.userId !== undefined
-            ? yield* rehash(password, candidate.digest)
-            : undefined
-          return yield* signIns(conclude(candidate, { matches, rehashed }, device))
+          const candidates = yield* signIns(candidatesOf(email))
+          const { id: userId, password_hash } = candidates.account ?? NO_ACCOUNT
+          const digest = password_hash ?? undefined
+          const matches = yield* passwords.verify(password, digest)
+          if (!matches || digest === undefined || userId === undefined) return yield* decline(candidates, password)
+          const rehashed = yield* rehash(password, digest)
+          return yield* signIns(accept({ userId, digest, rehashed }, device))
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })
@@ -180,5 +186,7 @@ export class Accounts extends Context.Service<Accounts, {
 }
 
 const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
+
+const NO_ACCOUNT = { id: undefined, password_hash: null }
 
 const AccountRow = Schema.Struct({ id: UserIdColumn, password_hash: Schema.NullOr(Schema.String) })

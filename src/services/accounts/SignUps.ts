@@ -40,8 +40,6 @@ export class SignUps extends Context.Service<SignUps, {
   readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
   /** Keeps a sign-up at least until an instant. */
   readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
-  /** Deletes a sign-up with its links. */
-  readonly remove: (id: SignUpId) => Effect.Effect<void>
   /** Deletes every sign-up of an address with its links, in the transaction of the caller. */
   readonly removeAll: (email: string) => Effect.Effect<void>
 }>()("route-planning-service/SignUps") {
@@ -129,10 +127,6 @@ export class SignUps extends Context.Service<SignUps, {
             Effect.asVoid,
             Effect.orDie
           )
-        ),
-
-        remove: Effect.fn("SignUps.remove")((id) =>
-          sql`DELETE FROM sign_ups WHERE id = ${id}`.pipe(Effect.asVoid, Effect.orDie)
         ),
 
         removeAll: Effect.fn("SignUps.removeAll")(function*(email) {

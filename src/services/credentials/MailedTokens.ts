@@ -9,11 +9,11 @@ import { accountLock } from "../accounts/AccountLock.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 
 /** After how long the link of each purpose expires. */
-const LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
+export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
 const MAX_LIVE_RESETS = 3
 
-export type MailedTokenPurpose = keyof typeof LIFETIME
+export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
 
 /** Whom a link is mailed to: an account, or a sign-up that the link makes into one. */
 export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
@@ -100,7 +100,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         issue: Effect.fn("MailedTokens.issue")(function*(purpose, owner) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
-          const expiresAt = new Date(now + Duration.toMillis(LIFETIME[purpose]))
+          const expiresAt = new Date(now + Duration.toMillis(LINK_LIFETIME[purpose]))
           if ("userId" in owner) yield* lockAccount(owner.userId)
           yield* sql`INSERT INTO email_tokens ${
             sql.insert({
