@@ -1,7 +1,7 @@
 import { NodeServices } from "@effect/platform-node"
 import { PgClient, PgMigrator } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
-import { ConfigProvider, Effect, Layer, Redacted } from "effect"
+import { ConfigProvider, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { randomUUID } from "node:crypto"
@@ -33,6 +33,30 @@ it.live(
     }).pipe(Effect.scoped),
   30_000
 )
+
+it.live("a process waits for the migrations of another for longer than a request may wait for a lock", () =>
+  Effect.gen(function*() {
+    const url = yield* clonedDatabase
+    const other = PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })
+    const started = Layer.fresh(databaseLive).pipe(
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+    )
+    const waiting = onServer((sql) =>
+      sql<{ count: number }>`
+        SELECT count(*)::int AS count FROM pg_stat_activity
+        WHERE datname = ${new URL(url).pathname.slice(1)} AND wait_event_type = 'Lock'
+          AND query_start < now() - interval '2500 milliseconds'`
+    ).pipe(Effect.map(([row]) => (row?.count ?? 0) > 0))
+    const process = yield* SqlClient.SqlClient.use((sql) =>
+      sql.withTransaction(Effect.gen(function*() {
+        yield* sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`
+        const process = yield* Effect.forkDetach(Effect.provide(tables, started))
+        yield* Effect.repeat(Effect.delay(waiting, "50 millis"), { until: (isWaiting) => isWaiting })
+        return process
+      }))
+    ).pipe(Effect.provide(other))
+    assert.isAbove((yield* Fiber.join(process)).length, 3)
+  }).pipe(Effect.scoped))
 
 it.live("a database with a migration of a newer version is refused", () =>
   Effect.gen(function*() {

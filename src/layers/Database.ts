@@ -1,4 +1,5 @@
 import { NodeServices } from "@effect/platform-node"
+import { PgClient } from "@effect/sql-pg"
 import { Config, Duration, Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
@@ -39,9 +40,14 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
 
+/** A connection of its own without limits: a migration takes as long as it needs, and so do those who wait for it. */
+const migratorClient = Layer.unwrap(
+  Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
+)
+
 /** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
 const migratorLayer = knownSchemaLayer(migrations).pipe(
-  Layer.provide(Layer.effectDiscard(Migrator.make({})({ loader: migrations }))),
+  Layer.provide(Layer.effectDiscard(Migrator.make({})({ loader: migrations })).pipe(Layer.provide(migratorClient))),
   Layer.provide(NodeServices.layer)
 )
 
