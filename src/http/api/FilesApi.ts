@@ -33,7 +33,7 @@ const download = <const Name extends string, const Path extends `/:ref/${string}
     error: NotFound
   }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, summary).annotate(
     OpenApi.Description,
-    "A route as a file, for whoever may open it. Importing it again gives the same route. At most 8 downloads at once to "
+    "A route as a file, for anyone who may read it. Importing it again gives the same route. At most 8 downloads at once to "
       + "one address; 429 or 503 with `Retry-After` beyond."
   )
 

@@ -70,7 +70,7 @@ export const BOUNDED_PAGE =
 
 export type LongBodyKind = "newRoute" | "routePatch" | "trace"
 
-/** Whose bodies may be long: those are read in a thread, where they block nobody. */
+/** The endpoints whose bodies may be long: those are read in a thread, so that they do not block the event loop. */
 export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-planning-service/LongBodies", {
   defaultValue: () => undefined
 })
