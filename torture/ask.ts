@@ -23,7 +23,7 @@ export interface Reply {
   readonly ended: number
 }
 
-/** Above the service's deadline of 10 seconds: a client that must give up by then was let down. */
+/** Above the service's deadline of 10 seconds: a client that gets no response by then shows a defect. */
 const GIVE_UP_AFTER = 15_000
 
 export const GAVE_UP = "no response in time"

@@ -28,7 +28,7 @@ export interface Run {
   readonly prefix: string
   /** Milliseconds that the fault may take; it ends its round. */
   readonly budget: number
-  /** One PostgreSQL and one service, which the faults of the database share. It is well when it is given. */
+  /** One PostgreSQL and one service, which the faults of the database share. It is ready when it is given. */
   readonly world: Effect.Effect<World, never, Scope.Scope>
   readonly directory: string
 }

@@ -4,7 +4,7 @@ import { dirname } from "node:path"
 
 const Endpoint = Schema.Literals(["routes", "collections"])
 
-/** What a client was about to do, or was told that it is done. Names are unique in a run. */
+/** What a client was about to do, or got a response for. Names are unique in a run. */
 const Entry = Schema.Struct({
   kind: Schema.Literals(["intent", "acknowledged"]),
   name: Schema.String,

@@ -5,9 +5,9 @@ import type { Asking, Reply } from "./ask.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Recorder } from "./recorder.ts"
 
-/** Clients that arrive at a rate, whether or not those before have been answered. */
+/** Clients that arrive at a rate, whether or not those before have got a response. */
 interface Load {
-  /** No more arrive; waits until those that are there have been answered or have given up. */
+  /** No more arrive; waits until those that are there have got a response or reached their timeout. */
   readonly end: Effect.Effect<void>
 }
 
@@ -23,10 +23,10 @@ export interface Arrivals {
 /** A second call waits for the first for 5 seconds, and a crash frees the key: more is a key that is held. */
 const HELD_AFTER = 6000
 
-/** How long a client asks again for a write. */
+/** How long a client repeats a write. */
 const PERSISTENCE = 60_000
 
-/** Those who ask still when the load ends have this long. */
+/** For writes that have no response when the load ends. */
 const LAST_CALL = 10_000
 
 const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.Int, name: Schema.String }))
@@ -49,7 +49,7 @@ const bodyOf = (endpoint: "routes" | "collections", name: string) =>
     }
   )
 
-/** Writes that are asked for again, with their keys, until they are answered. */
+/** Writes that are repeated, with their keys, until they get a response. */
 const writing =
   ({ asking: { ask }, ledger, recorder }: Arrivals, kept: Map<number, Kept>, ended: () => number) =>
   async (account: Account, endpoint: "routes" | "collections", name: string) => {
@@ -78,8 +78,8 @@ const writing =
       const now = performance.now()
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
       if (now - held.since > HELD_AFTER) return recorder.complain("a key is held for more than 6 s (409)")
-      if (now - began > PERSISTENCE) return recorder.complain("a write is not answered within 60 s")
-      if (now - ended() > LAST_CALL) return recorder.complain("a write is not answered within 10 s of the last fault")
+      if (now - began > PERSISTENCE) return recorder.complain("a write got no response within 60 s")
+      if (now - ended() > LAST_CALL) return recorder.complain("a write got no response within 10 s of the last fault")
       await pause(pauseBefore(attempt))
     }
   }

@@ -3,7 +3,7 @@ import { P99, quantile } from "../bench/statistics.ts"
 import { type Ask, asking, type Reply } from "./ask.ts"
 import { decodeWork, type Work } from "./loaderWork.ts"
 
-/** A process of its own, so that what it costs to ask is not taken for what it costs to answer. */
+/** A process of its own, so that the cost of the clients is not taken for that of the service. */
 
 const body = JSON.stringify({
   name: "Load",
@@ -35,7 +35,7 @@ const keep = ({ began, ended, failure, status }: Reply) => {
   kinds.set(kind, times)
 }
 
-/** Each connection asks again as soon as it is answered. */
+/** Each connection sends the next request as soon as it has a response. */
 const closed = async (work: Work) => {
   const { ask, close } = asking(work.origin)
   const until = performance.now() + work.seconds * 1000
@@ -47,7 +47,7 @@ const closed = async (work: Work) => {
   close()
 }
 
-/** They arrive at a rate, whatever comes of those before. */
+/** Requests arrive at a rate, whether or not those before have got a response. */
 const open = async (work: Work) => {
   const { ask, close } = asking(work.origin)
   const began = performance.now()

@@ -4,7 +4,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import type { Keeper } from "./keeper.ts"
 
-/** What a process of `loader.ts` does: so many requests a second, or, where that is 0, as many as connections get answered. */
+/** What a process of `loader.ts` does: so many requests a second, or, where that is 0, as fast as the connections get responses. */
 const Work = Schema.Struct({
   origin: Schema.String,
   tokens: Schema.Array(Schema.String),

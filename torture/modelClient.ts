@@ -132,7 +132,7 @@ const stepOf = (model: Model, owner: number, name: string, operation: Operation)
   }
 }
 
-/** Asks until there is an answer. Whoever asks again for what an unanswered call has done already gets 404. */
+/** Calls until there is a response. A repeated call gets 404 where one without a response was done already. */
 const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, { call, done, mayBeMissing }: Step) => {
   const began = performance.now()
   for (let attempt = 0; performance.now() - began < PERSISTENCE; attempt++) {
@@ -143,7 +143,7 @@ const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, 
     if (reply.status === 404) return recorder.complain(`${call.method} ${call.path}: 404`)
     await pause(100)
   }
-  return recorder.complain("an operation was not answered within 100 s")
+  return recorder.complain("an operation got no response within 100 s")
 }
 
 /** A client that does its operations one after the other. */

@@ -9,7 +9,7 @@ export const MOODS = ["hang", "fail", "drip", "garbage", "endless", "refuse"] as
 
 export type Mood = "well" | (typeof MOODS)[number]
 
-/** What it was given, and answers when it is well. */
+/** The body of a response, from a request and its body, while it works. */
 export type Answering = (request: IncomingMessage, body: string) => unknown
 
 export interface Neighbour {
@@ -47,7 +47,7 @@ const behave = async (mood: Mood, response: ServerResponse, body: string) => {
   return void response.writeHead(200, { "content-type": "application/json" }).end(body)
 }
 
-/** Another service on the loopback interface, well at first. What it is given counts in every mood. */
+/** Another service on the loopback interface, which works at first. The requests that it gets count in every mood. */
 export const neighbour = Effect.fnUntraced(function*(answer: Answering) {
   const state: { mood: Mood } = { mood: "well" }
   const server = createServer(async (request, response) => {

@@ -23,7 +23,7 @@ export interface NamedNeighbour {
 
 const address = (n: number) => `person-${n}@example.net`
 
-/** A provider that takes a mail as soon as it has it, whatever it answers, and one with an `Idempotency-Key` once. */
+/** A provider that takes a mail as soon as it has it, whatever its response is, and one with an `Idempotency-Key` once. */
 const mailbox = () => {
   const wanted = new Set<string>()
   const got = new Map<string, number>()

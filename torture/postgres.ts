@@ -18,7 +18,7 @@ export interface Postgres {
   readonly start: Effect.Effect<void>
   /** SIGKILL to all of its processes at once. */
   readonly kill: Effect.Effect<void>
-  /** SIGSTOP to all of its processes: it accepts connections and answers nothing. */
+  /** SIGSTOP to all of its processes: it accepts connections and does not respond. */
   readonly stop: Effect.Effect<void>
   readonly resume: Effect.Effect<void>
   /** On a connection of its own. */

@@ -10,14 +10,14 @@ const STEADY = 1000
 const SHARE = 0.5
 const STEP = 50
 
-/** A refusal that a client may meet while a part is away. What else is not a success is wrong. */
+/** A refusal that a client may get while a part does not work. What else is not a success is wrong. */
 const REFUSALS = new Set([409, 429, 503])
 
 const isSuccess = (status: number) => status === 304 || (status >= 200 && status < 300)
 
 const stateOf = (status: number) => {
   if (isSuccess(status)) return "good"
-  // A key that is held is not a service that is away: it has a complaint of its own.
+  // A key that is held does not make the service unavailable: it has a complaint of its own.
   return status === 409 ? "neutral" : "failed"
 }
 
@@ -76,7 +76,7 @@ export const makeRecorder = () => {
     wrong,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: () => [...replies].map(([kind, count]) => `${kind}: ${count}`).join(", "),
-    /** Requests that were refused or not answered, where none may be. */
+    /** Requests that were refused or got no response, where none may be. */
     refused: () => state.refused,
     requests: () => state.requests,
     longestOutage: () => state.longestOutage

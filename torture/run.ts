@@ -63,5 +63,5 @@ const torture = Effect.gen(function*() {
   return lines.every(isHeld)
 }).pipe(Effect.scoped)
 
-// Requests that nobody will answer would keep it alive.
+// Requests without a response would keep it alive.
 NodeRuntime.runMain(Effect.map(torture, (areHeld) => process.exit(areHeld ? 0 : 1)))

@@ -64,7 +64,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
   const rate = yield* warmed(recorder, began, RATE[form])
   recorder.begin()
-  recorder.complain("half of the load or more is not answered before the fault", rate < RATE[form] / 2 ? 1 : 0)
+  recorder.complain("half of the load or more got no response before the fault", rate < RATE[form] / 2 ? 1 : 0)
 
   const round = Effect.fnUntraced(function*(n: number) {
     yield* disturbance.inject(world, n)
@@ -84,7 +84,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   const late = recoveries.filter((time) => time !== Infinity && time > recoversWithin).length
   recorder.complain(`recovered only after more than ${recoversWithin} ms`, run.options.isShort ? 0 : late)
   const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
-  recorder.complain("a row that nobody has asked for", unheardOf)
+  recorder.complain("a row that no client has created", unheardOf)
   const outcome: Outcome = {
     rounds: recoveries.length,
     requests: recorder.requests(),

@@ -52,7 +52,7 @@ const SETTINGS = {
 
 const TAIL = 20_000
 
-/** Whether an origin says that it is ready. */
+/** Whether an origin is ready. */
 const isReady = (origin: string) =>
   Effect.promise(() =>
     fetch(`${origin}/health/ready`, { signal: AbortSignal.timeout(1000) })

@@ -2,7 +2,7 @@ import { Effect, Option, Ref, Scope } from "effect"
 import type { Keeper } from "./keeper.ts"
 import { healed, type World, world } from "./world.ts"
 
-/** One world, made when it is first asked for, well whenever it is given, and gone with the scope. */
+/** One world, made at its first use, ready whenever it is given, and gone with the scope. */
 export const sharedWorld = Effect.fnUntraced(function*(directory: string, keeper: Keeper) {
   const scope = yield* Effect.scope
   const made = yield* Ref.make(Option.none<World>())

@@ -78,7 +78,7 @@ const isWell = ({ accounts: [account], asking: { ask } }: World) =>
     return answers.every(({ status }) => status === 200)
   })
 
-/** The same, with another process of the service where a fault before has left it unwell. */
+/** The same, with another process of the service where it does not work after the fault before. */
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
   if (yield* isWell(world)) return world

@@ -7,7 +7,7 @@ import type { Fault, Outcome, Run } from "../fault.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import type { World } from "../world.ts"
 
-/** What is asked for under a key. */
+/** A call under a key. */
 interface Keyed {
   readonly endpoint: "routes" | "collections"
   readonly path: string
@@ -56,7 +56,7 @@ const CALLS = { short: 80, full: 2000 }
 
 const CLIENTS = 16
 
-/** A call takes some 30 ms; those that were answered before they are aborted are told so and ask again all the same. */
+/** A call takes some 30 ms; those that got a response before they are aborted are repeated all the same. */
 const LONGEST = 60
 
 const KILL_EVERY = { short: 4000, full: 6000 }
@@ -98,7 +98,7 @@ const once = async (run: Run, world: World, recorder: Recorder, account: Account
       recorder.complain("a key is held for more than 6 s (409)")
       held.since = -Infinity
     }
-    if (performance.now() - began > persistence) return recorder.complain("a call was not answered in the end")
+    if (performance.now() - began > persistence) return recorder.complain("a call got no response in the end")
     await pause(100)
   }
 }
@@ -111,7 +111,7 @@ const kills = ({ service }: World, every: number) =>
     Effect.forever
   )
 
-/** Keyed calls that are aborted at random instants, through kills, and asked for again until they are answered. */
+/** Keyed calls that are aborted at random instants, through kills, and repeated until they get a response. */
 export const abortedCalls: Fault = {
   key: "aborted-calls",
   title: "keyed calls aborted, through kills",

@@ -29,7 +29,7 @@ const smallDisk = (directory: string) =>
 
 const filler = (disk: string) => join(disk, "filler")
 
-/** Leaves nothing to anybody. */
+/** Leaves no free space. */
 const fill = (disk: string) =>
   Effect.promise(async () => {
     const { bavail, bsize } = await statfs(disk)

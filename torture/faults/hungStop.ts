@@ -6,7 +6,7 @@ import { service } from "../service.ts"
 /** What the service promises for its end. */
 const WITHIN = 10_000
 
-/** A process that is told to end while PostgreSQL hangs and requests wait for it. */
+/** SIGTERM while PostgreSQL hangs and requests wait for it. */
 export const hungStop: Fault = {
   key: "hung-stop",
   title: "a stop while PostgreSQL hangs",

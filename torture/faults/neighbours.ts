@@ -12,10 +12,10 @@ const PER_SECOND = 40
 
 const SECONDS = { short: 0.7, full: 10 }
 
-/** What the outbox may take to send what waits, once the provider is well. */
+/** What the outbox may take to send what waits, once the provider works. */
 const DELIVERED_WITHIN = { short: 20_000, full: 180_000 }
 
-/** Of the p99 of everything else while all others are well. */
+/** Of the p99 of everything else while all of them work. */
 const TIMES = 1.5
 
 /** Below it a difference says more about the machine than about the service. */
@@ -87,7 +87,7 @@ const judged = Effect.fnUntraced(
 
 export const neighbours: Fault = {
   key: "neighbours",
-  title: "engine, mail, identity provider, collector ill",
+  title: "engine, mail, identity and collector failures",
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run: Run) {
     const form = run.options.isShort ? "short" : "full"

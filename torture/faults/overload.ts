@@ -12,7 +12,7 @@ const CONNECTIONS = 32
 
 const TIMES = 3
 
-/** Of the peak that is still answered well. */
+/** Of the peak that is still served. */
 const SHARE = 0.8
 
 const REFUSED_WITHIN = 50
@@ -23,7 +23,7 @@ const MEMORY = 1024
 
 const REFUSALS = new Set(["429", "503"])
 
-/** Asks for the health each 100 ms and keeps the longest time that it took. */
+/** Reads the health each 100 ms and keeps the longest time that it took. */
 const watching = (world: World, path: string, seen: { longest: number; failed: number }) =>
   Effect.promise(async (signal) => {
     while (!signal.aborted) {
@@ -51,13 +51,13 @@ const printed = (kinds: Kinds) =>
 
 export const overload: Fault = {
   key: "overload",
-  title: "three times the load that it holds",
+  title: "three times the peak load",
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run) {
     const world = yield* run.world
     const seconds = SECONDS[run.options.isShort ? "short" : "full"]
     const recorder = makeRecorder()
-    // In the short form figures are printed and not judged: they are those of whatever else the machine does.
+    // In the short form figures are printed and not judged: they depend on what else the machine does.
     const judge = (isMissed: boolean, text: string) => recorder.complain(text, isMissed && !run.options.isShort ? 1 : 0)
     const pid = world.service.pid()
     yield* work(run, world, 0, 2)
@@ -80,7 +80,7 @@ export const overload: Fault = {
     const well = goodOf(during) / seconds
     const refusals = during.filter(({ kind }) => REFUSALS.has(kind))
     const slowest = Math.max(0, ...refusals.map(({ p99 }) => p99))
-    judge(well < peak * SHARE, "fewer than 80 % of the peak were answered well")
+    judge(well < peak * SHARE, "fewer than 80 % of the peak were served")
     judge(slowest > REFUSED_WITHIN, "refusals took more than 50 ms (p99)")
     judge(Math.max(live.longest, ready.longest) > HEALTH_WITHIN, "the health took more than 1 s")
     judge(memory > MEMORY, "more than 1 GiB of memory")
@@ -98,7 +98,7 @@ export const overload: Fault = {
       twice: 0,
       wrong: recorder.wrong,
       figures: [
-        `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${well.toFixed(0)} a second answered well: ${
+        `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${well.toFixed(0)} a second served: ${
           printed(during)
         }`,
         `longest /health/live ${live.longest.toFixed(0)} ms, /health/ready ${

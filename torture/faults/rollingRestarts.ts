@@ -60,7 +60,7 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
     rounds.count += 1
   }
   yield* clients.end
-  recorder.complain("a request was refused or not answered", recorder.refused())
+  recorder.complain("a request was refused or got no response", recorder.refused())
   const { lost, twice } = yield* audit(run.ledger, `${run.prefix}-${count}`, database.url())
   return { rounds: rounds.count * count, lost, twice, recorder }
 }, Effect.scoped)

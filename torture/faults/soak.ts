@@ -17,7 +17,7 @@ const MINUTES = 120
 
 const CONNECTIONS = 32
 
-/** The load is asked in slices, since the process that asks keeps what it has seen. */
+/** The load is sent in slices, since the process that sends it keeps what it has seen. */
 const SLICE = 60
 
 interface Sample {
@@ -76,7 +76,7 @@ const thirdsOf = (samples: ReadonlyArray<Sample>, name: string) => {
 
 export const soak: Fault = {
   key: "soak",
-  title: "hours of half the load that it holds",
+  title: "hours of half the peak load",
   isInShortForm: false,
   isOnRequest: true,
   run: Effect.fnUntraced(function*(run) {
