@@ -128,7 +128,7 @@ layer(onOwnDatabase)("an import", (it) => {
       assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
     }))
 
-  it.effect("whose thread dies is 503 with seconds to wait, and imports nothing", () =>
+  it.effect("whose thread exits is 503 with seconds to wait, and imports nothing", () =>
     Effect.gen(function*() {
       const owner = yield* newUser("died")
       const error = yield* Effect.flip(importedBy(dying, owner))

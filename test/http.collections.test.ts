@@ -301,7 +301,7 @@ layer(TestServer.layer())("Idempotency-Key", (it) => {
       assert.strictEqual((yield* (yield* signedIn).post("/routes", body, keyed("k-1"))).status, 201)
     }))
 
-  it.effect("of 32 calls at once lets one do it, and answers the others with its response", () =>
+  it.effect("of 32 calls at once lets one do it, and returns its response to the others", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const calls = Array.from({ length: 32 }, () => rider.post("/collections", { name: "x" }, keyed("race")))

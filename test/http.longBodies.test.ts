@@ -151,7 +151,7 @@ const unread = (raw: string) =>
 
 layer(withEngine)("a long trace", (it) => {
   it.effect(
-    "is asked of the engine as it came, and refused for the reasons that a short one has",
+    "is sent to the engine as it came, and refused for the reasons that a short one has",
     () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine

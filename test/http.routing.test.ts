@@ -478,7 +478,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
 )
 
 layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices: true })(
-  "an engine that does not speak",
+  "an engine that does not respond",
   (it) => {
     for (const [n, fault] of (["drip", "dripHeaders", "endless", "notHttp"] as const).entries()) {
       it.effect(`with ${fault} ends in time, and with it the connection`, () =>
@@ -500,7 +500,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         }))
     }
 
-    it.effect("with what is not JSON, to routes or to traces, is not asked for a while", () =>
+    it.effect("with what is not JSON, to routes or to traces, is not called for a while", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
         const outcomes = Effect.map(
@@ -572,7 +572,7 @@ layer(serverLayer())("a trace", (it) => {
       assert.deepInclude(yield* lastAsked, { costing: "pedestrian", shape_match: "map_snap" })
     }))
 
-  it.effect("of which the engine says what cannot be is 502, lengths whose sum is infinite among it", () =>
+  it.effect("of which the engine returns what cannot be is 502, lengths whose sum is infinite among it", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const shape = [{ lat: 0, lon: 10 }, { lat: 0, lon: 10.01 }]

@@ -52,7 +52,7 @@ const heldWork = Effect.fnUntraced(function*({ userId }: RepeatableCall) {
 })
 
 layer(keysLayer)("a call with an Idempotency-Key", (it) => {
-  it.effect("goes on when its client goes away, and is answered when the client asks again", () =>
+  it.effect("goes on when its client hangs up, and has its response when the client repeats it", () =>
     Effect.gen(function*() {
       const keys = yield* IdempotencyKeys
       const call = yield* callOf("goes-away")
@@ -135,7 +135,7 @@ layer(keysLayer)("a call with an Idempotency-Key", (it) => {
 })
 
 layer(TestServer.layer({ RATE_LIMIT_ENABLED: "false" }))(
-  "a client that aborts and asks again until it is answered",
+  "a client that aborts and repeats its call until it gets a response",
   (it) => {
     it.effect("has each of its calls done exactly once", () =>
       Effect.gen(function*() {

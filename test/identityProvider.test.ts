@@ -479,7 +479,7 @@ describe("a provider in trouble", () => {
       })
   )
 
-  fact("that hangs is sent 32 codes at once, and who comes then is told at once", () =>
+  fact("that hangs is sent 32 codes at once, and further ones are refused at once", () =>
     Effect.gen(function*() {
       const provider = yield* OpenIdProvider
       assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")

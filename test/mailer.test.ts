@@ -35,7 +35,7 @@ class Provider extends Context.Service<Provider, {
       })
     )
 
-  /** Answers with 200 and a body without end. */
+  /** Responds with 200 and a body without end. */
   static readonly endless = Layer.effect(
     Provider,
     Effect.gen(function*() {
@@ -152,7 +152,7 @@ it.live("a mail is given to the provider once a try, with its Idempotency-Key", 
     assert.deepStrictEqual(received.map(({ headers }) => headers["idempotency-key"]), Array(2).fill("key-of-the-mail"))
   }).pipe(Effect.provide(Provider.layer(503, 200))))
 
-it.live("a provider that takes a mail and answers without end has it", () =>
+it.live("a provider that takes a mail and responds without end has it", () =>
   Effect.gen(function*() {
     yield* send
     const { hungUp, received } = yield* Provider

@@ -80,7 +80,7 @@ const refusalsTotal = Effect.flatMap(TestServer, ({ call }) => call("GET", "//me
 
 layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process with too much to do", (it) => {
   it.effect(
-    "refuses a part at once, serves the rest, says how it is, and is as before when it is over",
+    "refuses a part at once, serves the rest and its health, and is as before when it is over",
     () =>
       Effect.gen(function*() {
         const { server: { origin } } = yield* Service

@@ -45,7 +45,7 @@ const longRoute = () =>
     geometry: Array.from({ length: MAX_POSITIONS }, (_, n) => [9 + n / MAX_POSITIONS, 47 + Math.sin(n / 999)])
   }))
 
-/** The production program with a heap of 512 MiB, and somebody who has an account there. */
+/** The production program with a heap of 512 MiB, and an account there. */
 class HostileProcess extends Context.Service<HostileProcess, Program>()("test/HostileProcess") {
   static readonly layer = Layer.unwrap(Effect.gen(function*() {
     const url = yield* clonedDatabase

@@ -72,7 +72,7 @@ describe("a start before the database", () => {
     )
   }
 
-  it.live("ends when it is told to while it waits", () =>
+  it.live("ends on SIGTERM while it waits", () =>
     Effect.gen(function*() {
       const database = yield* absentDatabase
       const process = yield* replica({ DATABASE_URL: database.url })

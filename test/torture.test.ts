@@ -39,7 +39,7 @@ describe("npm run torture", () => {
       ])
     }))
 
-  it.effect("counts refusals as failures and what must never be answered as wrong", () =>
+  it.effect("counts refusals as failures and statuses that are never allowed as wrong", () =>
     Effect.promise(async () => {
       const recorder = makeRecorder()
       for (const status of [200, 503, 0, 409, 500]) await recorder.watch(async () => reply(status), "GET /")

@@ -49,7 +49,7 @@ interface Recorded {
 
 type Mode = "take" | "fail" | HttpFault
 
-/** An HTTP server that records whatever it is asked, and takes traces, fails, or does not behave. */
+/** An HTTP server that records all requests, and takes traces, fails, or does not behave. */
 export class Collector extends Context.Service<Collector, {
   readonly url: string
   readonly requests: ReadonlyArray<Recorded>

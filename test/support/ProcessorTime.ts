@@ -90,7 +90,7 @@ export const leastCostOf = <A, E, R>(
 
 /**
  * What an effect gives, and the most processor time in milliseconds that this thread took between two turns of its event loop
- * meanwhile: beside a busy neighbour, who makes each turn last longer, it is the same.
+ * meanwhile: beside another busy process, which makes each turn last longer, it is the same.
  */
 export const longestTurnOf = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.acquireUseRelease(

@@ -46,7 +46,7 @@ export class StandInRedis extends Context.Service<StandInRedis, {
   readonly down: Effect.Effect<void>
   readonly up: Effect.Effect<void>
   readonly connections: Effect.Effect<number>
-  /** How many counts were asked for. */
+  /** How many counts were requested. */
   readonly counts: Effect.Effect<number>
 }>()("test/StandInRedis") {
   static readonly layer = Layer.effect(
