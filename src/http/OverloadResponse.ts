@@ -15,7 +15,7 @@ type Headers = Readonly<Record<string, string | number>>
 export const overloadResponse = Effect.gen(function*() {
   const origins = yield* corsOrigins
   const error = encodeError(overloaded)
-  // A text leaves in one write with the headers, which is a fifth of the work of a refusal.
+  // A text is sent in one write with the headers, which is a fifth of the work of a refusal.
   const body = JSON.stringify(error)
   const headers: Headers = {
     ...(yield* defaultHeaders),

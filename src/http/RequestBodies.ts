@@ -12,7 +12,7 @@ import { byteSize } from "../services/SettingTypes.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { checkReadable, declaredLength, readBytes } from "./Body.ts"
 
-/** Nobody reads what else comes of the body. */
+/** The rest of the body stays unread. */
 const closeConnection = HttpEffect.appendPreResponseHandler((_request, response) =>
   Effect.succeed(HttpServerResponse.setHeader(response, "connection", "close"))
 )

@@ -39,7 +39,7 @@ const CHECKING_INTERVAL = 1_000
 
 /**
  * Effect listens a moment before it serves: requests that come in between are held until it does. Its listener is the next
- * one for requests, so this one is the last of ours.
+ * one for requests, so no listener of our own may be added after this one.
  */
 const holdUntilServed = (server: Server) => {
   const held: Array<readonly [IncomingMessage, ServerResponse]> = []
@@ -72,7 +72,7 @@ export const makeServer = Effect.gen(function*() {
   return server
 })
 
-/** Lets a server that listens be told to listen, as Effect does. */
+/** For a server that listens already: Effect calls `listen` on it again. */
 const listenNoMore = (server: Server) => {
   server.listen = (...args: Array<unknown>) => {
     const onListening = args.at(-1)
@@ -99,7 +99,7 @@ const LONGEST_LINGER = 500
 
 /**
  * Node closes idle connections in the instant in which it stops listening, and resets those whose next request is on its
- * way. They stay open for a moment: a request that comes on one is served, and told `Connection: close`.
+ * way. They stay open for a moment: a request that comes on one is served, with `Connection: close`.
  */
 const lingerOnClose = (server: Server, milliseconds: number) => {
   const closeIdleConnections = server.closeIdleConnections.bind(server)

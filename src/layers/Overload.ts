@@ -21,7 +21,7 @@ const refusals = Metric.counter("overload_refusals_total", {
   incremental: true
 })
 
-/** Whether the event loop is saturated; measured at most once a window, and only when it is asked for. */
+/** Whether the event loop is saturated; measured on demand, at most once a window. */
 const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
   const state = { at: performance.now(), since: performance.eventLoopUtilization(), isSaturated: false }
   return () => {
@@ -84,7 +84,7 @@ export const makeLoadGate = Effect.gen(function*() {
 /** Comes before anything is done with a request, also one that is refused, and one that expects `100-continue`. */
 const ARRIVED = "arrived"
 
-/** Listens to all requests, whatever becomes of them. */
+/** Listens to all requests, refused ones too. */
 export const onEveryRequest = (
   server: Server,
   listener: (request: IncomingMessage, response: ServerResponse) => void

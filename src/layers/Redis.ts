@@ -43,7 +43,7 @@ const isShared = Metric.gauge("rate_limits_shared", {
   description: "1 while rate limits are counted in Redis, 0 while this process counts alone"
 })
 
-/** A count in time. A reply that is none fails: Effect's store takes the parts of whatever it gets. */
+/** A count in time. A reply that is no count fails: Effect's store returns the parts of any reply. */
 const countIn = Effect.fnUntraced(
   function*(store: Store, options: Parameters<Store["fixedWindow"]>[0]) {
     const count = yield* store.fixedWindow(options)

@@ -30,8 +30,8 @@ const fromPromise = <A>(call: () => Promise<A>) =>
   Effect.tryPromise({ try: call, catch: (cause) => new Redis.RedisError({ cause }) })
 
 /**
- * Counters in a Redis that is connected now, for as long as the scope lives. A connection that is lost stays lost, and
- * closes at once whatever is pending: `NodeRedis` reconnects by itself only when the socket closes, and waits for replies
+ * Counters in a Redis that is connected now, until the scope closes. A connection that is lost stays lost, and
+ * pending commands fail at once: `NodeRedis` reconnects by itself only when the socket closes, and waits for replies
  * when it is closed.
  */
 export const redisCounters = Effect.fnUntraced(function*(url: Redacted.Redacted, prefix: string) {

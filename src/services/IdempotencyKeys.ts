@@ -61,7 +61,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
 
-      // Held until the end of the transaction, so that it is free at once when the process or its connection dies.
+      // Held until the end of the transaction, so that it is free at once when the process or its connection ends.
       const lock = SqlSchema.findOne({
         Request: Schema.String,
         Result: Schema.Struct({ isHeld: Schema.Boolean }),

@@ -35,11 +35,11 @@ const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status <
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** Reading that is given up ends the connection, where an answer left alone would keep it until it is collected. */
+/** Reading that is interrupted ends the connection, where an unread response would keep it until it is collected. */
 export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.raceFirst(Effect.ignore(response.text), Effect.void)
 
-/** A response that says how long it is, and keeps to it, need not be watched piece by piece, and not read at all if too long. */
+/** A response with a `Content-Length` need not be counted piece by piece, and not read at all if it is too long. */
 const readText = (
   response: HttpClientResponse.HttpClientResponse,
   upstream: Upstream
@@ -59,7 +59,7 @@ const readText = (
 /**
  * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
  * followed. Unreachable, by its own word too, is `Unavailable`, too slow `GatewayTimeout`; a redirect and an error of its
- * own is `BadGateway`. No error holds a part of the request or of the answer.
+ * own is `BadGateway`. No error contains a part of the request or of the response.
  */
 export const askText = (
   client: HttpClient.HttpClient,

@@ -5,15 +5,15 @@ import type { ConnectionQueue } from "../../services/limits/ConnectionQueue.ts"
 import { drainDelay, Stopping } from "../../services/operations/Draining.ts"
 import { bytesRead, dropConnection, type Running, type Statements } from "./Statements.ts"
 
-/** A statement that takes longer is looked after: most take less than 50 ms, and none of a request more than 5 s. */
+/** A statement that takes longer is checked: most take less than 50 ms, and none of a request more than 5 s. */
 const SUSPECT_AFTER = Duration.millis(200)
 
 const CHECK_INTERVAL = Duration.millis(100)
 
-/** While few statements take long the server is asked so often. */
+/** Between two probes of the server while few statements take long. */
 const UNHURRIED_INTERVAL = Duration.millis(500)
 
-/** And so often while the queue is not empty: it tells that the database works although no connection comes free. */
+/** The same while the queue is not empty: a probe shows that the database works although no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
 
 /** For so long after a probe statements fail that too many wait on a lock for. */
@@ -25,11 +25,11 @@ const RETRY_INTERVAL = Duration.millis(100)
 /** After the first attempt without a response. */
 const CLOSE_AFTER = Duration.seconds(1)
 
-/** For an attempt to open a connection and to ask what the back ends do, and for one on a network that became slow. */
+/** For an attempt to open a connection and to read what the back ends do, and for one on a network that became slow. */
 const PROBE_TIMEOUT = Duration.millis(500)
 const SLOW_PROBE_TIMEOUT = Duration.seconds(3)
 
-/** A table's lock is everybody's; a row's is that of one account or one collection. */
+/** A table's lock concerns all requests; a row's those of one account or one collection. */
 const Activity = Schema.Array(
   Schema.Struct({ pid: Schema.Int, waits_for: Schema.NullOr(Schema.Literals(["table", "row"])) })
 )
@@ -56,7 +56,10 @@ interface Watched {
 
 type Activities = ReadonlyMap<number, "table" | "row" | null>
 
-/** The back ends that work on a statement, of some, and which lock they wait for; none if the server said anything else. Fails without a response. */
+/**
+ * Which of these back ends work on a statement, and which lock they wait for; none if the server returned anything else.
+ * Fails without a response.
+ */
 const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) => connection.query(ACTIVITY, [pids])),
@@ -68,17 +71,17 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   )
 
 /**
- * Looks after statements that take long, and after those that wait for a connection. Over a connection of its own it asks the server what their back ends do. If
- * there is no response, and none to any other statement meanwhile, the queue is closed, so that requests fail at once, and
- * the server is asked until it responds. Then connections whose back end does not know of the statement that is waited for,
+ * Watches statements that take long, and those that wait for a connection. Over a connection of its own it reads what their
+ * back ends do. If there is no response, and none to any other statement meanwhile, the queue is closed, so that requests
+ * fail at once, and the server is probed until it responds. Then connections whose back end does not know of the statement that is waited for,
  * because the network lost it or its result, are closed: they would never respond, and the pool replaces them.
  *
- * A process that is to end waits for no response: after the drain delay such connections are closed while the server is away,
- * so that what cannot be interrupted ends.
+ * A process that is to end waits for no response: after the drain delay such connections are closed while the server does not
+ * respond, so that what cannot be interrupted ends.
  *
  * Where more than half of the pool waits for locks, the statements that began last are canceled, so that what needs none of
  * those locks finds a connection. The same statements fail at once for a second where they waited for a table, but not where
- * they waited for a row: nobody shuts others out by locking their own.
+ * they waited for a row: an account cannot block others by locking its own rows.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -190,7 +193,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   )
 
   yield* check.pipe(
-    Effect.catchCause((cause) => Effect.logError("the database could not be looked after", cause)),
+    Effect.catchCause((cause) => Effect.logError("database check failed", cause)),
     Effect.delay(CHECK_INTERVAL),
     Effect.forever,
     Effect.provideService(Clock.Clock, clock),

@@ -1,7 +1,7 @@
 import { Context, Effect, Option, Schema } from "effect"
 import type { GatedServer } from "../Overload.ts"
 
-/** What a worker sends before it listens only to say that it is not ready. */
+/** What a worker sends before it listens without serving: its responses are that it is not ready. */
 export const NotServing = Schema.TaggedStruct("NotServing", {})
 
 /** What it sends when it serves after that. */
@@ -10,7 +10,7 @@ export const Serving = Schema.TaggedStruct("Serving", {})
 /** A server that listens already. */
 export interface Waiting {
   readonly server: GatedServer
-  /** Leaves its requests to others. To be called when they are listened for, so that no request is left without a response. */
+  /** Stops responding to its requests. To be called when the service listens for them, so that each gets a response. */
   readonly release: () => void
 }
 

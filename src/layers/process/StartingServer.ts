@@ -56,7 +56,7 @@ const begin = Effect.gen(function*() {
   return waiting
 })
 
-/** One server waits and serves: of two in turn, the first would reset connections that nobody has accepted when it closes. */
+/** One server waits and serves: of two in turn, the first would reset connections not yet accepted when it closes. */
 export const startingLayer = Layer.effect(
   Starting,
   Effect.gen(function*() {

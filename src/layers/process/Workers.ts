@@ -31,7 +31,7 @@ const ended = (worker: Worker) =>
 const isNotServing = Schema.is(NotServing)
 const isServing = Schema.is(Serving)
 
-/** Waits until a worker serves: it listens, or has said that it serves after it listened without serving. */
+/** Waits until a worker serves: it listens, or has reported that it serves after it listened without serving. */
 const serving = (worker: Worker) =>
   Effect.callback<void>((resume) => {
     const onListening = () => resume(Effect.void)

@@ -28,7 +28,7 @@ export const collectorExporter = (
   })
   return {
     export: (spans, done) => {
-      // Batches are exported one after the other: whatever is open now is overdue.
+      // Batches are exported one after the other: a connection that is open now is overdue.
       const overdue = setTimeout(() => agent.destroy(), timeoutMillis)
       exporter.export(spans, (result) => {
         clearTimeout(overdue)

@@ -80,7 +80,7 @@ const redacted = (database: Attributes) => (span: ReadableSpan): ReadableSpan =>
 
 /**
  * Passes spans on without what is not allowed, those of statements with what is known of the database. How many were taken,
- * or not, is told to `onExport` alone: the SDK would make an error of it, at the end of the process.
+ * or not, is reported to `onExport` alone: the SDK would make an error of it, at the end of the process.
  */
 export const redacting = (
   exporter: SpanExporter,

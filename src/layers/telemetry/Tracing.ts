@@ -58,9 +58,7 @@ const spans = (result: "exported" | "lost") =>
 const EXPORTED = spans("exported")
 const LOST = spans("lost")
 
-/**
- * Counts what the collector took, and says once a minute that it takes nothing; why is nobody's business who reads logs.
- */
+/** Counts what the collector took, and logs once a minute that it takes nothing, without the cause, which may have its URL. */
 const exportRecorder = Effect.gen(function*() {
   const last = yield* Ref.make(-COMPLAINT_INTERVAL)
   const context = yield* Effect.context<never>()

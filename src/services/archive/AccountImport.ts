@@ -33,7 +33,8 @@ export class AccountImport extends Context.Service<AccountImport, {
    * one into the account, from its first byte on, so that nobody has two on the disk, and when the account has no room for
    * all of it. `Unavailable` when the uploads on the disk, which are there for as long as this takes, have no room for this
    * one, when `HeavyWork` fails at a part of it (nothing is written then), and while too many are worked on, counted once
-   * they have arrived, so that slow uploads keep nobody out. `Forbidden` once the account is to be deleted: what was brought by then goes with it.
+   * they have arrived, so that slow uploads do not block others. `Forbidden` once the account is to be deleted: what was
+   * imported by then is deleted with it.
    */
   readonly restore: <E>(
     owner: UserId,

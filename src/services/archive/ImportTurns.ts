@@ -7,8 +7,8 @@ import { Bulkheads } from "../limits/Bulkheads.ts"
 const MAX_AT_ONCE = 8
 
 /**
- * Pieces of work, of all archives, that run or queue for the share of imports at once. The rest queue here, where nobody
- * loses a place by a timeout.
+ * Pieces of work, of all archives, that run or queue for the share of imports at once. The rest queue here, without a
+ * timeout.
  */
 const PIECES_AT_ONCE = 2
 
@@ -24,7 +24,7 @@ const tooMany = new Unavailable({
   details: { retryAfterSeconds: RETRY_AFTER_SECONDS }
 })
 
-/** Takes turns with other imports over a piece of work, which waits for its own for as long as it takes. Not to be nested. */
+/** Takes turns with other imports over a piece of work, which is queued without a timeout. Not to be nested. */
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /**

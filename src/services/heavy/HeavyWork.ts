@@ -135,7 +135,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
   /**
    * Does a job: here where it is short, else in a thread. What is transferred is gone from this thread. `Unavailable`,
    * with the seconds to wait, when too many jobs are pending or this one has waited too long, when it takes more memory or
-   * time than a job may have, and when its thread dies. A job that throws, or whose input or result cannot be cloned, is a
+   * time than a job may have, and when its thread exits. A job that throws, or whose input or result cannot be cloned, is a
    * defect. Interrupted, it ends at once.
    */
   readonly run: <I, O>(

@@ -11,7 +11,7 @@ export const queueTimeout = period("DATABASE_QUEUE_TIMEOUT", Duration.seconds(2)
   Config.withDefault(Duration.seconds(2))
 )
 
-/** The cause of a `SqlError` that no connection came free for: the database may be well. */
+/** The cause of a `SqlError` that no connection came free for: the database may respond all the same. */
 export class NoFreeConnection extends Schema.TaggedError<NoFreeConnection>()("NoFreeConnection", {
   message: Schema.String
 }) {}
@@ -66,10 +66,10 @@ interface ConnectionQueueOptions {
 }
 
 /**
- * Lets at most `connections` users of a pool in, so that nobody waits inside of the pool for longer than it takes to open a
+ * Lets at most `connections` users of a pool in, so that a wait inside of the pool takes no longer than to open a
  * connection; the others queue here in order of arrival. With a free connection that costs no fiber, timer or allocation of
  * a queue entry. A full queue and a wait that took too long fail with a `SqlError` whose cause is `NoFreeConnection`; while
- * the queue is closed everybody fails at once with one that says that the database does not respond.
+ * the queue is closed all fail at once with one that says that the database does not respond.
  */
 export interface ConnectionQueue {
   /** Admitted while the effect runs. */
@@ -90,7 +90,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Metric.update(WAITING, 0)
 
-  // A connection that is handed on was never free: nobody can overtake the first in the queue.
+  // A connection that is handed on was never free, so that the first in the queue cannot be overtaken.
   const release = () => {
     for (const first of waiting) {
       waiting.delete(first)

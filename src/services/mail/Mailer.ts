@@ -14,7 +14,7 @@ export interface Mail {
   readonly link: Redacted.Redacted | undefined
 }
 
-/** Of one try. A process that is told to end waits for the mail that it is sending. */
+/** Of one try. A process that is to end waits for the mail that it is sending. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
 
 /** The provider did not take the mail. */
@@ -23,7 +23,7 @@ export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent"
 /** Sends mails. Which way is decided by configuration: see the layers. */
 export class Mailer extends Context.Service<Mailer, {
   /**
-   * One try. Two tries of one mail have the same key, by which a provider that took the mail, and did not say so in time,
+   * One try. Two tries of one mail have the same key, by which a provider that took the mail, and did not respond in time,
    * recognises it.
    */
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>

@@ -13,7 +13,7 @@ export const drainDelay = Config.all({
   )
 )
 
-/** Succeeds when the process is told to end; never where nobody can tell it. */
+/** Succeeds when the process is to end; never where no signals are handled. */
 export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-service/Stopping", {
   defaultValue: () => Effect.never
 })

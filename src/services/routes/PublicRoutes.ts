@@ -117,7 +117,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const newestPublished = sql`r.published_at DESC, r.id DESC`
       const newestUpdated = sql`r.updated_at DESC, r.id DESC`
 
-      // By the filters, for each of which a total is counted once for all who ask meanwhile. A failure is not kept. By their
+      // By the filters, for each of which a total is counted once for all concurrent requests. A failure is not kept. By their
       // text: a client chooses a city, and may choose many of one structural hash.
       const counts = yield* Cache.makeWith(
         (filters: string) => Effect.timed(Effect.flatMap(listingOf(filters), totalOf)),

@@ -80,7 +80,7 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** The positions of a stored line, parsed in pieces between which others have their turn: all of 8 MiB would take 100 ms. */
+/** The positions of a stored line, parsed in pieces between which the event loop is free: all of 8 MiB would take 100 ms. */
 export const decodeLine = Effect.fnUntraced(function*(text: string) {
   const line: Array<Position> = []
   for (const piece of piecesOf(text)) {

@@ -5,7 +5,7 @@ import type { TracePoint } from "../../schema/TracePoints.ts"
 
 const UNKNOWN_SURFACE = "unknown"
 
-/** What the engine says of a piece of a trace, or the points of a piece that follows no road; each is JSON text. */
+/** The engine's response for a piece of a trace, or the points of a piece that follows no road; each is JSON text. */
 export type PieceMatch = { readonly match: string } | { readonly unmatched: string }
 
 /** The pieces of a trace, and the length of the whole. */

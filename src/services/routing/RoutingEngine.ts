@@ -74,10 +74,9 @@ const STATUS_PATIENCE = "300 millis"
 /** Valhalla, a routing engine of our own, by its HTTP API. */
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
-   * Asks the engine in JSON. `read` makes of its response, which may be long, what is needed. Where it fails with
-   * `BadGateway`, the response counts against the engine as one that never comes does; `Unavailable` is our own affair. What
-   * the engine refuses is told by its error code, since it responds to almost
-   * everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   * Calls the engine with JSON. `read` makes of its response, which may be long, what is needed. Where it fails with
+   * `BadGateway`, the response counts as a failure of the engine, as a timeout does; `Unavailable` does not. What the engine
+   * refuses is recognised by its error code, since it responds to almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
   readonly call: <A>(
     path: EnginePath,
