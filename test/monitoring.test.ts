@@ -18,9 +18,9 @@ const hasPromtool = promtool("--version").error === undefined
 /** Metrics that the service defines, with what Prometheus makes of a histogram and adds by itself. */
 const exported = new Set([
   ...globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) =>
-    [...textOf(file).matchAll(/\b(counter|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap(([, kind, name = ""]) =>
-      kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name]
-    )
+    [...textOf(file).matchAll(/\b(counter|counterBy<[^>]+>|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap((
+      [, kind, name = ""]
+    ) => kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])
   ),
   "up",
   "ALERTS"

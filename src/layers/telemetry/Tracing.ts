@@ -18,6 +18,7 @@ import {
   ATTR_SERVICE_NAME
 } from "@opentelemetry/semantic-conventions"
 import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
+import { counterBy } from "../../services/metrics/Counters.ts"
 import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
 import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
@@ -48,12 +49,11 @@ const resourceLayer = Layer.effect(
   )
 ).pipe(Layer.provide(layerFromEnv()))
 
-const spans = (result: "exported" | "lost") =>
-  Metric.counter("trace_spans_total", {
-    description: "Spans that the collector took, or that were lost because it did not",
-    attributes: { result },
-    incremental: true
-  })
+const spans = counterBy<"exported" | "lost">(
+  "trace_spans_total",
+  "result",
+  "Spans that the collector took, or that were lost because it did not"
+)
 
 const EXPORTED = spans("exported")
 const LOST = spans("lost")

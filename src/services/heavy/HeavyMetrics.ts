@@ -1,16 +1,16 @@
 import { Effect, Metric } from "effect"
 import type { Unavailable } from "../../schema/Errors.ts"
+import { counterBy } from "../metrics/Counters.ts"
 
 /** Jobs that threads work on, and those that are queued for one. */
 export const running = Metric.gauge("heavy_jobs_running", { description: "Jobs that threads work on" })
 export const waiting = Metric.gauge("heavy_jobs_waiting", { description: "Jobs that are queued for a thread" })
 
-const refusalsFor = (reason: string) =>
-  Metric.counter("heavy_job_refusals_total", {
-    description: "Jobs that ended with 503, by the limit that they exceeded",
-    attributes: { reason },
-    incremental: true
-  })
+const refusalsFor = counterBy<"queue" | "wait" | "time" | "memory">(
+  "heavy_job_refusals_total",
+  "reason",
+  "Jobs that ended with 503, by the limit that they exceeded"
+)
 
 const REFUSALS = {
   queue: refusalsFor("queue"),

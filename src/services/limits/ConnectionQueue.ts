@@ -1,5 +1,6 @@
 import { Clock, Config, Duration, Effect, Metric, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
+import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
 import { period, whole } from "../SettingTypes.ts"
 
@@ -20,12 +21,11 @@ const WAITING = Metric.gauge("database_queue_waiting", {
   description: "Statements and transactions that wait for a connection"
 })
 
-const refusals = (reason: "full" | "timeout" | "unreachable") =>
-  Metric.counter("database_queue_refusals_total", {
-    description: "Statements and transactions that got no connection",
-    attributes: { reason },
-    incremental: true
-  })
+const refusals = counterBy<"full" | "timeout" | "unreachable">(
+  "database_queue_refusals_total",
+  "reason",
+  "Statements and transactions that got no connection"
+)
 
 const FULL = refusals("full")
 const TIMEOUT = refusals("timeout")

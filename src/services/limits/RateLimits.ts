@@ -1,6 +1,7 @@
 import { Config, Context, Duration, Effect, Layer, Metric } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/RateTier.ts"
+import { counterBy } from "../metrics/Counters.ts"
 
 /** What a subject has left of its requests to an endpoint; whole seconds until it has all of them again. */
 export interface RateLimit {
@@ -11,12 +12,11 @@ export interface RateLimit {
   readonly isExceeded: boolean
 }
 
-const refusalsOf = (tier: RateTier) =>
-  Metric.counter("rate_limit_refusals_total", {
-    description: "Requests that were refused because there were too many",
-    attributes: { tier },
-    incremental: true
-  })
+const refusalsOf = counterBy<RateTier>(
+  "rate_limit_refusals_total",
+  "tier",
+  "Requests that were refused because there were too many"
+)
 
 const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
   auth: refusalsOf("auth"),

@@ -1,5 +1,6 @@
 import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { counterBy } from "../metrics/Counters.ts"
 import { period } from "../SettingTypes.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import { type Mail, MAIL_TIMEOUT, Mailer } from "./Mailer.ts"
@@ -40,12 +41,11 @@ const pending = Metric.gauge("outbox_pending_mails", {
 
 const oldestAge = Metric.gauge("outbox_oldest_mail_age_seconds", { description: "Age of the oldest mail not sent" })
 
-const mails = (result: "sent" | "failed" | "dropped" | "limited") =>
-  Metric.counter("outbox_mails_total", {
-    description: "Mails that this process sent, failed to send and tries again, or dropped, by age or by quota",
-    attributes: { result },
-    incremental: true
-  })
+const mails = counterBy<"sent" | "failed" | "dropped" | "limited">(
+  "outbox_mails_total",
+  "result",
+  "Mails that this process sent, failed to send and tries again, or dropped, by age or by quota"
+)
 
 const SENT = mails("sent")
 const FAILED = mails("failed")

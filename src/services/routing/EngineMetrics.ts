@@ -1,13 +1,13 @@
 import { Cause, Effect, Exit, Metric, Option } from "effect"
 import type { CircuitBreaker } from "effect/persistence"
+import { counterBy } from "../metrics/Counters.ts"
 import type { EngineFailure } from "./EngineRefusals.ts"
 
-const callsWith = (outcome: string) =>
-  Metric.counter("routing_engine_calls_total", {
-    description: "Calls of the routing engine by how they ended",
-    attributes: { outcome },
-    incremental: true
-  })
+const callsWith = counterBy<"ok" | "abandoned" | "refused" | "bad_answer" | "timeout" | "unavailable">(
+  "routing_engine_calls_total",
+  "outcome",
+  "Calls of the routing engine by how they ended"
+)
 
 const OK = callsWith("ok")
 const ABANDONED = callsWith("abandoned")
