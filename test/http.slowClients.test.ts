@@ -1,6 +1,5 @@
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Fiber, Layer, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { readdirSync, readlinkSync } from "node:fs"
 import { get, type IncomingMessage } from "node:http"
@@ -13,8 +12,9 @@ import { BodyAllowance } from "../src/http/BodyArrival.ts"
 import { DownloadLimits } from "../src/http/Downloads.ts"
 import { LargeResponseLimits } from "../src/http/middleware/LargeResponses.ts"
 import { LowestReadRate, SocketTimeouts } from "../src/layers/SocketTimeouts.ts"
-import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
+import { anonymous, signedIn } from "./support/Actors.ts"
 import { unzipped } from "./support/Archives.ts"
+import { longRoute } from "./support/LongRoute.ts"
 import { leastCostOf, positionsOf, workBoundBy } from "./support/ProcessorTime.ts"
 import { requestHead, sendRaw } from "./support/RawHttp.ts"
 import { created, newRoute } from "./support/Routes.ts"
@@ -205,19 +205,6 @@ layer(
       )
       assert.strictEqual((yield* sendRaw(origin, head, "{")).status, 404)
     }))
-})
-
-/** A public route of the longest kind, of digits that repeat nowhere. */
-const longRoute = Effect.fnUntraced(function*(rider: Rider, positions = 100_000) {
-  const { id } = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
-  yield* SqlClient.SqlClient.use((sql) =>
-    sql`
-      UPDATE routes SET geometry = (
-        SELECT '[' || string_agg('[' || random() + n % 90 || ',' || random() || ',' || random() || ']', ',') || ']'
-        FROM generate_series(1, ${positions}::int) n
-      ) WHERE id = ${id}`
-  )
-  return id
 })
 
 /** A request of which the response is not read until somebody reads it. */

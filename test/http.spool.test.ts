@@ -1,27 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
 import { openSync, readdirSync } from "node:fs"
 import { OpenFile } from "../src/services/archive/NamelessFile.ts"
 import { SpoolLimit } from "../src/services/files/Spool.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { unzipped } from "./support/Archives.ts"
-import { created, newRoute } from "./support/Routes.ts"
+import { longRoute } from "./support/LongRoute.ts"
 import { TestServer } from "./support/TestServer.ts"
 import { until } from "./support/Waiting.ts"
-
-/** A route of so many positions, each some 60 bytes in a database and 110 in a file. */
-const routeOf = Effect.fnUntraced(function*(rider: Rider, positions: number) {
-  const { id } = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
-  yield* SqlClient.SqlClient.use((sql) =>
-    sql`
-      UPDATE routes SET geometry = (
-        SELECT '[' || string_agg('[' || random() + n % 90 || ',' || random() || ',' || random() || ']', ',') || ']'
-        FROM generate_series(1, ${positions}::int) n
-      ) WHERE id = ${id}`
-  )
-  return id
-})
 
 const running = Effect.map(
   Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")),
@@ -49,8 +35,8 @@ layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SpoolLimit, LIMIT))), 
       () =>
         Effect.gen(function*() {
           const rider = yield* signedIn
-          const long = yield* routeOf(rider, 40_000)
-          const short = yield* routeOf(rider, 10_000)
+          const long = yield* longRoute(rider, 40_000)
+          const short = yield* longRoute(rider, 10_000)
           assert.strictEqual((yield* rider.get(`/routes/${short}/gpx`)).status, 200)
           const open = readdirSync("/proc/self/fd").length
           for (let n = 0; n < 8; n++) {
@@ -79,9 +65,9 @@ layer(
     () =>
       Effect.gen(function*() {
         const rider = yield* signedIn
-        const short = yield* routeOf(rider, 100)
+        const short = yield* longRoute(rider, 100)
         assert.isDefined((yield* unzipped((yield* exported(rider)).bytes ?? Buffer.alloc(0)))["manifest.json"])
-        const long = yield* routeOf(rider, 10_000)
+        const long = yield* longRoute(rider, 10_000)
         const open = readdirSync("/proc/self/fd").length
         for (let n = 0; n < 8; n++) {
           const refused = yield* rider.get(`/routes/${long}/gpx`)

@@ -1,0 +1,17 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { Rider } from "./Actors.ts"
+import { idOf, newRoute } from "./Routes.ts"
+
+/** The id of a public route with digits that repeat nowhere: a position has some 60 bytes in the database, 110 in a file. */
+export const longRoute = Effect.fnUntraced(function*(rider: Rider, positions = 100_000) {
+  const id = idOf((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
+  yield* SqlClient.SqlClient.use((sql) =>
+    sql`
+      UPDATE routes SET geometry = (
+        SELECT '[' || string_agg('[' || random() + n % 90 || ',' || random() || ',' || random() || ']', ',') || ']'
+        FROM generate_series(1, ${positions}::int) n
+      ) WHERE id = ${id}`
+  )
+  return id
+})
