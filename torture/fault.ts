@@ -2,6 +2,7 @@ import type { Effect, Scope } from "effect"
 import type { Keeper } from "./keeper.ts"
 import type { Ledger } from "./ledger.ts"
 import type { Options } from "./options.ts"
+import type { Recorder } from "./recorder.ts"
 import type { World } from "./world.ts"
 
 /** A line of the table. Times are milliseconds; undefined where the fault has none. */
@@ -18,6 +19,16 @@ export interface Outcome {
   /** Figures to be printed below the table. */
   readonly figures?: ReadonlyArray<string>
 }
+
+/** The outcome of one round in which nothing was lost or stored twice, unless its members have other values. */
+export const outcomeOf = ({ wrong }: Pick<Recorder, "wrong">, members: Partial<Outcome> = {}): Outcome => ({
+  rounds: 1,
+  requests: 0,
+  lost: 0,
+  twice: 0,
+  wrong,
+  ...members
+})
 
 /** What a fault is run with. */
 export interface Run {

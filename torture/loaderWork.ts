@@ -3,6 +3,7 @@ import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import type { Keeper } from "./keeper.ts"
+import type { World } from "./world.ts"
 
 /** What a process of `loader.ts` does: so many requests a second, or, where that is 0, as fast as the connections get responses. */
 const Work = Schema.Struct({
@@ -26,9 +27,23 @@ export type Kinds = typeof Kinds.Type
 
 const run = promisify(execFile)
 
-/** Does it in a process of its own. */
-export const loaded = (keeper: Keeper, work: Work): Effect.Effect<Kinds> =>
+const CONNECTIONS = 32
+
+/** The responses to requests of all accounts for some seconds, sent by a process of its own; a rate of 0 is the peak. */
+export const loaded = (
+  keeper: Keeper,
+  { accounts, service }: World,
+  perSecond: number,
+  seconds: number
+): Effect.Effect<Kinds> =>
   Effect.promise(async (signal) => {
+    const work: Work = {
+      origin: service.origin,
+      tokens: accounts.map(({ token }) => token),
+      connections: CONNECTIONS,
+      perSecond,
+      seconds
+    }
     const running = run(process.execPath, [join(import.meta.dirname, "loader.ts"), JSON.stringify(work)], { signal })
     const pid = running.child.pid ?? 0
     keeper.add(pid)

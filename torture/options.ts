@@ -15,6 +15,9 @@ export interface Options {
   readonly ledger: string
 }
 
+/** The key of what each form has of its own. */
+export const formOf = ({ isShort }: Options) => isShort ? "short" : "full"
+
 const LARGEST_SHORT = 5
 
 const LARGEST_SEED = 2 ** 31 - 1

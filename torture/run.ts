@@ -1,7 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Console, Effect } from "effect"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
-import { type Fault, type Outcome, type Run, Skipped } from "./fault.ts"
+import { type Fault, outcomeOf, type Run, Skipped } from "./fault.ts"
 import { FAULTS } from "./faults.ts"
 import { type Keeper, keeperIn } from "./keeper.ts"
 import { type Ledger, ledgerAt } from "./ledger.ts"
@@ -19,13 +19,8 @@ const chosen = ({ isShort, only }: Options) => {
 }
 
 /** A harness that breaks shows nothing, so that a fault of its own is a wrong result. */
-const broken = (cause: Cause.Cause<unknown>): Outcome => ({
-  rounds: 0,
-  requests: 0,
-  lost: 0,
-  twice: 0,
-  wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]])
-})
+const broken = (cause: Cause.Cause<unknown>) =>
+  outcomeOf({ wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]]) }, { rounds: 0 })
 
 const lineOf = Effect.fnUntraced(function*(fault: Fault, run: Run) {
   const began = performance.now()

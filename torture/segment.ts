@@ -1,7 +1,8 @@
 import { Effect, type Scope } from "effect"
 import { audit } from "./audit.ts"
-import type { Outcome, Run } from "./fault.ts"
+import { outcomeOf, type Run } from "./fault.ts"
 import { load } from "./load.ts"
+import { formOf } from "./options.ts"
 import { makeRecorder, type Recorder } from "./recorder.ts"
 import type { World } from "./world.ts"
 
@@ -49,7 +50,7 @@ const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effec
 
 /** Runs rounds of a disturbance under load, then compares the ledger with the database. */
 export const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
-  const form = run.options.isShort ? "short" : "full"
+  const form = formOf(run.options)
   const began = performance.now()
   const recorder = makeRecorder()
   const { accounts, asking } = world
@@ -85,19 +86,17 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   recorder.complain(`recovered only after more than ${recoversWithin} ms`, run.options.isShort ? 0 : late)
   const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
   recorder.complain("a row that no client has created", unheardOf)
-  const outcome: Outcome = {
+  return outcomeOf(recorder, {
     rounds: recoveries.length,
     requests: recorder.requests(),
     lost,
     twice,
-    wrong: recorder.wrong,
     longestOutage: recorder.longestOutage(),
     recovery: Math.max(...recoveries),
     figures: [
       `${acknowledged} writes acknowledged, ${rate.toFixed(0)} successes a second before; ${recorder.replies()}`
     ]
-  }
-  return outcome
+  })
 }, Effect.scoped)
 
 /** The same in the world that the faults of the database share. */

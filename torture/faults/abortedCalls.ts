@@ -3,7 +3,8 @@ import * as fc from "fast-check"
 import { setTimeout as pause } from "node:timers/promises"
 import type { Account } from "../accounts.ts"
 import { audit } from "../audit.ts"
-import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Fault, outcomeOf, type Run } from "../fault.ts"
+import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import type { World } from "../world.ts"
 
@@ -86,7 +87,7 @@ const once = async (run: Run, world: World, recorder: Recorder, account: Account
     })
   await call(AbortSignal.timeout(Math.max(1, Math.round(instant))))()
   const began = performance.now()
-  const persistence = PERSISTENCE[run.options.isShort ? "short" : "full"]
+  const persistence = PERSISTENCE[formOf(run.options)]
   const held = { since: Infinity }
   for (;;) {
     const reply = await recorder.watch(call(), `POST ${path}`)
@@ -118,7 +119,7 @@ export const abortedCalls: Fault = {
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run) {
     const world = yield* run.world
-    const form = run.options.isShort ? "short" : "full"
+    const form = formOf(run.options)
     const recorder = makeRecorder()
     const calls = run.options.rounds ?? CALLS[form]
     const instants = fc.sample(fc.integer({ min: 1, max: LONGEST }), { seed: run.options.seed, numRuns: calls })
@@ -131,14 +132,12 @@ export const abortedCalls: Fault = {
     }, { concurrency: CLIENTS, discard: true })
     yield* Fiber.interrupt(killing)
     const { lost, twice } = yield* audit(run.ledger, run.prefix, world.postgres.url())
-    const outcome: Outcome = {
+    return outcomeOf(recorder, {
       rounds: calls,
       requests: recorder.requests() + calls,
       lost,
       twice,
-      wrong: recorder.wrong,
       figures: [recorder.replies()]
-    }
-    return outcome
+    })
   })
 }

@@ -5,8 +5,9 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { asking } from "../ask.ts"
 import { audit } from "../audit.ts"
-import { type Fault, type Outcome, Skipped } from "../fault.ts"
+import { type Fault, outcomeOf, Skipped } from "../fault.ts"
 import { load } from "../load.ts"
+import { formOf } from "../options.ts"
 import { queryAt } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
 import { service } from "../service.ts"
@@ -34,7 +35,7 @@ export const backup: Fault = {
   isInShortForm: false,
   run: Effect.fnUntraced(function*(torture) {
     const bin = yield* programs
-    const form = torture.options.isShort ? "short" : "full"
+    const form = formOf(torture.options)
     const own = yield* world(join(torture.directory, "backup"), torture.keeper, {}, bin)
     const recorder = makeRecorder()
     const loading = (prefix: string) =>
@@ -71,14 +72,11 @@ export const backup: Fault = {
     const tables = "SELECT count(*)::int AS count FROM users"
     const same = JSON.stringify(yield* queryAt(url, tables)) === JSON.stringify(yield* own.postgres.query(tables))
     if (!same) recorder.complain("the restored database has other accounts")
-    const outcome: Outcome = {
-      rounds: 1,
+    return outcomeOf(recorder, {
       requests: recorder.requests(),
       lost,
       twice,
-      wrong: recorder.wrong,
       figures: [`${acknowledged} writes acknowledged before the dump`]
-    }
-    return outcome
+    })
   })
 }

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { countAt, postgres, queryAt } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
 import { service } from "../service.ts"
@@ -63,7 +63,6 @@ export const clocks: Fault = {
     const routes = countAt(yield* queryAt(database.url(), ROUTES_LEFT))
     recorder.complain("an account was erased half a minute early by a clock that is 60 s ahead", 2 - accounts)
     recorder.complain("a deleted route was purged half a minute early by a clock that is 60 s ahead", 1 - routes)
-    const outcome: Outcome = { rounds: 1, requests: 0, lost: 0, twice: 0, wrong: recorder.wrong }
-    return outcome
+    return outcomeOf(recorder)
   })
 }

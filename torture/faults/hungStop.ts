@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { makeRecorder } from "../recorder.ts"
 import { service } from "../service.ts"
 
@@ -28,14 +28,9 @@ export const hungStop: Fault = {
     yield* postgres.resume
     if (took > WITHIN) recorder.complain("the stop took more than 10 s")
     if (Option.isNone(ending) || ending.value.code !== 0) recorder.complain("the process did not end with code 0")
-    const outcome: Outcome = {
-      rounds: 1,
+    return outcomeOf(recorder, {
       requests: 5,
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong,
       figures: [`ended after ${(took / 1000).toFixed(1)} s`]
-    }
-    return outcome
+    })
   })
 }

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { readFile } from "node:fs/promises"
 import type { Fault } from "../fault.ts"
+import { formOf } from "../options.ts"
 import { segment } from "../segment.ts"
 import { world } from "../world.ts"
 
@@ -30,7 +31,7 @@ export const killedWorkers: Fault = {
         segment(run, world, {
           inject: ({ service }) =>
             Effect.forEach(
-              Array.from({ length: KILLS[run.options.isShort ? "short" : "full"] }),
+              Array.from({ length: KILLS[formOf(run.options)] }),
               (_, n) => Effect.andThen(killOne(service.pid(), n), Effect.sleep("1 second")),
               { discard: true }
             ),

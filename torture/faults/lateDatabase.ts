@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
+import { formOf } from "../options.ts"
 import { postgres } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
 import { service } from "../service.ts"
@@ -17,19 +18,13 @@ export const lateDatabase: Fault = {
     yield* database.kill
     const one = yield* service(run.keeper, { DATABASE_URL: database.url() })
     yield* one.spawn
-    yield* Effect.sleep(LATE[run.options.isShort ? "short" : "full"])
+    yield* Effect.sleep(LATE[formOf(run.options)])
     const began = performance.now()
     yield* database.start
     const isReady = yield* one.ready
     if (!isReady) recorder.complain("the service is not ready once PostgreSQL is")
-    const outcome: Outcome = {
-      rounds: 1,
-      requests: 0,
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong,
+    return outcomeOf(recorder, {
       recovery: isReady ? performance.now() - began : Infinity
-    }
-    return outcome
+    })
   })
 }

@@ -2,9 +2,10 @@ import { Effect, Fiber } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
 import { P99, quantile } from "../../bench/statistics.ts"
 import type { Ask, Reply } from "../ask.ts"
-import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Fault, outcomeOf, type Run } from "../fault.ts"
 import { type Mood, MOODS } from "../neighbour.ts"
 import { allNeighbours, type NamedNeighbour } from "../neighbours.ts"
+import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { type World, world } from "../world.ts"
 
@@ -90,21 +91,19 @@ export const neighbours: Fault = {
   title: "engine, mail, identity and collector failures",
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run: Run) {
-    const form = run.options.isShort ? "short" : "full"
+    const form = formOf(run.options)
     const all = yield* allNeighbours
     const made = yield* world(`${run.directory}/neighbours`, run.keeper, all.settings)
     const recorder = makeRecorder()
     yield* beside(made, makeRecorder(), 2)
     const figures = yield* Effect.forEach(all.named, (one) => judged(made, recorder, one, form))
     const { lost, twice, sent, given } = yield* all.mails(DELIVERED_WITHIN[form])
-    const outcome: Outcome = {
+    return outcomeOf(recorder, {
       rounds: all.named.length * MOODS.length,
       requests: recorder.requests(),
       lost,
       twice,
-      wrong: recorder.wrong,
       figures: [...figures, `${sent} mails wanted, the provider was given ${given}`]
-    }
-    return outcome
+    })
   })
 }

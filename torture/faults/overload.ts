@@ -1,14 +1,13 @@
 import { Effect, Fiber } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
 import { forgetPeak, peakMemory } from "../../bench/processes.ts"
-import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { countOf, isGood, type Kinds, loaded } from "../loaderWork.ts"
+import { formOf } from "../options.ts"
 import { makeRecorder } from "../recorder.ts"
 import type { World } from "../world.ts"
 
 const SECONDS = { short: 3, full: 20 }
-
-const CONNECTIONS = 32
 
 const TIMES = 3
 
@@ -34,15 +33,6 @@ const watching = (world: World, path: string, seen: { longest: number; failed: n
     }
   })
 
-const work = (run: Run, { accounts, service }: World, perSecond: number, seconds: number) =>
-  loaded(run.keeper, {
-    origin: service.origin,
-    tokens: accounts.map(({ token }) => token),
-    connections: CONNECTIONS,
-    perSecond,
-    seconds
-  })
-
 const goodOf = (kinds: Kinds) => countOf(kinds.filter(isGood))
 
 const printed = (kinds: Kinds) =>
@@ -55,13 +45,13 @@ export const overload: Fault = {
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run) {
     const world = yield* run.world
-    const seconds = SECONDS[run.options.isShort ? "short" : "full"]
+    const seconds = SECONDS[formOf(run.options)]
     const recorder = makeRecorder()
     // In the short form figures are printed and not judged: they depend on what else the machine does.
     const judge = (isMissed: boolean, text: string) => recorder.complain(text, isMissed && !run.options.isShort ? 1 : 0)
     const pid = world.service.pid()
-    yield* work(run, world, 0, 2)
-    const before = yield* work(run, world, 0, seconds)
+    yield* loaded(run.keeper, world, 0, 2)
+    const before = yield* loaded(run.keeper, world, 0, seconds)
     const peak = goodOf(before) / seconds
     yield* forgetPeak(pid)
 
@@ -71,9 +61,9 @@ export const overload: Fault = {
       [watching(world, "/health/live", live), watching(world, "/health/ready", ready)],
       (probe) => Effect.forkChild(probe)
     )
-    const during = yield* work(run, world, peak * TIMES, seconds)
+    const during = yield* loaded(run.keeper, world, peak * TIMES, seconds)
     yield* Effect.sleep("1 second")
-    const after = yield* work(run, world, 0, 2)
+    const after = yield* loaded(run.keeper, world, 0, 2)
     yield* Effect.forEach(probes, (probe) => Fiber.interrupt(probe))
 
     const memory = yield* peakMemory(pid)
@@ -91,12 +81,8 @@ export const overload: Fault = {
     after.filter((one) => !isGood(one)).forEach(({ count, kind }) =>
       recorder.complain(`${kind} a second after the load`, count)
     )
-    const outcome: Outcome = {
-      rounds: 1,
+    return outcomeOf(recorder, {
       requests: countOf(before) + countOf(during) + countOf(after),
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong,
       figures: [
         `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${well.toFixed(0)} a second served: ${
           printed(during)
@@ -106,7 +92,6 @@ export const overload: Fault = {
         } ms; peak of resident memory ${memory.toFixed(0)} MiB`,
         `a second after: ${(goodOf(after) / 2).toFixed(0)} a second`
       ]
-    }
-    return outcome
+    })
   })
 }

@@ -1,10 +1,11 @@
 import { Effect, Fiber, Schema } from "effect"
 import * as fc from "fast-check"
 import { accounts } from "../accounts.ts"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { emptyModel, operationsOf } from "../model.ts"
 import { modelClient } from "../modelClient.ts"
 import { comparison } from "../modelComparison.ts"
+import { formOf } from "../options.ts"
 import { makeRecorder } from "../recorder.ts"
 import { healed, type World } from "../world.ts"
 
@@ -49,7 +50,7 @@ export const randomOperations: Fault = {
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run) {
     const world = yield* run.world
-    const form = run.options.isShort ? "short" : "full"
+    const form = formOf(run.options)
     const { seed } = run.options
     const recorder = makeRecorder()
     const model = emptyModel()
@@ -81,16 +82,14 @@ export const randomOperations: Fault = {
     const [counters] = Schema.decodeUnknownSync(Counters)(yield* world.postgres.query(COUNTERS, [run.prefix]))
     recorder.complain("route_usage is not the number of rows", counters.routes)
     recorder.complain("collection_usage is not the number of rows", counters.collections)
-    const outcome: Outcome = {
+    return outcomeOf(recorder, {
       rounds: state.disturbed,
       requests: CLIENTS * LENGTH[form],
       lost: lost.reduce((sum, count) => sum + count, 0),
       twice: counters.twice,
-      wrong: recorder.wrong,
       figures: [
         `seed ${seed}: ${model.routes.size} routes and ${model.collections.size} collections, ${state.disturbed} faults`
       ]
-    }
-    return outcome
+    })
   })
 }

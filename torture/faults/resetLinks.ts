@@ -1,8 +1,9 @@
 import { Effect, Schema } from "effect"
 import { accounts } from "../accounts.ts"
 import type { Asking } from "../ask.ts"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { neighbour } from "../neighbour.ts"
+import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { world } from "../world.ts"
 
@@ -64,7 +65,7 @@ export const resetLinks: Fault = {
   title: "reset links of one account used at once",
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run) {
-    const form = run.options.isShort ? "short" : "full"
+    const form = formOf(run.options)
     const recorder = makeRecorder()
     const mails = links()
     const provider = yield* neighbour((_, body) => mails.take(body))
@@ -89,13 +90,9 @@ export const resetLinks: Fault = {
     replies.filter(({ headers, status }) => status !== 200 && headers["retry-after"] === undefined).forEach((
       { status }
     ) => recorder.complain(`${CROWD} resets at once: ${status} without Retry-After`))
-    const outcome: Outcome = {
+    return outcomeOf(recorder, {
       rounds,
-      requests: rounds * 4 + crowd.length * 2,
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong
-    }
-    return outcome
+      requests: rounds * 4 + crowd.length * 2
+    })
   })
 }

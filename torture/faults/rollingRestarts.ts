@@ -3,8 +3,9 @@ import { front } from "../../test/support/Front.ts"
 import { accounts } from "../accounts.ts"
 import { asking } from "../ask.ts"
 import { audit } from "../audit.ts"
-import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Fault, outcomeOf, type Run } from "../fault.ts"
 import { load } from "../load.ts"
+import { formOf } from "../options.ts"
 import { postgres } from "../postgres.ts"
 import { makeRecorder } from "../recorder.ts"
 import { started } from "../replicas.ts"
@@ -32,7 +33,7 @@ const restarted = Effect.fnUntraced(function*(one: Service, areFound: Effect.Eff
 })
 
 const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
-  const form = run.options.isShort ? "short" : "full"
+  const form = formOf(run.options)
   const began = performance.now()
   const database = yield* postgres({ directory: `${run.directory}/rolling-${count}`, keeper: run.keeper })
   const { all } = yield* started(run.keeper, database.url(), count)
@@ -72,15 +73,13 @@ export const rollingRestarts: Fault = {
   run: Effect.fnUntraced(function*(run) {
     const all = yield* Effect.forEach(run.options.isShort ? [2] : [2, 3], (count) => rolling(run, count))
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((sum, one) => sum + of(one), 0)
-    const outcome: Outcome = {
+    return outcomeOf({ wrong: new Map(all.flatMap(({ recorder }) => [...recorder.wrong])) }, {
       rounds: sum(({ rounds }) => rounds),
       requests: sum(({ recorder }) => recorder.requests()),
       lost: sum(({ lost }) => lost),
       twice: sum(({ twice }) => twice),
-      wrong: new Map(all.flatMap(({ recorder }) => [...recorder.wrong])),
       longestOutage: Math.max(...all.map(({ recorder }) => recorder.longestOutage())),
       figures: all.map(({ recorder }) => recorder.replies())
-    }
-    return outcome
+    })
   })
 }

@@ -2,7 +2,7 @@ import { Effect, Fiber } from "effect"
 import { readdir } from "node:fs/promises"
 import { residentMemory } from "../../bench/processes.ts"
 import { median } from "../../bench/statistics.ts"
-import type { Fault, Outcome, Run } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { countOf, isGood, type Kinds, loaded } from "../loaderWork.ts"
 import { makeRecorder } from "../recorder.ts"
 import { type World, world } from "../world.ts"
@@ -14,8 +14,6 @@ const WARM_AFTER = 15 * 60_000
 const WARM_SHARE = 1 / 8
 
 const MINUTES = 120
-
-const CONNECTIONS = 32
 
 /** The load is sent in slices, since the process that sends it keeps what it has seen. */
 const SLICE = 60
@@ -58,15 +56,6 @@ const sampled = Effect.fnUntraced(function*({ service }: World) {
   return sample
 })
 
-const work = (run: Run, { accounts, service }: World, perSecond: number, seconds: number) =>
-  loaded(run.keeper, {
-    origin: service.origin,
-    tokens: accounts.map(({ token }) => token),
-    connections: CONNECTIONS,
-    perSecond,
-    seconds
-  })
-
 /** The medians of the first and the last third. */
 const thirdsOf = (samples: ReadonlyArray<Sample>, name: string) => {
   const values = samples.map(({ figures }) => figures.get(name) ?? 0)
@@ -82,8 +71,8 @@ export const soak: Fault = {
   run: Effect.fnUntraced(function*(run) {
     const own = yield* world(`${run.directory}/soak`, run.keeper)
     const recorder = makeRecorder()
-    yield* work(run, own, 0, 5)
-    const peak = countOf((yield* work(run, own, 0, 10)).filter(isGood)) / 10
+    yield* loaded(run.keeper, own, 0, 5)
+    const peak = countOf((yield* loaded(run.keeper, own, 0, 10)).filter(isGood)) / 10
     const began = performance.now()
     const length = (run.options.minutes ?? MINUTES) * 60_000
     const samples: Array<Sample> = []
@@ -97,7 +86,7 @@ export const soak: Fault = {
     const seen: Array<Kinds[number]> = []
     while (performance.now() - began < length) {
       const left = (length - (performance.now() - began)) / 1000
-      seen.push(...yield* work(run, own, peak / 2, Math.max(1, Math.min(SLICE, left))))
+      seen.push(...yield* loaded(run.keeper, own, peak / 2, Math.max(1, Math.min(SLICE, left))))
     }
     yield* Fiber.interrupt(sampling)
     const warm = began + Math.min(WARM_AFTER, length * WARM_SHARE)
@@ -108,14 +97,9 @@ export const soak: Fault = {
       return `${name}: first third ${first.toFixed(1)}, last third ${last.toFixed(1)}`
     })
     seen.filter((one) => !isGood(one)).forEach(({ count, kind }) => recorder.complain(kind, count))
-    const outcome: Outcome = {
-      rounds: 1,
+    return outcomeOf(recorder, {
       requests: countOf(seen),
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong,
       figures: [`${(peak / 2).toFixed(0)} requests a second, ${samples.length} samples`, ...figures]
-    }
-    return outcome
+    })
   })
 }

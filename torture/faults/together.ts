@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { accounts, sessionOf } from "../accounts.ts"
 import { asking } from "../ask.ts"
-import type { Fault, Outcome } from "../fault.ts"
+import { type Fault, outcomeOf } from "../fault.ts"
 import { countAt, postgres, queryAt } from "../postgres.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { started } from "../replicas.ts"
@@ -87,17 +87,12 @@ export const together: Fault = {
     all.flatMap(({ tail }) => complaints(tail())).forEach((line) => recorder.complain(`at the start: ${line}`))
     yield* sweeps(database.url(), all, recorder)
     yield* revocation(database.url(), all, recorder)
-    const outcome: Outcome = {
-      rounds: 1,
+    return outcomeOf(recorder, {
       requests: 2 * PROCESSES,
-      lost: 0,
-      twice: 0,
-      wrong: recorder.wrong,
       figures: [
         `${PROCESSES} processes ready ${(took / 1000).toFixed(1)} s after they started on an empty database`,
         "limits that are exact together: not run, they need a Redis"
       ]
-    }
-    return outcome
+    })
   })
 }
