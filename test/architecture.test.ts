@@ -1,10 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 
 const ROOT = resolve(import.meta.dirname, "..")
 
-const sources = globSync("{src,test,bench,examples,migrations}/**/*.ts", { cwd: ROOT })
+const sources = globSync("{src,test,bench,torture,examples,migrations}/**/*.ts", { cwd: ROOT })
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
@@ -13,6 +14,10 @@ const importsOf = (file: string) =>
   [...textOf(file).matchAll(/(?:from|import\()\s*"(\.[^"]+\.ts)"/g)].map(([, path = ""]) =>
     relative(ROOT, resolve(join(ROOT, dirname(file)), path))
   )
+
+const TypeScript = Schema.fromJsonString(Schema.Struct({ include: Schema.Array(Schema.String) }))
+
+const Linter = Schema.fromJsonString(Schema.Struct({ ignorePatterns: Schema.Array(Schema.String) }))
 
 const roomOf = (file: string) => {
   if (file.startsWith("src/http/api/")) return "api"
@@ -60,13 +65,30 @@ describe("the house", () => {
   })
 
   it("nothing imports a program", () => {
-    const programs = new Set(["src/main.ts", "src/dev.ts", "src/demo.ts", "src/engine.ts"])
+    const programs = new Set([
+      "src/main.ts",
+      "src/dev.ts",
+      "src/demo.ts",
+      "src/engine.ts",
+      "torture/run.ts",
+      "torture/loader.ts"
+    ])
     assert.deepStrictEqual(sources.flatMap(importsOf).filter((path) => programs.has(path)), [])
   })
 
   it("files stay small enough to hold in the head", () => {
-    const long = sources.filter((file) => file.startsWith("src/") && textOf(file).split("\n").length > 260)
+    const long = sources.filter((file) => /^(src|torture)\//.test(file) && textOf(file).split("\n").length > 260)
     assert.deepStrictEqual(long, [])
+  })
+
+  it("no file switches a rule of the compiler or the linter off, which refuse casts, `any` and `!`", () => {
+    const switches = /(?:ox|es)lint-disable|@ts-(?:ignore|expect-error|nocheck)|@effect-(?:diagnostics)/
+    assert.deepStrictEqual(sources.filter((file) => switches.test(textOf(file))), [])
+    const read = ["src", "test", "bench", "torture", "examples", "migrations"]
+    const { include } = Schema.decodeUnknownSync(TypeScript)(textOf("tsconfig.json").replaceAll(/^ *\/\/.*$/gm, ""))
+    const { ignorePatterns } = Schema.decodeUnknownSync(Linter)(textOf(".oxlintrc.json"))
+    assert.includeMembers([...include], read)
+    assert.deepStrictEqual(ignorePatterns, ["node_modules", ".data"])
   })
 
   it("time and chance come from services, never from the platform", () => {
