@@ -152,9 +152,9 @@ describe("heavy work", () => {
       })
     ))
 
-  it.live("beyond a full queue is 503 at once", () =>
+  it.live.each([1, 2])("beyond a full queue is 503 at once, with %i thread(s)", (threads) =>
     withLimits(
-      {},
+      { threads },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const pending = yield* Effect.forEach(

@@ -74,10 +74,10 @@ const isOutOfMemory = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY"
 
 /** What the jobs of one share have: a queue of their own, and a number of threads that leaves one to the other shares. */
-const makeShare = ({ queue, threads }: HeavyLimits) => ({
-  admission: Semaphore.makeUnsafe(threads + queue),
-  turns: Semaphore.makeUnsafe(Math.max(1, threads - 1))
-})
+const makeShare = ({ queue, threads }: HeavyLimits) => {
+  const atOnce = Math.max(1, threads - 1)
+  return { admission: Semaphore.makeUnsafe(atOnce + queue), turns: Semaphore.makeUnsafe(atOnce) }
+}
 
 const makeShares = (limits: HeavyLimits) => {
   const shares = new Map<string, ReturnType<typeof makeShare>>()
