@@ -73,7 +73,9 @@ export const rollingRestarts: Fault = {
   run: Effect.fnUntraced(function*(run) {
     const all = yield* Effect.forEach(run.options.isShort ? [2] : [2, 3], (count) => rolling(run, count))
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((sum, one) => sum + of(one), 0)
-    return outcomeOf({ wrong: new Map(all.flatMap(({ recorder }) => [...recorder.wrong])) }, {
+    const recorder = makeRecorder()
+    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.wrong])) recorder.complain(text, count)
+    return outcomeOf(recorder, {
       rounds: sum(({ rounds }) => rounds),
       requests: sum(({ recorder }) => recorder.requests()),
       lost: sum(({ lost }) => lost),
