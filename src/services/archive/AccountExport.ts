@@ -54,7 +54,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
 
-      // A page of an export that has begun is queued without a timeout.
+      // A page of an export that has begun is queued again after each timeout.
       const inTurn = <A>(page: Effect.Effect<A>) => Effect.eventually(exports(page))
 
       const take: TakeText = (texts) => spool.take(texts).pipe(Effect.retry(WAIT_FOR_ROOM), Effect.orDie)

@@ -33,7 +33,7 @@ const GOOGLE = "https://accounts.google.com"
 /** Google's tokens may name it without the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
 
-/** Codes that are exchanged at once. While the provider hangs each lasts 5 seconds, and keeps a connection. */
+/** Codes that are exchanged at once. While the provider hangs each lasts 5 seconds, and keeps a connection to it. */
 const MAX_EXCHANGES = 32
 
 const busy = () => new Unavailable({ message: "Too many sign-ins wait for the identity provider: try again" })
