@@ -5,7 +5,10 @@ import { promisify } from "node:util"
 import type { Keeper } from "./keeper.ts"
 import type { World } from "./world.ts"
 
-/** What a process of `loader.ts` does: so many requests a second, or, where that is 0, as fast as the connections get responses. */
+/**
+ * What a process of `loader.ts` does: so many requests a second, or, where that is 0, as fast as the connections get
+ * responses.
+ */
 const Work = Schema.Struct({
   origin: Schema.String,
   tokens: Schema.Array(Schema.String),

@@ -71,10 +71,11 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   )
 
 /**
- * Watches statements that take long, and those that wait for a connection. Over a connection of its own it reads what their
- * back ends do. If there is no response, and none to any other statement meanwhile, the queue is closed, so that requests
- * fail at once, and the server is probed until it responds. Then connections whose back end does not know of the statement that is waited for,
- * because the network lost it or its result, are closed: they would never respond, and the pool replaces them.
+ * Watches statements that take long, and those that wait for a connection. Over a connection of its own it reads what
+ * their back ends do. If there is no response, and none to any other statement meanwhile, the queue is closed, so that
+ * requests fail at once, and the server is probed until it responds. Then connections whose back end does not know of the
+ * statement that is waited for, because the network lost it or its result, are closed: they would never respond, and the
+ * pool replaces them.
  *
  * A process that is to end waits for no response: after the drain delay such connections are closed while the server does not
  * respond, so that what cannot be interrupted ends.

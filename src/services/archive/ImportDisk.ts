@@ -16,7 +16,10 @@ const full = Effect.suspend(() =>
 /** Counts bytes before they are written to the disk. `Unavailable` when there is no room for them. */
 export type CountBytes = (bytes: number) => Effect.Effect<void, Unavailable>
 
-/** The room on the disk that all uploads of this process share (`IMPORT_DISK_BUDGET`), by what has arrived, and was decoded, of them. */
+/**
+ * The room on the disk that all uploads of this process share (`IMPORT_DISK_BUDGET`), by what has arrived, and was
+ * decoded, of them.
+ */
 export const importDisk = Effect.gen(function*() {
   const budget = yield* byteSize("IMPORT_DISK_BUDGET", "2 GiB")
   const all = { bytes: 0 }

@@ -36,8 +36,9 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
   /**
-   * Consumes a token of an account, which the transaction of the caller has locked (`accountLock`). Of any number of callers at once exactly one gets its owner; a token that is wrong,
-   * used, expired, meant for something else or of an account whose 30 days are over gives none to all.
+   * Consumes a token of an account, which the transaction of the caller has locked (`accountLock`). Of any number of
+   * callers at once exactly one gets its owner; a token that is wrong, used, expired, meant for something else or of an
+   * account whose 30 days are over gives none to all.
    */
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
   /**

@@ -13,8 +13,9 @@ const LINE_BYTES: Record<GeometryForm, string> = {
 
 /**
  * Reads a page of routes up to `MAX_PAGE_BYTES` of lines and waypoints, and at least one route, in order of `page_place`.
- * Sizes are read before texts: what is over the bound is neither read nor sent. `ids` selects the page as `f`, `order` sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text
- * without reading it. `page_rows` is how many routes the page has beside that bound.
+ * Sizes are read before texts: what is over the bound is neither read nor sent. `ids` selects the page as `f`, `order`
+ * sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text without reading it. `page_rows` is how
+ * many routes the page has beside that bound.
  */
 export const boundedPage = (
   sql: SqlClient.SqlClient,

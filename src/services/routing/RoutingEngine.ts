@@ -75,8 +75,9 @@ const STATUS_PATIENCE = "300 millis"
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
    * Calls the engine with JSON. `read` makes of its response, which may be long, what is needed. Where it fails with
-   * `BadGateway`, the response counts as a failure of the engine, as a timeout does; `Unavailable` does not. What the engine
-   * refuses is recognised by its error code, since it responds to almost everything with 400: no path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   * `BadGateway`, the response counts as a failure of the engine, as a timeout does; `Unavailable` does not. What the
+   * engine refuses is recognised by its error code, since it responds to almost everything with 400: no path and no road
+   * are `NotFound`, too far and too many `ValidationFailed`.
    */
   readonly call: <A>(
     path: EnginePath,

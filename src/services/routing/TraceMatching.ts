@@ -23,8 +23,9 @@ const POINT_BYTES = 16
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Aligns a trace, in pieces where it is longer than the engine takes; the pieces are joined. The result is a
-   * `TraceAnswer` as JSON in UTF-8: no point of a long trace is an object of this thread. A part that follows no road is left out of
-   * the line, `NotFound` is for a trace of which no part does. A trace that is measured already is not looked at.
+   * `TraceAnswer` as JSON in UTF-8: no point of a long trace is an object of this thread. A part that follows no road is
+   * left out of the line, `NotFound` is for a trace of which no part does. A trace that is measured already is not looked
+   * at.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
