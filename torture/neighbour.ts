@@ -5,16 +5,16 @@ import { setTimeout as pause } from "node:timers/promises"
 import { closed, listening } from "../test/support/Listening.ts"
 
 /** How another service behaves; `refuse` takes no connections, `endless` is a body without an end. */
-export const MOODS = ["hang", "fail", "drip", "garbage", "endless", "refuse"] as const
+export const FAILURES = ["hang", "fail", "drip", "garbage", "endless", "refuse"] as const
 
-export type Mood = "well" | (typeof MOODS)[number]
+export type Behaviour = "normal" | (typeof FAILURES)[number]
 
 /** The body of a response, from a request and its body, while it works. */
 export type Answering = (request: IncomingMessage, body: string) => unknown
 
 export interface Neighbour {
   readonly url: string
-  readonly become: (mood: Mood) => Effect.Effect<void>
+  readonly become: (behaviour: Behaviour) => Effect.Effect<void>
 }
 
 const CHUNK = "x".repeat(16_384)
@@ -38,34 +38,36 @@ const drip = async (response: ServerResponse, body: string) => {
   response.end()
 }
 
-const behave = async (mood: Mood, response: ServerResponse, body: string) => {
-  if (mood === "hang") return undefined
-  if (mood === "drip") return drip(response, body)
-  if (mood === "endless") return endless(response)
-  if (mood === "garbage") return void response.writeHead(200, { "content-type": "application/json" }).end("<{\u0000")
-  if (mood === "fail") return void response.writeHead(500).end("{}")
+const behave = async (behaviour: Behaviour, response: ServerResponse, body: string) => {
+  if (behaviour === "hang") return undefined
+  if (behaviour === "drip") return drip(response, body)
+  if (behaviour === "endless") return endless(response)
+  if (behaviour === "garbage") {
+    return void response.writeHead(200, { "content-type": "application/json" }).end("<{\u0000")
+  }
+  if (behaviour === "fail") return void response.writeHead(500).end("{}")
   return void response.writeHead(200, { "content-type": "application/json" }).end(body)
 }
 
-/** Another service on the loopback interface, which works at first. The requests that it gets count in every mood. */
+/** Another service on the loopback interface, which works at first. The requests that it gets count whatever its behaviour. */
 export const neighbour = Effect.fnUntraced(function*(answer: Answering) {
-  const state: { mood: Mood } = { mood: "well" }
+  const state: { behaviour: Behaviour } = { behaviour: "normal" }
   const server = createServer(async (request, response) => {
     try {
       const body = JSON.stringify(answer(request, await text(request)))
-      await behave(state.mood, response, body)
+      await behave(state.behaviour, response, body)
     } catch {
       response.destroy()
     }
   })
-  server.on("connection", (socket) => state.mood === "refuse" && socket.resetAndDestroy())
+  server.on("connection", (socket) => state.behaviour === "refuse" && socket.resetAndDestroy())
   const port = yield* listening(server)
   yield* Effect.addFinalizer(() => closed(server))
   const made: Neighbour = {
     url: `http://127.0.0.1:${port}`,
-    become: (mood) =>
+    become: (behaviour) =>
       Effect.sync(() => {
-        state.mood = mood
+        state.behaviour = behaviour
         server.closeAllConnections()
       })
   }

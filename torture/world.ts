@@ -69,8 +69,8 @@ const warmUp = ({ accounts: people, asking: { ask } }: World) =>
     { concurrency: 2, discard: true }
   )
 
-/** Whether a write and a read succeed at once. */
-const isWell = ({ accounts: [account], asking: { ask } }: World) =>
+/** Whether reads with and without lists succeed within two seconds. */
+const isWorking = ({ accounts: [account], asking: { ask } }: World) =>
   Effect.promise(async () => {
     const answers = await Promise.all(
       ["/api/v1/users/me", "/api/v1/routes?limit=1"].map((path) => ask({ path, token: account?.token, timeout: 2000 }))
@@ -81,7 +81,7 @@ const isWell = ({ accounts: [account], asking: { ask } }: World) =>
 /** The same, with another process of the service where it does not work after the fault before. */
 export const healed = Effect.fnUntraced(function*(world: World) {
   yield* world.network.become("pass")
-  if (yield* isWell(world)) return world
+  if (yield* isWorking(world)) return world
   yield* world.service.kill
   yield* world.service.spawn
   yield* world.service.ready

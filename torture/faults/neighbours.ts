@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises"
 import { P99, quantile } from "../../bench/statistics.ts"
 import type { Ask, Reply } from "../ask.ts"
 import { type Fault, outcomeOf, type Run } from "../fault.ts"
-import { type Mood, MOODS } from "../neighbour.ts"
+import { type Behaviour, FAILURES } from "../neighbour.ts"
 import { allNeighbours, type NamedNeighbour } from "../neighbours.ts"
 import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
@@ -56,12 +56,12 @@ const needing = ({ asking: { ask } }: World, { call, perSecond }: NamedNeighbour
   })
 
 const measured = Effect.fnUntraced(
-  function*(world: World, recorder: Recorder, one: NamedNeighbour, mood: Mood, seconds: number) {
-    yield* one.neighbour.become(mood)
+  function*(world: World, recorder: Recorder, one: NamedNeighbour, behaviour: Behaviour, seconds: number) {
+    yield* one.neighbour.become(behaviour)
     const calls = yield* Effect.forkChild(needing(world, one))
     const seen = yield* beside(world, recorder, seconds)
     yield* Fiber.interrupt(calls)
-    yield* one.neighbour.become("well")
+    yield* one.neighbour.become("normal")
     return seen
   }
 )
@@ -71,18 +71,20 @@ const judged = Effect.fnUntraced(
     const seconds = SECONDS[form]
     // The p99 of the few requests of the short form is that of the machine.
     const isJudged = form === "full"
-    const well = yield* measured(world, recorder, one, "well", seconds)
-    const ill = yield* Effect.forEach(
-      MOODS,
-      (mood) =>
-        Effect.map(measured(world, recorder, one, mood, seconds), ({ failed, p99 }) => {
-          const isSlower = p99 > well.p99 * TIMES && p99 - well.p99 > LEAST
-          if (isSlower && isJudged) recorder.complain(`${one.name}, ${mood}: p99 of everything else above 1.5 times`)
-          recorder.complain(`${one.name}, ${mood}: everything else failed`, failed)
-          return `${mood} ${p99.toFixed(0)} ms`
+    const normal = yield* measured(world, recorder, one, "normal", seconds)
+    const failing = yield* Effect.forEach(
+      FAILURES,
+      (behaviour) =>
+        Effect.map(measured(world, recorder, one, behaviour, seconds), ({ failed, p99 }) => {
+          const isSlower = p99 > normal.p99 * TIMES && p99 - normal.p99 > LEAST
+          if (isSlower && isJudged) {
+            recorder.complain(`${one.name}, ${behaviour}: p99 of everything else above 1.5 times`)
+          }
+          recorder.complain(`${one.name}, ${behaviour}: everything else failed`, failed)
+          return `${behaviour} ${p99.toFixed(0)} ms`
         })
     )
-    return `${one.name}: p99 of everything else: well ${well.p99.toFixed(0)} ms, ${ill.join(", ")}`
+    return `${one.name}: p99 of everything else: normal ${normal.p99.toFixed(0)} ms, ${failing.join(", ")}`
   }
 )
 
@@ -99,7 +101,7 @@ export const neighbours: Fault = {
     const figures = yield* Effect.forEach(all.named, (one) => judged(made, recorder, one, form))
     const { lost, twice, sent, given } = yield* all.mails(DELIVERED_WITHIN[form])
     return outcomeOf(recorder, {
-      rounds: all.named.length * MOODS.length,
+      rounds: all.named.length * FAILURES.length,
       requests: recorder.requests(),
       lost,
       twice,

@@ -67,10 +67,10 @@ export const overload: Fault = {
     yield* Effect.forEach(probes, (probe) => Fiber.interrupt(probe))
 
     const memory = yield* peakMemory(pid)
-    const well = goodOf(during) / seconds
+    const served = goodOf(during) / seconds
     const refusals = during.filter(({ kind }) => REFUSALS.has(kind))
     const slowest = Math.max(0, ...refusals.map(({ p99 }) => p99))
-    judge(well < peak * SHARE, "fewer than 80 % of the peak were served")
+    judge(served < peak * SHARE, "fewer than 80 % of the peak were served")
     judge(slowest > REFUSED_WITHIN, "refusals took more than 50 ms (p99)")
     judge(Math.max(live.longest, ready.longest) > HEALTH_WITHIN, "the health took more than 1 s")
     judge(memory > MEMORY, "more than 1 GiB of memory")
@@ -84,7 +84,7 @@ export const overload: Fault = {
     return outcomeOf(recorder, {
       requests: countOf(before) + countOf(during) + countOf(after),
       figures: [
-        `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${well.toFixed(0)} a second served: ${
+        `peak ${peak.toFixed(0)} a second; at ${TIMES} times that ${served.toFixed(0)} a second served: ${
           printed(during)
         }`,
         `longest /health/live ${live.longest.toFixed(0)} ms, /health/ready ${
