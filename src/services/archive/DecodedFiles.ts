@@ -1,4 +1,4 @@
-import { Effect, Result, type Schema } from "effect"
+import { Effect, Function, Result, type Schema } from "effect"
 import { ArchivedProfile } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
@@ -11,11 +11,11 @@ export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArra
 const below = (place: string, issues: ReadonlyArray<ValidationIssue>): ReadonlyArray<ValidationIssue> =>
   issues.map(({ message, path }) => ({ path: path === "" ? place : `${place}.${path}`, message }))
 
-/** Decodes JSON texts that stand at a place of an archive. */
+/** Decodes JSON texts that stand at a place of an archive. What that needs is made for the first of them. */
 export const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const decode = decodeBounded(schema)
+  const decoder = Function.memoize(decodeBounded<S>)
   return (place: string, json: string): Outcome<S["Type"]> =>
-    Result.match(Effect.runSync(Effect.result(decode(json))), {
+    Result.match(Effect.runSync(Effect.result(decoder(schema)(json))), {
       onSuccess: (value) => ({ value }),
       onFailure: (issues) => ({ issues: below(place, issues) })
     })

@@ -1,4 +1,4 @@
-import { Option, Result, Schema } from "effect"
+import { Function, Option, Result, Schema } from "effect"
 import { createHash } from "node:crypto"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
@@ -60,13 +60,14 @@ export const longBodyJob = <S extends Schema.ConstraintDecoder<unknown>, Parts>(
   schema: S,
   split: (body: S["Type"]) => Refusable<Split<Parts>>
 ): HeavyJob<ArrayBuffer, LongBody<Parts>> => {
-  const read = readerOf(schema)
+  // Made by the first job of a thread: the main thread reads no long body, and no thread has to read all kinds.
+  const reader = Function.memoize(readerOf<S>)
   return {
     name,
     share: "bodies",
     run: (bytes) => {
       const digest = digestOf(bytes)
-      return Result.match(Result.flatMap(read(bytes), split), {
+      return Result.match(Result.flatMap(reader(schema)(bytes), split), {
         onFailure: (issues) => ({ digest, text: "", issues, parts: undefined }),
         onSuccess: ({ parts, rest }) => ({ digest, text: JSON.stringify(rest), issues: [], parts })
       })
