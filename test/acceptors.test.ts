@@ -8,7 +8,8 @@ import { listenByMany } from "../src/layers/Acceptors.ts"
 
 const HOST = "127.0.0.1"
 const CROWD = 320
-const OK = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+const HELD = "/held"
+const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
 
 const portOf = (server: Server) => {
   const address: AddressInfo | string | null = server.address()
@@ -17,7 +18,7 @@ const portOf = (server: Server) => {
 
 const started = Effect.acquireRelease(
   Effect.promise(async () => {
-    const server = new Server((_request, response) => response.end("ok"))
+    const server = new Server(({ url }, response) => void (url === HELD || response.end("ok")))
     listenByMany(server)
     await new Promise<void>((resolve) => void server.listen({ port: 0, host: HOST, backlog: 1024 }, resolve))
     return server
@@ -40,7 +41,7 @@ const refusalOf = (port: number) =>
   connected(port).then(() => "connected", (error: unknown) => error instanceof Error ? error.message : "")
 
 const connectionsOf = (server: Server) =>
-  Effect.promise(() => new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count))))
+  new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
 it.live.skipIf(process.platform !== "linux")(
   "accepts a crowd in far fewer turns of the event loop than it has connections",
@@ -57,7 +58,7 @@ it.live.skipIf(process.platform !== "linux")(
         }
       })
       assert.isBelow(seen.turns, CROWD / 4)
-      assert.strictEqual(yield* connectionsOf(server), CROWD)
+      assert.strictEqual(yield* Effect.promise(() => connectionsOf(server)), CROWD)
       sockets.forEach((socket) => socket.destroy())
     }).pipe(Effect.scoped)
 )
@@ -82,12 +83,15 @@ it.live("serves every connection, and when it stops refuses new ones and waits f
     yield* Effect.promise(async () => {
       const sockets = await Promise.all(Array.from({ length: 64 }, () => connected(port)))
       await Promise.all(sockets.map(async (socket) => {
-        socket.write(OK)
+        socket.write(get("/"))
         const [response] = await once(socket, "data")
         assert.include(String(response), "200 OK")
       }))
+      sockets[0]?.write(get(HELD))
+      await once(server, "request")
       const ended = new Promise<void>((resolve) => void server.close(() => resolve()))
       assert.include(await refusalOf(port), "ECONNREFUSED")
+      assert.strictEqual(await connectionsOf(server), 1)
       server.closeAllConnections()
       await ended
       // The port is free again.

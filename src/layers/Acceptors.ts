@@ -34,8 +34,15 @@ const whenFree = (server: Server, options: object, run: () => void) => {
   probe.listen({ ...options }, () => probe.close(run))
 }
 
-const countOf = (server: Server | Acceptor, getConnections = server.getConnections.bind(server)) =>
-  new Promise<number>((resolve) => getConnections((_error, count) => resolve(count)))
+/** Calls back once all have. */
+const whenAll = (actions: ReadonlyArray<(done: () => void) => void>, callback: () => void) => {
+  const left = { count: actions.length }
+  const done = () => {
+    left.count -= 1
+    if (left.count === 0) callback()
+  }
+  actions.forEach((action) => action(done))
+}
 
 /** Makes a server listen by several sockets where the system can; it closes them and counts their connections. */
 export const listenByMany = (server: Server): void => {
@@ -61,15 +68,26 @@ export const listenByMany = (server: Server): void => {
     return server
   }
   server.close = (callback) => {
-    const closed = acceptors.splice(0).map((acceptor) =>
-      new Promise<void>((resolve) => void acceptor.close(() => resolve()))
-    )
-    return close((error) => void Promise.all(closed).then(() => callback?.(error)))
+    const closing = acceptors.map((acceptor) => (done: () => void) => void acceptor.close(done))
+    const result: { error?: Error | undefined } = {}
+    const closeOwn = (done: () => void) =>
+      void close((error) => {
+        result.error = error
+        done()
+      })
+    whenAll([closeOwn, ...closing], () => callback?.(result.error))
+    return server
   }
   server.getConnections = (callback) => {
-    void Promise.all([countOf(server, getConnections), ...acceptors.map((acceptor) => countOf(acceptor))]).then(
-      (counts) => callback(null, counts.reduce((sum, count) => sum + count, 0))
+    const sum = { count: 0 }
+    const countings = [getConnections, ...acceptors.map((acceptor) => acceptor.getConnections.bind(acceptor))]
+    const adding = countings.map((counting) => (done: () => void) =>
+      counting((_error, count) => {
+        sum.count += count
+        done()
+      })
     )
+    whenAll(adding, () => callback(null, sum.count))
     return server
   }
 }
