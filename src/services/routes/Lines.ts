@@ -1,5 +1,5 @@
-import type { Position } from "../../schema/Geometry.ts"
 import { POLYLINE_PRECISION } from "../../schema/Routing.ts"
+import type { Coordinates } from "./Coordinates.ts"
 import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"
 
@@ -17,18 +17,19 @@ const FULL_TURN = 360
 const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
 /** The box around a line; undefined without a position. */
-export const boundsOf = (positions: ReadonlyArray<Position>): Bounds | undefined => {
-  const [first] = positions
-  if (first === undefined) return undefined
-  let [west, south] = first
-  let [east, north] = first
+export const boundsOf = ({ lats, lngs }: Coordinates): Bounds | undefined => {
+  let [west] = lngs
+  let [south] = lats
+  if (west === undefined || south === undefined) return undefined
+  let [east, north] = [west, south]
   let last = west
-  for (const position of positions) {
-    last = nearest(position[0], last)
+  for (let index = 0; index < lngs.length; index++) {
+    const lat = lats[index] ?? 0
+    last = nearest(lngs[index] ?? 0, last)
     west = Math.min(west, last)
     east = Math.max(east, last)
-    south = Math.min(south, position[1])
-    north = Math.max(north, position[1])
+    south = Math.min(south, lat)
+    north = Math.max(north, lat)
   }
   const shift = FULL_TURN * Math.floor((west + FULL_TURN / 2) / FULL_TURN)
   return { west: west - shift, east: east - shift, south, north }
@@ -37,12 +38,12 @@ export const boundsOf = (positions: ReadonlyArray<Position>): Bounds | undefined
 /** The longer side of a box in degrees. */
 const sizeOf = ({ east, north, south, west }: Bounds) => Math.max(east - west, north - south)
 
-/** At most 200 positions that still look like the line (Douglas-Peucker), the first and the last among them. */
-export const simplifiedLine = (
-  positions: ReadonlyArray<Position>,
-  bounds = boundsOf(positions)
-): ReadonlyArray<Position> => bounds === undefined ? positions : simplified(positions, sizeOf(bounds))
+/**
+ * Which positions stay in a simplified line: at most 200, the first and the last among them, that still look like the line
+ * (Douglas-Peucker).
+ */
+export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array =>
+  bounds === undefined ? new Uint32Array() : simplified(line, sizeOf(bounds))
 
 /** Google's polyline encoding with six decimals, as the routing engine has it. Elevations are not part of it. */
-export const polyline6 = (positions: ReadonlyArray<Position>): string =>
-  encodePolyline(positions, 10 ** POLYLINE_PRECISION)
+export const polyline6 = (line: Coordinates): string => encodePolyline(line, 10 ** POLYLINE_PRECISION)

@@ -1,4 +1,4 @@
-import type { Position } from "../../schema/Geometry.ts"
+import type { Coordinates } from "./Coordinates.ts"
 
 /** A value takes 5 bits a character, and one of twice 360 degrees with six decimals has 30. */
 const MAX_CHARACTERS = 6
@@ -27,14 +27,14 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
  * Google's encoded polyline algorithm, as `@mapbox/polyline` has it, without an object or a text for each position: a long
  * line takes a fifth of the time. `factor` is a power of ten, 1,000,000 at most.
  */
-export const encodePolyline = (positions: ReadonlyArray<Position>, factor: number): string => {
-  const bytes = Buffer.allocUnsafe(positions.length * 2 * MAX_CHARACTERS)
+export const encodePolyline = ({ lats, lngs }: Coordinates, factor: number): string => {
+  const bytes = Buffer.allocUnsafe(lngs.length * 2 * MAX_CHARACTERS)
   let end = 0
   let lastLat = 0
   let lastLng = 0
-  for (const position of positions) {
-    const lat = rounded(position[1] * factor)
-    const lng = rounded(position[0] * factor)
+  for (let index = 0; index < lngs.length; index++) {
+    const lat = rounded((lats[index] ?? 0) * factor)
+    const lng = rounded((lngs[index] ?? 0) * factor)
     end = write(bytes, write(bytes, end, lat - lastLat), lng - lastLng)
     lastLat = lat
     lastLng = lng

@@ -1,5 +1,6 @@
 import type { Position } from "../../schema/Geometry.ts"
 import { MAX_DISTANCE } from "../../schema/Route.ts"
+import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
 import { lengthOf } from "./Geodesy.ts"
 import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Lines.ts"
 
@@ -21,20 +22,39 @@ const boxText = ({ east, north, south, west }: Bounds) => `(${east},${north}),($
 
 /** The box around positions; as PostgreSQL reads it. */
 export const boxAround = (positions: ReadonlyArray<Position>): string | null => {
-  const bounds = boundsOf(positions)
+  const bounds = boundsOf(coordinatesOf(positions))
   return bounds === undefined ? null : boxText(bounds)
 }
 
-/** Measures a geometry at once: 0.2 s for 100,000 positions. */
-export const routeLine = (positions: ReadonlyArray<Position>): RouteLine => {
-  const bounds = boundsOf(positions)
+/** A line as numbers and as the text that is stored. */
+interface WrittenLine {
+  readonly coordinates: Coordinates
+  readonly json: string
+  readonly start: Position | undefined
+  /** The text of the position with that index. */
+  readonly textAt: (index: number) => string
+}
+
+/** Measures a line at once: 0.1 s for 100,000 positions. */
+const measured = ({ coordinates, json, start, textAt }: WrittenLine): RouteLine => {
+  const bounds = boundsOf(coordinates)
+  const positionCount = coordinates.lngs.length
   return {
-    json: JSON.stringify(positions),
-    simplified: JSON.stringify(simplifiedLine(positions, bounds)),
-    polyline6: polyline6(positions),
-    positionCount: positions.length,
+    json,
+    simplified: `[${Array.from(simplifiedLine(coordinates, bounds), textAt).join(",")}]`,
+    polyline6: polyline6(coordinates),
+    positionCount,
     box: bounds === undefined ? null : boxText(bounds),
-    metres: positions.length < 2 ? null : Math.min(lengthOf(positions), MAX_DISTANCE),
-    start: positions[0]
+    metres: positionCount < 2 ? null : Math.min(lengthOf(coordinates), MAX_DISTANCE),
+    start
   }
 }
+
+/** Measures a geometry at once: 0.2 s for 100,000 positions. */
+export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
+  measured({
+    coordinates: coordinatesOf(positions),
+    json: JSON.stringify(positions),
+    start: positions[0],
+    textAt: (index) => JSON.stringify(positions[index])
+  })

@@ -1,4 +1,5 @@
 import type { Position } from "../../../schema/Geometry.ts"
+import { coordinatesOf } from "../../routes/Coordinates.ts"
 import { lengthOf } from "../../routes/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
@@ -68,7 +69,7 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
 /** The schema can do without a lap, devices cannot. */
 const lapOf = (geometry: ReadonlyArray<Position>): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
-  DistanceMeters: decimal(lengthOf(geometry)),
+  DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
   Intensity: "Active"
 })
 
