@@ -1,4 +1,4 @@
-import { Effect, Function, Result, type Schema } from "effect"
+import { Result, type Schema } from "effect"
 import { ArchivedProfile } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
@@ -11,19 +11,25 @@ export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArra
 const below = (place: string, issues: ReadonlyArray<ValidationIssue>): ReadonlyArray<ValidationIssue> =>
   issues.map(({ message, path }) => ({ path: path === "" ? place : `${place}.${path}`, message }))
 
-/** Decodes JSON texts that stand at a place of an archive. What that needs is made for the first of them. */
-export const decoderOf = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const decoder = Function.memoize(decodeBounded<S>)
-  return (place: string, json: string): Outcome<S["Type"]> =>
-    Result.match(Effect.runSync(Effect.result(decoder(schema)(json))), {
-      onSuccess: (value) => ({ value }),
-      onFailure: (issues) => ({ issues: below(place, issues) })
-    })
+/** What was decoded at a place of an archive. */
+export const outcomeAt = <A>(place: string, decoded: Result.Result<A, ReadonlyArray<ValidationIssue>>): Outcome<A> =>
+  Result.match(decoded, {
+    onSuccess: (value) => ({ value }),
+    onFailure: (issues) => ({ issues: below(place, issues) })
+  })
+
+/** Bytes that are no UTF-8 are read as U+FFFD: a file as a whole is not refused for them. */
+const lenient = (bytes: ArrayBuffer) => Buffer.from(new TextDecoder().decode(bytes))
+
+/** Decodes a file of an archive that is one JSON text. */
+export const fileDecoder = <S extends Schema.ConstraintDecoder<unknown>>(name: string, schema: S) => {
+  const decode = decodeBounded(schema)
+  return (bytes: ArrayBuffer): Outcome<S["Type"]> => outcomeAt(name, decode(lenient(bytes)))
 }
 
 export const PROFILE = "profile.json"
 
-const decodeProfile = decoderOf(ArchivedProfile)
+const decodeProfile = fileDecoder(PROFILE, ArchivedProfile)
 
 /** The share of all jobs of archives. */
 export const ARCHIVES = "archives"
@@ -32,5 +38,5 @@ export const ARCHIVES = "archives"
 export const readProfile: HeavyJob<ArrayBuffer, Outcome<typeof ArchivedProfile.Type>> = {
   name: "read profile",
   share: ARCHIVES,
-  run: (bytes) => decodeProfile(PROFILE, new TextDecoder().decode(bytes))
+  run: decodeProfile
 }

@@ -1,12 +1,13 @@
-import type { Schema } from "effect"
+import { Result } from "effect"
 import { serialize } from "node:v8"
 import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { decodeBounded } from "../json/BoundedJson.ts"
+import { readerWithLine } from "../routes/GeometryReader.ts"
 import { type Line, storedBytes } from "../routes/RouteColumns.ts"
-import { routeLine } from "../routes/RouteLine.ts"
-import { ARCHIVES, decoderOf } from "./DecodedFiles.ts"
+import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
 import type { Element } from "./Lines.ts"
 
 /** The files that have one element a line, and where the manifest counts them. */
@@ -34,52 +35,38 @@ interface DecodedBatch {
 /** Decodes a batch of the elements of a list. */
 export type ListJob = HeavyJob<ReadonlyArray<Element>, DecodedBatch>
 
-const listJob = <A extends { readonly origin: ShareToken }, B>(
+const listJob = <A extends { readonly origin: ShareToken }>(
   file: ListName,
-  schema: Schema.ConstraintDecoder<unknown> & { readonly Type: A },
-  recordOf: (element: A) => B,
-  bytesOf: (record: B) => number
-): ListJob => {
-  const decode = decoderOf(schema)
-  return {
-    name: `read ${file}`,
-    share: ARCHIVES,
-    run: (elements) => {
-      const issues: Array<ValidationIssue> = []
-      const storable: Array<Storable> = []
-      const records: Array<B> = []
-      for (const { json, line } of elements) {
-        const outcome = decode(`${file}:${line}`, json)
-        if ("issues" in outcome) {
-          issues.push(...outcome.issues)
-          continue
-        }
-        const record = recordOf(outcome.value)
-        records.push(record)
-        storable.push({ line, origin: outcome.value.origin, bytes: bytesOf(record) })
+  read: (text: Buffer) => Result.Result<A, ReadonlyArray<ValidationIssue>>,
+  bytesOf: (record: A) => number
+): ListJob => ({
+  name: `read ${file}`,
+  share: ARCHIVES,
+  run: (elements) => {
+    const issues: Array<ValidationIssue> = []
+    const storable: Array<Storable> = []
+    const records: Array<A> = []
+    for (const { json, line } of elements) {
+      const outcome = outcomeAt(`${file}:${line}`, read(Buffer.from(json)))
+      if ("issues" in outcome) {
+        issues.push(...outcome.issues)
+        continue
       }
-      return { issues, storable, records: serialize(records) }
+      records.push(outcome.value)
+      storable.push({ line, origin: outcome.value.origin, bytes: bytesOf(outcome.value) })
     }
+    return { issues, storable, records: serialize(records) }
   }
-}
-
-const measured = ({ geometry, ...route }: ArchivedRoute): MeasuredRoute => ({
-  ...route,
-  line: geometry && routeLine(geometry)
 })
+
+const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
 /** Lines of `routes.json`, by the rules of a new route, with their geometries measured. */
 export const readRoutes: ListJob = listJob(
   "routes.json",
-  ArchivedRoute,
-  measured,
+  (text) => Result.map(readRoute(text), ({ line, rest }): MeasuredRoute => ({ ...rest, line })),
   (route) => storedBytes(route, route.line)
 )
 
 /** Lines of `collections.json`, by the rules of a new collection. Their bytes do not count. */
-export const readCollections: ListJob = listJob(
-  "collections.json",
-  ArchivedCollection,
-  (collection: ArchivedCollection) => collection,
-  () => 0
-)
+export const readCollections: ListJob = listJob("collections.json", decodeBounded(ArchivedCollection), () => 0)

@@ -2,7 +2,7 @@ import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
-import { ARCHIVES, decoderOf, type Outcome, PROFILE } from "./DecodedFiles.ts"
+import { ARCHIVES, fileDecoder, type Outcome, PROFILE } from "./DecodedFiles.ts"
 import { LISTS } from "./ListJobs.ts"
 
 export const MANIFEST = "manifest.json"
@@ -55,14 +55,14 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
   return issues.slice(0, MAX_ISSUES)
 }
 
-const decodeManifest = decoderOf(Manifest)
+const decodeManifest = fileDecoder(MANIFEST, Manifest)
 
 /** Reads a manifest and compares it with the files of its archive: what is missing, more, or other than it should be. */
 export const readManifest: HeavyJob<GivenManifest, Outcome<FittingManifest>> = {
   name: "read manifest",
   share: ARCHIVES,
   run: ({ bytes, names, sizes }) => {
-    const decoded = decodeManifest(MANIFEST, new TextDecoder().decode(bytes))
+    const decoded = decodeManifest(bytes)
     if ("issues" in decoded) return decoded
     const { counts, files } = decoded.value
     const issues = issuesWith(new Map(names.map((name, index) => [name, sizes[index] ?? 0])), decoded.value)

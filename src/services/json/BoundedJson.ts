@@ -1,8 +1,10 @@
-import { Effect, Result, Schema } from "effect"
+import { Option, Result, Schema } from "effect"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import { issueCollector } from "./IssueCollector.ts"
 import { limitsOf } from "./JsonLimits.ts"
 import { excessOf } from "./JsonScanner.ts"
+
+const NOT_UTF8: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid UTF-8" }]
 
 const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid JSON" }]
 
@@ -25,12 +27,24 @@ export const boundsOf = (schema: Schema.Constraint) => {
   }
 }
 
-/** Decodes a JSON text. Fails with what is wrong with it, before it is parsed where that would cost too much. */
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+export const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
+
+/**
+ * Decodes the bytes of a JSON text, counted before they are parsed. Fails with at most 100 issues. Of a text that so many
+ * values were `taken` out of before, they count as if they were there.
+ */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const { excessOf, refusalsOf } = boundsOf(schema)
-  const decode = Schema.decodeUnknownEffect(Schema.fromJsonString(schema))
-  return (json: string): Effect.Effect<S["Type"], ReadonlyArray<ValidationIssue>> => {
-    const excess = excessOf(Buffer.from(json))
-    return excess.length > 0 ? Effect.fail(excess) : Effect.mapError(decode(json), () => refusalsOf(json))
+  const limits = limitsOf(schema)
+  const decode = Schema.decodeUnknownResult(schema)
+  const issuesOf = issueCollector(schema)
+  return (text: Buffer, taken = 0): Result.Result<S["Type"], ReadonlyArray<ValidationIssue>> => {
+    const excess = excessOf(text, { ...limits, maxValues: limits.maxValues - taken })
+    if (excess !== undefined) return Result.fail([excess])
+    return Result.fromOption(decodeUtf8(text), () => NOT_UTF8).pipe(
+      Result.flatMap(parse),
+      Result.flatMap((value) => Result.mapError(decode(value), () => issuesOf(value)))
+    )
   }
 }

@@ -13,7 +13,7 @@ const CLOSE_OBJECT = 0x7d
 const MAX_NAME_BYTES = 256
 
 /** The index of the quote that ends the string whose first byte is at `from`; the end of the text if there is none. */
-const endOfString = (text: Uint8Array, from: number): number => {
+export const endOfString = (text: Uint8Array, from: number): number => {
   for (let index = from; index < text.length; index++) {
     const byte = text[index]
     if (byte === QUOTE) return index

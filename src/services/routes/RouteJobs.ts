@@ -5,7 +5,9 @@ import { detectFormat } from "../files/Detect.ts"
 import type { Dropped, FileFormat } from "../files/Document.ts"
 import { readRouteFile } from "../files/RouteFile.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
-import { decodeUtf8, digestOf, longBodyJob } from "../json/LongBody.ts"
+import { decodeBounded, decodeUtf8 } from "../json/BoundedJson.ts"
+import { digestOf, longBodyJob } from "../json/LongBody.ts"
+import { readerWithLine, type WithLine } from "./GeometryReader.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 import { type RouteLine, routeLine } from "./RouteLine.ts"
 
@@ -15,20 +17,22 @@ interface RouteParts {
 }
 
 /** Null clears the geometry of a route: it stays in the text. */
-const takeLine = (
-  { geometry, ...rest }: NewRoute | RoutePatch
+const split = (
+  { line, rest }: WithLine<NewRoute | RoutePatch>
 ): { readonly rest: unknown; readonly parts: RouteParts } =>
-  geometry === undefined || geometry === null
-    ? { rest: { ...rest, geometry }, parts: {} }
-    : { rest, parts: { line: routeLine(geometry) } }
+  line === undefined || line === null
+    ? { rest: { ...rest, geometry: line }, parts: {} }
+    : { rest, parts: { line } }
 
-const split = (route: NewRoute | RoutePatch) => Result.succeed(takeLine(route))
+const newRoute = readerWithLine(decodeBounded(NewRoute))
 
 /** Takes the geometry out of the body of a new route, and measures it. */
-export const readNewRoute = longBodyJob("read new route", NewRoute, split)
+export const readNewRoute = longBodyJob("read new route", (text) => Result.map(newRoute(text), split))
+
+const routePatch = readerWithLine(decodeBounded(RoutePatch))
 
 /** The same for the change of a route. */
-export const readRoutePatch = longBodyJob("read route patch", RoutePatch, split)
+export const readRoutePatch = longBodyJob("read route patch", (text) => Result.map(routePatch(text), split))
 
 /** A file as it came. */
 interface GivenFile {

@@ -1,6 +1,7 @@
 import { Option, Result } from "effect"
 import { TraceRequest } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { joinPieces, type MatchedPieces } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, measureTrace } from "./MeasuredTrace.ts"
@@ -13,14 +14,18 @@ interface TraceParts {
   readonly trace: MeasuredTrace
 }
 
-/** Takes the points out of the body of a trace, measures them and cuts them to pieces. */
-export const readTrace = longBodyJob("read trace", TraceRequest, (request) => {
+const takePoints = (request: TraceRequest) => {
   const { activity, preferences } = request
   const trace = measureTrace(request)
   if (trace === undefined) return Result.fail([BROKEN_POLYLINE])
   const parts: TraceParts = { trace }
   return Result.succeed({ rest: { activity, preferences, shape: TAKEN_OUT }, parts })
-})
+}
+
+const decodeTrace = decodeBounded(TraceRequest)
+
+/** Takes the points out of the body of a trace, measures them and cuts them to pieces. */
+export const readTrace = longBodyJob("read trace", (text) => Result.flatMap(decodeTrace(text), takePoints))
 
 /** The same for a trace whose body was short: an encoded polyline has some thousand points in so many bytes. */
 export const measureShortTrace: HeavyJob<TraceRequest, MeasuredTrace | undefined> = {

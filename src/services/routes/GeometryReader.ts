@@ -1,0 +1,103 @@
+import { Result } from "effect"
+import type { Position } from "../../schema/Geometry.ts"
+import { endOfString } from "../json/JsonScanner.ts"
+import { scanLine, type ScannedLine } from "./LineScanner.ts"
+import type { Line } from "./RouteColumns.ts"
+import { measured, routeLine } from "./RouteLine.ts"
+
+const QUOTE = 0x22
+const COLON = 0x3a
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20])
+
+const NAME = Buffer.from("geometry")
+
+/** What stands for a geometry in the text that it was taken out of; one value for `JsonScanner`. */
+const TAKEN_OUT = Buffer.from("[]")
+
+const pastSpaces = (text: Buffer, from: number): number => {
+  let index = from
+  while (SPACES.has(text[index])) index++
+  return index
+}
+
+/**
+ * The index of the value of the next member `geometry` of the outermost object; the length of the text if there is none. -1
+ * where a name is spelt with escapes: it may be the same one.
+ */
+const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
+  let level: number = levels
+  for (let index = from; index < text.length; index++) {
+    const byte = text[index]
+    if (byte === QUOTE) {
+      const end = endOfString(text, index + 1)
+      const colon = level === 1 ? pastSpaces(text, end + 1) : -1
+      if (text[colon] === COLON) {
+        const name = text.subarray(index + 1, end)
+        if (name.includes(BACKSLASH)) return -1
+        if (name.equals(NAME)) return pastSpaces(text, colon + 1)
+      }
+      index = end
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      level++
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) {
+      level--
+    }
+  }
+  return text.length
+}
+
+/** A text with an empty geometry, and the one that it had. */
+interface CutText {
+  readonly rest: Buffer
+  readonly scanned: ScannedLine
+}
+
+/** Undefined where the geometry is not the only one, or not written as `JSON.stringify` would. */
+const cutGeometry = (text: Buffer): CutText | undefined => {
+  const start = nextGeometry(text, 0, 0)
+  const scanned = start === -1 ? undefined : scanLine(text, start)
+  if (scanned === undefined || nextGeometry(text, scanned.end, 1) !== text.length) return undefined
+  return { rest: Buffer.concat([text.subarray(0, start), TAKEN_OUT, text.subarray(scanned.end)]), scanned }
+}
+
+/** Decodes the bytes of a JSON text that `taken` values were taken out of. */
+type Decode<A, E> = (text: Buffer, taken: number) => Result.Result<A, E>
+
+interface WithGeometry {
+  readonly geometry?: ReadonlyArray<Position> | null
+}
+
+/** A decoded body, and its geometry measured. */
+export interface WithLine<A> {
+  readonly rest: Omit<A, "geometry">
+  readonly line: Line
+}
+
+const withLine =
+  <A extends WithGeometry>(lineOf: (geometry: WithGeometry["geometry"]) => Line) =>
+  ({ geometry, ...rest }: A): WithLine<A> => ({
+    rest,
+    line: lineOf(geometry)
+  })
+
+/**
+ * Decodes a body with a geometry, and measures that. A geometry as most clients write it goes past the decoder, from bytes
+ * to numbers: parsed, checked and written again, it would take most of the time. A text that fails without it is decoded
+ * once more as a whole, so that it is refused for the same reasons as ever.
+ */
+export const readerWithLine =
+  <A extends WithGeometry, E>(decode: Decode<A, E>) => (text: Buffer): Result.Result<WithLine<A>, E> => {
+    const cut = cutGeometry(text)
+    if (cut !== undefined) {
+      const { line, values } = cut.scanned
+      const decoded = decode(cut.rest, values - 1)
+      if (Result.isSuccess(decoded)) return Result.map(decoded, withLine(() => measured(line)))
+    }
+    return Result.map(decode(text, 0), withLine((geometry) => geometry && routeLine(geometry)))
+  }

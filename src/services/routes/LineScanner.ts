@@ -1,0 +1,125 @@
+import { isLatitude, isLongitude, MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import type { WrittenLine } from "./RouteLine.ts"
+
+const COMMA = 0x2c
+const MINUS = 0x2d
+const POINT = 0x2e
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const OPEN = 0x5b
+const CLOSE = 0x5d
+
+/** Below 10 ** 15 each decimal is the shortest text of a number of its own, and its digits are an exact integer. */
+const MANTISSA_LIMIT = 1e15
+
+/** Smaller numbers are written with an exponent. */
+const LEAST = 1e-6
+
+const POWERS = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent)
+
+/** The bytes `[9.5,47],` are a short position. */
+const LEAST_POSITION_BYTES = 6
+
+/** A list of positions inside a JSON text. */
+export interface ScannedLine {
+  readonly line: WrittenLine
+  /** The index behind it. */
+  readonly end: number
+  /** Arrays and numbers in it, and itself: what `JsonScanner` counts. */
+  readonly values: number
+}
+
+/** Reads numbers one after the other, so that none is an object. */
+class NumberReader {
+  /** What was read last. */
+  value = 0
+  private readonly text: Uint8Array
+
+  constructor(text: Uint8Array) {
+    this.text = text
+  }
+
+  /** The index behind the number at `from`; -1 where there is none that `JSON.stringify` would write like that. */
+  read(from: number): number {
+    const { text } = this
+    const isNegative = text[from] === MINUS
+    const start = isNegative ? from + 1 : from
+    let at = start
+    let mantissa = 0
+    let byte = text[at] ?? 0
+    for (; byte >= DIGIT_0 && byte <= DIGIT_9; byte = text[++at] ?? 0) mantissa = mantissa * 10 + byte - DIGIT_0
+    const whole = at - start
+    if (whole === 0 || (whole > 1 && text[start] === DIGIT_0)) return -1
+    let places = 0
+    if (byte === POINT) {
+      const point = at
+      byte = text[++at] ?? 0
+      for (; byte >= DIGIT_0 && byte <= DIGIT_9; byte = text[++at] ?? 0) mantissa = mantissa * 10 + byte - DIGIT_0
+      places = at - point - 1
+      if (places === 0 || text[at - 1] === DIGIT_0) return -1
+    }
+    if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return -1
+    // The nearest double to the decimal: both numbers are exact, and a division is rounded once.
+    const value = mantissa / (POWERS[places] ?? 1)
+    if (value < LEAST && (isNegative || mantissa !== 0)) return -1
+    this.value = isNegative ? -value : value
+    return at
+  }
+}
+
+/**
+ * Reads the positions that begin at `from` straight into numbers. None where it is anything else than what `JSON.stringify`
+ * makes of a geometry: broken, with white space, or with more than 15 digits in a number. All that a parser would make of
+ * the text, and that the text is its own normal form, is known by then without an object for each position.
+ */
+export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
+  if (text[from] !== OPEN) return undefined
+  const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
+  const lngs = new Float64Array(most)
+  const lats = new Float64Array(most)
+  const starts = new Uint32Array(most + 1)
+  const numbers = new NumberReader(text)
+  let count = 0
+  let elevations = 0
+  let first: Position | undefined
+  let at = from + 1
+  if (text[at] === CLOSE) return undefined
+  for (;;) {
+    if (count === most || text[at] !== OPEN) return undefined
+    starts[count] = at
+    at = numbers.read(at + 1)
+    const lng = numbers.value
+    if (at === -1 || !isLongitude(lng) || text[at] !== COMMA) return undefined
+    at = numbers.read(at + 1)
+    const lat = numbers.value
+    if (at === -1 || !isLatitude(lat)) return undefined
+    lngs[count] = lng
+    lats[count] = lat
+    const hasElevation = text[at] === COMMA
+    if (hasElevation) {
+      elevations++
+      at = numbers.read(at + 1)
+      if (at === -1) return undefined
+    }
+    if (count === 0) first = hasElevation ? [lng, lat, numbers.value] : [lng, lat]
+    if (text[at] !== CLOSE) return undefined
+    count++
+    at++
+    const next = text[at]
+    at++
+    if (next === CLOSE) break
+    if (next !== COMMA) return undefined
+  }
+  starts[count] = at
+  return {
+    end: at,
+    // A comma before each position but the first, one or two in it, and its bracket.
+    values: 3 * count + elevations,
+    line: {
+      coordinates: { lngs: lngs.subarray(0, count), lats: lats.subarray(0, count) },
+      json: text.toString("latin1", from, at),
+      start: first,
+      textAt: (index) => text.toString("latin1", starts[index], (starts[index + 1] ?? 0) - 1)
+    }
+  }
+}
