@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Layer, Schema, Stream } from "effect"
+import { ConfigProvider, Duration, Effect, Layer, Predicate, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { fromFdPromise } from "yauzl"
 import { databaseLive } from "../src/layers/Database.ts"
@@ -109,7 +109,11 @@ layer(onOwnDatabase)("an import", (it) => {
       const { jobs, layer } = upTo(Infinity)
       const { routes } = yield* importedBy(layer, owner)
       assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0 })
-      const batches = jobs.flatMap(({ input, name }) => name === readRoutes.name && Array.isArray(input) ? [input] : [])
+      const batches = jobs.flatMap(({ input, name }) =>
+        name === readRoutes.name && Predicate.hasProperty(input, "lines") && Array.isArray(input.lines)
+          ? [input.lines]
+          : []
+      )
       assert.isAbove(batches.length, 1)
       assert.strictEqual(batches.flat().length, ROUTES)
       assert.strictEqual((yield* routesOf(owner)).length, ROUTES)

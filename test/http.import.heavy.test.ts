@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { readRoutes } from "../src/services/archive/ListJobs.ts"
+import { packed, readRoutes } from "../src/services/archive/ListJobs.ts"
 import { readManifest } from "../src/services/archive/Manifests.ts"
 import { signedIn } from "./support/Actors.ts"
 import { exported, type Files, imported, issuesOf, manifestOf, sealed, unzipped } from "./support/Archives.ts"
@@ -48,7 +48,7 @@ layer(TestServer.layer())("an archive that is much work", (it) => {
         const files = yield* ownFiles
         const line = lineOf(files, 1, 100_000)
         const archive = yield* archiveOf(files, [line])
-        const [atOnce] = processorTimeOf(() => readRoutes.run([{ line: 2, json: line }]))
+        const [atOnce] = processorTimeOf(() => readRoutes.run(packed([{ line: 2, json: Buffer.from(line) }])))
         const { longest, value } = yield* longestTurnOf(imported(yield* signedIn, archive))
         assert.strictEqual(value.status, 201)
         assert.isBelow(longest, atOnce / 3)

@@ -422,7 +422,7 @@ const chunked = async function*(bytes: Uint8Array, size: number) {
 const collected = async (bytes: Uint8Array, size: number, most = 3) => {
   const elements: Array<Element> = []
   for await (const batch of elementsOf(chunked(bytes, size), most)) elements.push(...batch)
-  return elements
+  return elements.map(({ json, line }) => ({ line, json: Buffer.from(json).toString() }))
 }
 
 const complaintOf = (text: string | Uint8Array) => {
@@ -438,7 +438,7 @@ const complaintOf = (text: string | Uint8Array) => {
 describe("an array with one element a line", () => {
   it.effect("is read the same however it comes in pieces", () =>
     Effect.gen(function*() {
-      const bytes = new TextEncoder().encode("[\r\n{\"ä\":1},\r\n\"🚲\",\n3\n]\n")
+      const bytes = new TextEncoder().encode("[\r\n\uFEFF\v{\"ä\":1},\r\n\"🚲\",\u3000\n3\n]\u00A0\n")
       for (const size of [1, 2, 3, 5, 100]) {
         assert.deepStrictEqual(yield* Effect.promise(() => collected(bytes, size)), [
           { line: 2, json: "{\"ä\":1}" },

@@ -5,15 +5,20 @@ import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
 import type { CountBytes } from "./ImportDisk.ts"
 import type { RunJob } from "./ImportTurns.ts"
-import type { Element } from "./Lines.ts"
-import { type ListJob, type ListName, LISTS, type MeasuredRoute, readCollections, readRoutes } from "./ListJobs.ts"
+import {
+  type ListJob,
+  type ListName,
+  LISTS,
+  type MeasuredRoute,
+  packed,
+  readCollections,
+  readRoutes
+} from "./ListJobs.ts"
 import { recordSpool } from "./RecordSpool.ts"
 import type { CheckedArchive } from "./ZipReader.ts"
 
 /** What an archive has, by origin, and how many bytes each of them would store. */
 export type Contents = ReadonlyMap<ShareToken, number>
-
-const lengthOf = (batch: ReadonlyArray<Element>) => batch.reduce((sum, { json }) => sum + json.length, 0)
 
 const readList = Effect.fnUntraced(function*<A>(
   archive: CheckedArchive,
@@ -27,8 +32,9 @@ const readList = Effect.fnUntraced(function*<A>(
   const contents = new Map<ShareToken, number>()
   yield* archive.elements(file).pipe(
     Stream.takeWhile(() => issues.length < MAX_ISSUES),
-    Stream.runForEach(Effect.fnUntraced(function*(batch) {
-      const decoded = yield* run(job, batch, lengthOf(batch))
+    Stream.runForEach(Effect.fnUntraced(function*(elements) {
+      const batch = packed(elements)
+      const decoded = yield* run(job, batch, batch.bytes.byteLength, [batch.bytes])
       issues.push(...decoded.issues)
       for (const { bytes, line, origin } of decoded.storable) {
         if (contents.has(origin)) issues.push({ path: `${file}:${line}.origin`, message: "Expected it once" })

@@ -1,4 +1,5 @@
 import { Duration, Effect, Semaphore } from "effect"
+import type { Transferable } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
 import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -31,7 +32,12 @@ export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, 
  * Does a job of `HeavyWork`, in turns with other imports, whose place in the queue for a thread lasts for 30 seconds. Fails
  * as `HeavyWork` does: an import that cannot be checked ends before anything of it is written.
  */
-export type RunJob = <I, O>(job: HeavyJob<I, O>, input: I, bytes: number) => Effect.Effect<O, Unavailable>
+export type RunJob = <I, O>(
+  job: HeavyJob<I, O>,
+  input: I,
+  bytes: number,
+  transfer?: ReadonlyArray<Transferable>
+) => Effect.Effect<O, Unavailable>
 
 /**
  * Shares the process between imports. A large archive is many pieces of work, and first come is first served for each of
@@ -49,8 +55,8 @@ export const importTurns = Effect.gen(function*() {
     const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
     return pieces.withPermits(1)(Effect.flatMap(inShare, Effect.fromResult))
   }
-  const run: RunJob = (job, input, bytes) =>
-    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD)))
+  const run: RunJob = (job, input, bytes, transfer) =>
+    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, transfer, MAX_WAIT_FOR_THREAD)))
   return {
     run,
     /** A place among the archives that are worked on, until the scope closes. `Unavailable` when none gets free in time. */

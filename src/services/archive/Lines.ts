@@ -1,15 +1,25 @@
+import { isUtf8 } from "node:buffer"
+
 /** The text of a route of 100,000 positions fits, all that may stand beside them, and the padding of an export. */
 const MAX_LINE = 10 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100
 const MAX_BATCH_BYTES = 1024 * 1024
 
-const LINE_FEED = 10
+const LINE_FEED = 0x0a
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
 
-/** An element of a JSON array that is written one element a line, and the number of its line, from 1. */
+/** What a text is trimmed of, of ASCII. */
+const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20])
+
+const MAX_ASCII = 0x7f
+
+/** An element of a JSON array that is written one element a line, in UTF-8, and the number of its line, from 1. */
 export interface Element {
   readonly line: number
-  readonly json: string
+  readonly json: Uint8Array
 }
 
 /** A file that is no such array. */
@@ -22,24 +32,34 @@ export class BadLine extends Error {
   }
 }
 
+/** The bytes of what `trim` leaves of a text: as a text only where its ends are not ASCII. */
+const trimmed = (text: Uint8Array): Uint8Array => {
+  let start = 0
+  let end = text.length
+  while (start < end && SPACES.has(text[start])) start++
+  while (end > start && SPACES.has(text[end - 1])) end--
+  const inside = text.subarray(start, end)
+  const isAscii = Math.max(inside[0] ?? 0, inside.at(-1) ?? 0) <= MAX_ASCII
+  return isAscii ? inside : Buffer.from(Buffer.from(inside).toString().trim())
+}
+
+const isOnly = ({ json }: Element, byte: number) => json.length === 1 && json[0] === byte
+
 /** Makes lines of the pieces of a file. */
 class LineCutter {
-  private readonly utf8 = new TextDecoder("utf-8", { fatal: true })
   private line = 1
   private length = 0
   private parts: Array<Uint8Array> = []
 
   /** What is left behind the last line feed. */
   take(): Element {
-    try {
-      return { line: this.line, json: this.utf8.decode(Buffer.concat(this.parts)).trim() }
-    } catch {
-      throw new BadLine(this.line, "Expected valid UTF-8")
-    } finally {
-      this.line++
-      this.parts = []
-      this.length = 0
-    }
+    const [only = new Uint8Array()] = this.parts
+    const text = this.parts.length > 1 ? Buffer.concat(this.parts) : only
+    const line = this.line++
+    this.parts = []
+    this.length = 0
+    if (!isUtf8(text)) throw new BadLine(line, "Expected valid UTF-8")
+    return { line, json: trimmed(text) }
   }
 
   /** The lines that end in this piece. */
@@ -75,22 +95,23 @@ class ElementCounter {
   }
 
   /** Whether this line is an element; throws a `BadLine` where it may not stand. */
-  isElement({ json, line }: Element): boolean {
+  isElement(element: Element): boolean {
+    const { json, line } = element
     switch (this.state) {
       case "before":
-        if (json !== "[") throw new BadLine(line, "Expected [ on a line of its own")
+        if (!isOnly(element, OPEN_ARRAY)) throw new BadLine(line, "Expected [ on a line of its own")
         this.state = "inside"
         return false
       case "inside":
-        if (json === "" || json === "[") throw new BadLine(line, "Expected an element")
-        if (json === "]") {
+        if (json.length === 0 || isOnly(element, OPEN_ARRAY)) throw new BadLine(line, "Expected an element")
+        if (isOnly(element, CLOSE_ARRAY)) {
           this.state = "behind"
           return false
         }
         if (++this.count > this.most) throw new BadLine(line, `Expected ${this.most} elements, as the manifest says`)
         return true
       case "behind":
-        if (json !== "") throw new BadLine(line, "Expected nothing behind the array")
+        if (json.length > 0) throw new BadLine(line, "Expected nothing behind the array")
         this.state = "over"
         return false
       case "over":
@@ -115,7 +136,7 @@ export async function* elementsOf(
   for await (const chunk of chunks) {
     for (const { json, line } of cutter.push(chunk)) {
       if (!counter.isElement({ json, line })) continue
-      batch.push({ line, json: json.endsWith(",") ? json.slice(0, -1) : json })
+      batch.push({ line, json: json.at(-1) === COMMA ? json.subarray(0, -1) : json })
       length += json.length
       if (batch.length < MAX_BATCH_LINES && length < MAX_BATCH_BYTES) continue
       yield batch

@@ -16,6 +16,8 @@ export interface HeavyJob<I, O> {
   /** Jobs of one share queue together, apart from those of others; those that name none are one share. */
   readonly share?: string
   run(input: I): O
+  /** What of its output a thread hands over: it is not copied, and gone from the thread. */
+  transferred?(output: O): ReadonlyArray<Transferable>
 }
 
 /** How much heavy work there may be at once, and how much each piece of it may take. */

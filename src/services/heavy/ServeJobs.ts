@@ -1,4 +1,4 @@
-import { parentPort } from "node:worker_threads"
+import { parentPort, type Transferable } from "node:worker_threads"
 import type { HeavyJob, Reply } from "./HeavyWork.ts"
 
 interface Order {
@@ -6,17 +6,22 @@ interface Order {
   readonly input: unknown
 }
 
+const reply = (reply: Reply<unknown>, transfer: ReadonlyArray<Transferable> = []) =>
+  parentPort?.postMessage(reply, transfer)
+
 /** Does in this thread what `HeavyWork` asks for, one job after the other. */
 export const serveJobs = (jobs: ReadonlyArray<HeavyJob<unknown, unknown>>): void => {
-  const replyTo = ({ input, name }: Order): Reply<unknown> => {
+  const fulfil = ({ input, name }: Order) => {
     const job = jobs.find((job) => job.name === name)
-    return job === undefined ? { error: new Error(`there is no job ${name}`) } : { result: job.run(input) }
+    if (job === undefined) return reply({ error: new Error(`there is no job ${name}`) })
+    const result = job.run(input)
+    reply({ result }, job.transferred?.(result))
   }
   parentPort?.on("message", (order: Order) => {
     try {
-      parentPort?.postMessage(replyTo(order), [])
+      fulfil(order)
     } catch (error) {
-      parentPort?.postMessage({ error }, [])
+      reply({ error })
     }
-  }).on("messageerror", (error) => parentPort?.postMessage({ error }, []))
+  }).on("messageerror", (error) => reply({ error }))
 }
