@@ -29,6 +29,21 @@ export interface ScannedLine {
   readonly values: number
 }
 
+/**
+ * What lines are read into: each takes a copy of its length. As long as the longest so far, since a new one for each of many
+ * lines, too long because nobody knows how many positions there are, is mostly garbage outside of the heap.
+ */
+const scratch = { lngs: new Float64Array(), lats: new Float64Array(), starts: new Uint32Array() }
+
+const scratchOf = (positions: number) => {
+  if (scratch.lngs.length < positions) {
+    scratch.lngs = new Float64Array(positions)
+    scratch.lats = new Float64Array(positions)
+    scratch.starts = new Uint32Array(positions + 1)
+  }
+  return scratch
+}
+
 /** Reads numbers one after the other, so that none is an object. */
 class NumberReader {
   /** What was read last. */
@@ -75,9 +90,7 @@ class NumberReader {
 export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
   if (text[from] !== OPEN) return undefined
   const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
-  const lngs = new Float64Array(most)
-  const lats = new Float64Array(most)
-  const starts = new Uint32Array(most + 1)
+  const { lats, lngs, starts } = scratchOf(most)
   const numbers = new NumberReader(text)
   let count = 0
   let elevations = 0
@@ -111,15 +124,16 @@ export const scanLine = (text: Buffer, from: number): ScannedLine | undefined =>
     if (next !== COMMA) return undefined
   }
   starts[count] = at
+  const ownStarts = starts.slice(0, count + 1)
   return {
     end: at,
     // A comma before each position but the first, one or two in it, and its bracket.
     values: 3 * count + elevations,
     line: {
-      coordinates: { lngs: lngs.subarray(0, count), lats: lats.subarray(0, count) },
+      coordinates: { lngs: lngs.slice(0, count), lats: lats.slice(0, count) },
       json: text.toString("latin1", from, at),
       start: first,
-      textAt: (index) => text.toString("latin1", starts[index], (starts[index + 1] ?? 0) - 1)
+      textAt: (index) => text.toString("latin1", ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
     }
   }
 }
