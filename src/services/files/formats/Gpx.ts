@@ -49,10 +49,9 @@ const waypointsOf = (points: ReadonlyArray<XmlElement>, positions: ReadonlyArray
     timestamp: textOf(points[index], "time")?.trim()
   }))
 
-const isElevationUnread = (point: XmlElement) => {
-  const text = textOf(point, "ele")?.trim() ?? ""
-  return text !== "" && numberOf(text) === undefined
-}
+/** One that was read is in the position of its point. */
+const isElevationUnread = (point: XmlElement, position: Position | undefined) =>
+  position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
 /** Ours alone says which side of the 180th meridian a point is on: it was read. */
 const isForeign = (point: XmlElement) =>
@@ -63,8 +62,11 @@ const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped>
   return count === 0 ? [] : [{ what: "extensions of points", why: UNUSED, count }]
 }
 
-const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
-  const count = points.filter(isElevationUnread).length
+const elevationsOf = (
+  points: ReadonlyArray<XmlElement>,
+  positions: ReadonlyArray<Position>
+): ReadonlyArray<Dropped> => {
+  const count = points.filter((point, index) => isElevationUnread(point, positions[index])).length
   return count === 0 ? [] : [{ what: "elevations", why: "they are not decimal numbers", count }]
 }
 
@@ -93,7 +95,11 @@ type Parts = ReturnType<typeof partsOf>
 /** Points that are the line anyway need not be waypoints as well where there are too many for that. */
 const isLineOnly = ({ line, planned }: Parts) => line === planned && planned.length > MAX_WAYPOINTS
 
-const droppedOf = (gpx: XmlElement, parts: Parts): ReadonlyArray<Dropped> => {
+const droppedOf = (
+  gpx: XmlElement,
+  parts: Parts,
+  positions: ReadonlyArray<Position>
+): ReadonlyArray<Dropped> => {
   const { line, places, planned, routes, segments, tracks } = parts
   return [
     ...joinedOf(tracks, "bounds of tracks"),
@@ -115,7 +121,7 @@ const droppedOf = (gpx: XmlElement, parts: Parts): ReadonlyArray<Dropped> => {
     ...unknownChildren(line === planned ? [] : line, TRACK_POINT, UNUSED),
     ...unknownChildren(planned, line === planned ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
     ...extensionsOf(line === planned ? line : [...line, ...planned]),
-    ...elevationsOf(line)
+    ...elevationsOf(line, positions)
   ]
 }
 
@@ -137,7 +143,7 @@ const draftOf = (
   ),
   waypoints: isLineOnly(parts) ? [] : waypointsOf(parts.planned, planned),
   geometry: line,
-  dropped: droppedOf(gpx, parts)
+  dropped: droppedOf(gpx, parts, line)
 })
 
 /** Reads GPX 1.1, and 1.0, which differs in where it keeps name and description. */

@@ -3,6 +3,8 @@ export const MAX_TAG = 65_536
 
 const DOUBLE_QUOTE = 0x22
 const SINGLE_QUOTE = 0x27
+const EXCLAMATION_MARK = 0x21
+const QUESTION_MARK = 0x3f
 const GREATER_THAN = 0x3e
 
 /** What begins with the first and ends with the second, and is no tag. */
@@ -22,6 +24,8 @@ const endOfTag = (text: string, start: number): number => {
 }
 
 const endAt = (text: string, start: number): number => {
+  const next = text.charCodeAt(start + 1)
+  if (next !== EXCLAMATION_MARK && next !== QUESTION_MARK) return endOfTag(text, start)
   const other = OTHERS.find(([opening]) => text.startsWith(opening, start))
   if (other === undefined) return endOfTag(text, start)
   const end = text.indexOf(other[1], start + other[0].length)
