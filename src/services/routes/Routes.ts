@@ -14,6 +14,7 @@ import { readableRows } from "../ReadableRows.ts"
 import {
   boxOf,
   changedColumns,
+  type Line,
   lineOf,
   newRouteColumns,
   placeColumns,
@@ -75,7 +76,7 @@ export class Routes extends Context.Service<Routes, {
         execute: (values) =>
           sql`
             WITH r AS (INSERT INTO routes ${sql.insert(values)} RETURNING *)
-            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${columns("none")} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       const findVisible = SqlSchema.findOneOption({
@@ -98,9 +99,15 @@ export class Routes extends Context.Service<Routes, {
       })
 
       const applyPatch = SqlSchema.findOneOption({
-        Request: Schema.Struct({ owner: UserId, id: RouteId, values: Columns, publishedAt: Schema.Date }),
+        Request: Schema.Struct({
+          owner: UserId,
+          id: RouteId,
+          values: Columns,
+          publishedAt: Schema.Date,
+          form: GeometryForm
+        }),
         Result: RouteRow,
-        execute: ({ id, owner, publishedAt, values }) =>
+        execute: ({ form, id, owner, publishedAt, values }) =>
           sql`
             WITH r AS (
               UPDATE routes SET ${sql.update(values)}, version = version + 1,
@@ -111,7 +118,7 @@ export class Routes extends Context.Service<Routes, {
           }
               WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING *
             )
-            SELECT ${columns("full")} FROM r JOIN users u ON u.id = r.user_id`
+            SELECT ${columns(form)} FROM r JOIN users u ON u.id = r.user_id`
       })
 
       const lockStart = SqlSchema.findOneOption({
@@ -167,7 +174,7 @@ export class Routes extends Context.Service<Routes, {
             created_at: now,
             updated_at: now
           })
-          return toStoredRoute(row, pseudonyms)
+          return toStoredRoute(withLine(row, line), pseudonyms)
         }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
@@ -204,7 +211,9 @@ export class Routes extends Context.Service<Routes, {
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)
             const values = { ...changedColumns(patch), ...derived, updated_at: now }
-            return yield* Effect.flatMap(applyPatch({ owner, id, values, publishedAt: now }), found)
+            const form = patch.geometry === undefined ? "full" : "none"
+            const row = yield* applyPatch({ owner, id, values, publishedAt: now, form })
+            return yield* found(Option.map(row, (row) => withLine(row, patch.geometry)))
           },
           sql.withTransaction,
           Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
@@ -226,6 +235,10 @@ export class Routes extends Context.Service<Routes, {
     })
   )
 }
+
+/** A row with the line that was just stored: as long as a body, it need not come back from the database. */
+const withLine = (row: RouteRow, line: Line): RouteRow =>
+  line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
 
 /** No user has this id. */
 const NOBODY = 0
