@@ -1,4 +1,4 @@
-import { Option, Result, Schema } from "effect"
+import { Function, Option, Result, Schema } from "effect"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import { issueCollector } from "./IssueCollector.ts"
 import { limitsOf } from "./JsonLimits.ts"
@@ -36,10 +36,14 @@ export const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array)
  * values were `taken` out of before, they count as if they were there.
  */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  const limits = limitsOf(schema)
-  const decode = Schema.decodeUnknownResult(schema)
-  const issuesOf = issueCollector(schema)
+  // Made for the first text: the main thread reads no long body, and no thread has to read all kinds.
+  const toolsOf = Function.memoize((schema: S) => ({
+    limits: limitsOf(schema),
+    decode: Schema.decodeUnknownResult(schema),
+    issuesOf: issueCollector(schema)
+  }))
   return (text: Buffer, taken = 0): Result.Result<S["Type"], ReadonlyArray<ValidationIssue>> => {
+    const { decode, issuesOf, limits } = toolsOf(schema)
     const excess = excessOf(text, { ...limits, maxValues: limits.maxValues - taken })
     if (excess !== undefined) return Result.fail([excess])
     return Result.fromOption(decodeUtf8(text), () => NOT_UTF8).pipe(
