@@ -4,8 +4,8 @@ import type { Server } from "node:http"
 import { createServer, type Server as Acceptor } from "node:net"
 
 /**
- * Listening sockets of one port. Node accepts one connection of each in a turn of its event loop: with a single one, a crowd
- * of new connections waits for as many turns, for seconds where they are long, before anything can refuse it.
+ * Listening sockets of one port. Node accepts one connection of each in an iteration of its event loop: with a single one, a
+ * crowd of new connections waits for as many iterations, for seconds where they are long, before anything can refuse it.
  */
 const SOCKETS = 16
 

@@ -16,6 +16,12 @@ const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDef
 /** A busy event loop alone is no overload, and neither are many requests that wait for others. */
 const SATURATION = { utilization: 0.9, windowMillis: 50 }
 
+/**
+ * What stays above this share of it for so many milliseconds is no burst, and holds as the limit until fewer than half of that
+ * run: with 256 of which each waits for the database several times, most would be refused by its queue after all their work.
+ */
+const STANDING = { share: 0.25, millis: 200 }
+
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
   incremental: true
@@ -32,6 +38,21 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
     state.since = current
     state.at = now
     return state.isSaturated
+  }
+}
+
+/** Counts running requests, and says how many there may be. */
+const makeRunning = (most: number) => {
+  const standing = Math.max(1, Math.floor(most * STANDING.share))
+  const state: { count: number; since: number | undefined } = { count: 0, since: undefined }
+  const limit = () => state.since === undefined || performance.now() - state.since < STANDING.millis ? most : standing
+  return {
+    add: (change: number) => {
+      state.count += change
+      if (state.count < standing / 2) state.since = undefined
+      else if (state.count >= standing) state.since ??= performance.now()
+    },
+    areMany: () => state.count >= standing && state.count >= limit()
   }
 }
 
@@ -56,7 +77,7 @@ export const makeLoadGate = Effect.gen(function*() {
   const { body, headersFor } = yield* overloadResponse
   const context = yield* Effect.context<never>()
   const isSaturated = makeSaturation(SATURATION)
-  const running = { count: 0 }
+  const running = makeRunning(mostRunning)
   yield* Metric.update(refusals, 0)
 
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
@@ -69,11 +90,9 @@ export const makeLoadGate = Effect.gen(function*() {
   }
 
   const gate: LoadGate = {
-    add: (change) => {
-      running.count += change
-    },
+    add: running.add,
     refuses: (request, response) => {
-      if (running.count < mostRunning || !isSaturated() || isForProbe(request)) return false
+      if (!running.areMany() || !isSaturated() || isForProbe(request)) return false
       refuse(request, response)
       return true
     }
