@@ -43,11 +43,11 @@ const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", impo
 /** A connection of its own without limits: a migration takes as long as it needs, and so do those who wait for it. */
 const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
-)
+).pipe(Layer.provide(machineClock))
 
 /** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
 const migratorLayer = knownSchemaLayer(migrations).pipe(
-  Layer.provide(Layer.effectDiscard(Migrator.make({})({ loader: migrations })).pipe(Layer.provide(migratorClient))),
+  Layer.provide(Layer.effectDiscard(Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient))),
   Layer.provide(NodeServices.layer)
 )
 
