@@ -20,7 +20,7 @@ const SATURATION = { utilization: 0.9, windowMillis: 50 }
  * What stays above this share of it for so many milliseconds is no burst, and holds as the limit until fewer than half of that
  * run: with 256 of which each waits for the database several times, most would be refused by its queue after all their work.
  */
-const STANDING = { share: 0.25, millis: 200 }
+const STANDING = { share: 0.25, millis: 1000 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
