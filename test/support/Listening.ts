@@ -13,7 +13,7 @@ export const closed = (server: Server): Effect.Effect<void> =>
 export const listening = (server: Server): Effect.Effect<number, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.callback<number>((resume) => {
-      server.listen(0, "127.0.0.1", () => {
+      server.listen({ port: 0, host: "127.0.0.1" }, () => {
         const address = server.address()
         resume(Effect.succeed(address === null || typeof address === "string" ? 0 : address.port))
       })
