@@ -120,15 +120,13 @@ layer(TestServer.layer())("a flood of passwords", (it) => {
       assert.strictEqual((yield* rider.get("/users/me")).status, 200)
       const answers = yield* Fiber.join(flood)
       const refused = answers.filter(({ status }) => status === 503)
-      assert.isAtLeast(refused.length, CORES)
+      // Some may wait for the sign-ins before them, which is said in other words.
+      const ofPasswords = refused.filter(({ text }) => text.includes("Too many passwords are being checked: try again"))
+      assert.isAtLeast(ofPasswords.length, CORES)
       assert.deepStrictEqual(new Set(answers.map(({ status }) => status)), new Set([201, 401, 503]))
       for (const { body, headers } of refused) {
         assert.strictEqual(headers.get("retry-after"), "2")
-        assert.deepInclude(body, {
-          statusCode: 503,
-          code: "INTERNAL",
-          message: "Too many passwords are being checked: try again"
-        })
+        assert.deepInclude(body, { statusCode: 503, code: "INTERNAL" })
       }
       assert.deepStrictEqual(yield* figures, [0, 0])
       const again = yield* visitor.post("/auth/login-email", { email: rider.email, password: rider.password })
