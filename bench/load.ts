@@ -20,10 +20,7 @@ export const ask = (agent: Agent, { body, headers = {}, method = "GET", url }: C
     }).on("error", () => end(0)).end(body)
   })
 
-/**
- * As many connections as there may be, opened before they are needed: Node accepts one in each turn of its event loop, so a
- * busy server takes its time for a crowd of them.
- */
+/** As many connections as there may be, opened before the load begins: what it takes to open them is not measured. */
 export const connected = async ({ origin }: URL, connections: number) => {
   const agent = new Agent({ keepAlive: true, maxSockets: connections, maxFreeSockets: connections })
   await Promise.all(Array.from({ length: connections }, () => ask(agent, { url: `${origin}/health/live` })))
