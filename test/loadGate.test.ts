@@ -65,6 +65,17 @@ it.live("a saturated process that has had a quarter of its most requests for a w
     yield* until(status, 503)
   }).pipe(Effect.scoped))
 
+it.live("bursts one after the other are no standing load", () =>
+  Effect.gen(function*() {
+    const { gate, status } = yield* started
+    yield* saturated
+    times(2, () => gate.add(1))
+    gate.add(-1)
+    yield* Effect.sleep("1100 millis")
+    gate.add(1)
+    assert.strictEqual(yield* status, 200)
+  }).pipe(Effect.scoped))
+
 it.live("a process whose event loop has time takes as many as come", () =>
   Effect.gen(function*() {
     const { gate, status } = yield* started

@@ -45,14 +45,14 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
 const makeRunning = (most: number) => {
   const standing = Math.max(1, Math.floor(most * STANDING.share))
   const state: { count: number; since: number | undefined } = { count: 0, since: undefined }
-  const limit = () => state.since === undefined || performance.now() - state.since < STANDING.millis ? most : standing
+  const isStanding = () => state.since !== undefined && performance.now() - state.since >= STANDING.millis
   return {
     add: (change: number) => {
       state.count += change
-      if (state.count < standing / 2) state.since = undefined
-      else if (state.count >= standing) state.since ??= performance.now()
+      if (state.count >= standing) state.since ??= performance.now()
+      else if (state.count < standing / 2 || !isStanding()) state.since = undefined
     },
-    areMany: () => state.count >= standing && state.count >= limit()
+    areMany: () => state.count >= standing && (state.count >= most || isStanding())
   }
 }
 
