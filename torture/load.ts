@@ -26,8 +26,11 @@ const HELD_AFTER = 6000
 /** How long a client repeats a write. */
 const PERSISTENCE = 60_000
 
-/** For writes that have no response when the load ends. */
-const LAST_CALL = 10_000
+/** For writes that have no response when the load ends: the longest pause, and a call. */
+const LAST_CALL = 20_000
+
+/** Milliseconds between two calls. */
+const PAUSE = { shortest: 100, longest: 10_000 }
 
 const Stored = Schema.fromJsonString(Schema.Struct({ id: Schema.Int, name: Schema.String }))
 
@@ -38,7 +41,13 @@ interface Kept {
   readonly id: number
 }
 
-const pauseBefore = (attempt: number) => Math.min(100 * 2 ** attempt, 2000)
+/** As a well-made client does: as long as the response says, and at random up to a limit that doubles. */
+const pauseAfter = ({ headers, status }: Reply, attempt: number) => {
+  if (status === 409) return PAUSE.shortest
+  const told = Number(headers["retry-after"] ?? 0) * 1000
+  const limit = Math.min(PAUSE.shortest * 2 ** attempt, PAUSE.longest)
+  return Math.max(told, PAUSE.shortest) + Math.random() * limit
+}
 
 const bodyOf = (endpoint: "routes" | "collections", name: string) =>
   JSON.stringify(
@@ -79,8 +88,8 @@ const writing =
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
       if (now - held.since > HELD_AFTER) return recorder.complain("a key is held for more than 6 s (409)")
       if (now - began > PERSISTENCE) return recorder.complain("a write got no response within 60 s")
-      if (now - ended() > LAST_CALL) return recorder.complain("a write got no response within 10 s of the last fault")
-      await pause(pauseBefore(attempt))
+      if (now - ended() > LAST_CALL) return recorder.complain("a write got no response within 20 s of the last fault")
+      await pause(pauseAfter(reply, attempt))
     }
   }
 
