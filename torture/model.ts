@@ -51,6 +51,8 @@ export interface ModelCollection {
   isDeleted: boolean
   /** Ids of routes; their order is not compared. */
   readonly members: Set<number>
+  /** Of which a call without a response may have been done, and a repeated one cannot tell. */
+  readonly uncertain: Set<number>
 }
 
 /** What there must be, by what was acknowledged. */
@@ -67,8 +69,8 @@ export const collectionsOf = ({ collections }: Model, owner: number) =>
   [...collections.values()].filter((one) => one.owner === owner)
 
 /** The members that the owner of a collection sees: their own routes and what is public of others. */
-export const visibleMembers = ({ routes }: Model, { members, owner }: ModelCollection) =>
-  [...members].filter((id) => {
+export const visibleMembers = ({ routes }: Model, { members, owner, uncertain }: ModelCollection) =>
+  [...members].filter((id) => !uncertain.has(id)).filter((id) => {
     const route = routes.get(id)
     return route !== undefined && !route.isDeleted && (route.owner === owner || route.visibility === "public")
   })

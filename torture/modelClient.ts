@@ -11,11 +11,11 @@ const idOf = ({ text }: Reply) => Schema.decodeSync(Stored)(text).id
 
 const PERSISTENCE = 100_000
 
-/** A call, what it does to the model when it has succeeded, and whether it may be refused with 404. */
+/** A call, what it does to the model when it has succeeded, and what a 404 does to it, where there may be one. */
 interface Step {
   readonly call: Omit<Ask, "token">
   readonly done: (reply: Reply) => void
-  readonly mayBeMissing?: boolean
+  readonly onMissing?: (isRepeated: boolean) => void
 }
 
 const picked = <A>(all: ReadonlyArray<A>, pick: number) => all[pick % Math.max(all.length, 1)]
@@ -72,7 +72,7 @@ const collectionSteps = (model: Model, owner: number, name: string) => {
       ? {
         call: { method: "POST", path: `/api/v1/collections/${into.id}/routes`, body: JSON.stringify({ routeId }) },
         done: () => void into.members.add(routeId),
-        mayBeMissing: true
+        onMissing: (isRepeated) => void (isRepeated && into.uncertain.add(routeId))
       }
       : undefined
   }
@@ -81,7 +81,7 @@ const collectionSteps = (model: Model, owner: number, name: string) => {
       call: keyed("/api/v1/collections", name, { visibility }),
       done: (reply) => {
         const id = idOf(reply)
-        model.collections.set(id, { id, owner, isDeleted: false, members: new Set() })
+        model.collections.set(id, { id, owner, isDeleted: false, members: new Set(), uncertain: new Set() })
       }
     }),
     remove: (pick: number): Step | undefined => {
@@ -100,7 +100,7 @@ const collectionSteps = (model: Model, owner: number, name: string) => {
         ? {
           call: { method: "DELETE", path: `/api/v1/collections/${from.id}/routes/${id}` },
           done: () => void from.members.delete(id),
-          mayBeMissing: true
+          onMissing: (isRepeated) => void (isRepeated && from.uncertain.add(id))
         }
         : undefined
     }
@@ -133,13 +133,13 @@ const stepOf = (model: Model, owner: number, name: string, operation: Operation)
 }
 
 /** Calls until there is a response. A repeated call gets 404 where one without a response was done already. */
-const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, { call, done, mayBeMissing }: Step) => {
+const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, { call, done, onMissing }: Step) => {
   const began = performance.now()
   for (let attempt = 0; performance.now() - began < PERSISTENCE; attempt++) {
     const reply = await ask({ ...call, token })
     if (reply.status >= 200 && reply.status < 300) return done(reply)
-    if (reply.status === 404 && attempt > 0 && !mayBeMissing) return done(reply)
-    if (reply.status === 404 && mayBeMissing) return undefined
+    if (reply.status === 404 && onMissing !== undefined) return onMissing(attempt > 0)
+    if (reply.status === 404 && attempt > 0) return done(reply)
     if (reply.status === 404) return recorder.complain(`${call.method} ${call.path}: 404`)
     await pause(100)
   }

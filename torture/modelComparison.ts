@@ -30,21 +30,20 @@ const listed = async ({ ask }: Asking, path: string, token: string | undefined):
   return { ids, total: state.total }
 }
 
-const missing = (wanted: Iterable<number>, found: ReadonlySet<number>) =>
-  [...wanted].filter((id) => !found.has(id)).length
+const missing = (wanted: Iterable<number>, found: ReadonlySet<number>) => [...wanted].filter((id) => !found.has(id))
 
 const idsOf = (some: ReadonlyArray<{ readonly id: number }>) => new Set(some.map(({ id }) => id))
 
-/** Compares what one client sees with the model; returns how much is lost. */
+/** Compares what one client sees with the model; returns what is lost, each with its name. */
 export const comparison = async (asking: Asking, recorder: Recorder, model: Model, account: Account) => {
   const { id: owner, token } = account
   const same = async (path: string, wanted: ReadonlySet<number>, credential: string | undefined, extra: string) => {
     const { ids, total } = await listed(asking, path, credential)
-    recorder.complain(extra, missing(ids, wanted))
+    recorder.complain(extra, missing(ids, wanted).length)
     if (total !== ids.size) {
       recorder.complain(`X-Total-Count of ${path.split("/").slice(3, 5).join("/")} is not its rows`)
     }
-    return missing(wanted, ids)
+    return missing(wanted, ids).map((id) => `${id} of ${path}`)
   }
   const routes = routesOf(model, owner)
   const live = idsOf(routes.filter(({ isDeleted }) => !isDeleted))
@@ -65,9 +64,10 @@ export const comparison = async (asking: Asking, recorder: Recorder, model: Mode
     const { text } = await asking.ask({ path: `/api/v1/collections/${collection.id}`, token })
     const { routeCount, routeIds } = Schema.decodeSync(Collection)(text)
     const wanted = new Set(visibleMembers(model, collection))
-    lost.push(missing(wanted, new Set(routeIds)))
-    recorder.complain("a member that was not added or was taken out", missing(routeIds, wanted))
+    const known = new Set([...wanted, ...collection.uncertain])
+    lost.push(missing(wanted, new Set(routeIds)).map((id) => `${id} of collection ${collection.id}`))
+    recorder.complain("a member that was not added or was taken out", missing(routeIds, known).length)
     if (routeCount !== routeIds.length) recorder.complain("routeCount is not the number of routeIds")
   }
-  return lost.reduce((sum, count) => sum + count, 0)
+  return lost.flat()
 }

@@ -29,7 +29,7 @@ const RATE = { short: 80, full: 150 }
 const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 
 /** How long the recovery is waited for. */
-const WAITED_FOR = { short: 8000, full: 60_000 }
+const WAITED_FOR = { short: 30_000, full: 60_000 }
 
 const recovered = (recorder: Recorder, since: number, rate: number, limit: number): Effect.Effect<number> =>
   Effect.suspend(() => {

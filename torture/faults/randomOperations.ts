@@ -85,10 +85,11 @@ export const randomOperations: Fault = {
     return outcomeOf(recorder, {
       rounds: state.disturbed,
       requests: CLIENTS * LENGTH[form],
-      lost: lost.reduce((sum, count) => sum + count, 0),
+      lost: lost.flat().length,
       twice: counters.twice,
       figures: [
-        `seed ${seed}: ${model.routes.size} routes and ${model.collections.size} collections, ${state.disturbed} faults`
+        `seed ${seed}: ${model.routes.size} routes and ${model.collections.size} collections, ${state.disturbed} faults`,
+        ...lost.flat().map((name) => `lost: ${name}`)
       ]
     })
   })
