@@ -106,9 +106,12 @@ const lasting = Effect.gen(function*() {
   }
 })
 
+const mayEndSessions = ({ method, path }: typeof endpoints[number]) =>
+  method !== "GET" && /^\/(api\/v1\/)?(auth|users|me|admin)\b/.test(path)
+
 /** Sessions are new for each endpoint that may end them. */
 const sessionsFor = (n: number, made: Effect.Success<typeof lasting>) =>
-  endpoints[n]?.method === "GET"
+  !endpoints.slice(n, n + 1).some(mayEndSessions)
     ? {
       session: Effect.succeed(made.session),
       pending: Effect.succeed(made.pending),

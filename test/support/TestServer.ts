@@ -10,6 +10,7 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "../../src/layers/Live.ts"
+import { HashCost } from "../../src/services/credentials/Passwords.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
@@ -56,6 +57,9 @@ const answerOf = async (send: Send, url: string, method: string, call: Call): Pr
 
 /** Spares a test that is not about places the loading of all cities of the world. */
 export const nowhere = Layer.succeed(Places, { at: () => Effect.succeed({}) })
+
+/** Hundreds of riders sign up in the tests, and 50 ms of a core for each would be a tenth of the run. */
+const cheapHashes = Layer.succeed(HashCost, { memoryCost: 8, timeCost: 1 })
 
 /** The whole service on a real socket, with a database of its own. */
 export class TestServer extends Context.Service<TestServer, {
@@ -115,7 +119,7 @@ const onDatabase = (
   socketServer.pipe(
     Layer.provideMerge(applicationLayer),
     Layer.provideMerge(httpServerLive),
-    Layer.provide(background),
+    Layer.provide([background, cheapHashes]),
     Layer.provide([identityProviderLive, places, rateCountersLive, routingEngineLive]),
     Layer.provideMerge(Mailbox.layer),
     Layer.provideMerge(databaseLive),

@@ -5,8 +5,13 @@ import { availableParallelism } from "node:os"
 import type { Unavailable } from "../../schema/Errors.ts"
 import { makeTurns } from "../limits/Turns.ts"
 
-/** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes, one lane. */
-const PARAMETERS = { type: argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+/** How a password is hashed: by argon2id, one lane. */
+const METHOD = { type: argon2id, parallelism: 1 } as const
+
+/** What a hash costs. OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes. */
+export const HashCost = Context.Reference("route-planning-service/HashCost", {
+  defaultValue: () => ({ memoryCost: 19_456, timeCost: 2 })
+})
 
 const SALT_BYTES = 16
 
@@ -54,6 +59,7 @@ export class Passwords extends Context.Service<Passwords, {
     Passwords,
     Effect.gen(function*() {
       const random = yield* SecureRandom.SecureRandom
+      const parameters = { ...METHOD, ...yield* HashCost }
       const inTurn = yield* makeTurns({
         atOnce: availableParallelism(),
         longestWait: LONGEST_WAIT,
@@ -64,7 +70,7 @@ export class Passwords extends Context.Service<Passwords, {
 
       const hashText = Effect.fnUntraced(function*(password: string) {
         const salt = Buffer.from(yield* random.randomBytes(SALT_BYTES))
-        return yield* timed(() => hash(password, { ...PARAMETERS, salt }))
+        return yield* timed(() => hash(password, { ...parameters, salt }))
       })
 
       const nobodysDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
@@ -77,7 +83,7 @@ export class Passwords extends Context.Service<Passwords, {
             (matches) => matches && digest !== undefined
           )
         ),
-        isOutdated: (digest) => needsRehash(digest, PARAMETERS)
+        isOutdated: (digest) => needsRehash(digest, parameters)
       })
     })
   )
