@@ -107,7 +107,7 @@ const decodeError = Schema.decodeUnknownSync(Schema.Struct({ message: Schema.Str
 const QUEUED = "Too many passwords are being checked: try again"
 const QUEUED_AS_SIGN_IN = "Too many sign-ins are in progress: try again"
 
-layer(TestServer.layer())("a flood of passwords", (it) => {
+layer(TestServer.withCostlyPasswords())("a flood of passwords", (it) => {
   it.effect("uses every core; who waits for 2 seconds gets 503 with Retry-After, and nobody else notices", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

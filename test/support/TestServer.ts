@@ -76,6 +76,10 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly withoutSweeps = (settings: Readonly<Record<string, string>> = {}) =>
     Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, mailDeliveryLayer)))
 
+  /** The same with passwords that cost what they cost in production. */
+  static readonly withCostlyPasswords = (settings: Readonly<Record<string, string>> = {}) =>
+    Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, backgroundLayer, Layer.empty)))
+
   /** The same on a database that is there. */
   static readonly on = (url: string, settings: Readonly<Record<string, string>>) => onDatabase(url, settings, nowhere)
 
@@ -114,12 +118,13 @@ const onDatabase = (
   url: string,
   settings: Readonly<Record<string, string>>,
   places: Layer.Layer<Places>,
-  background: typeof backgroundLayer = backgroundLayer
+  background: typeof backgroundLayer = backgroundLayer,
+  passwords: Layer.Layer<never> = cheapHashes
 ) =>
   socketServer.pipe(
     Layer.provideMerge(applicationLayer),
     Layer.provideMerge(httpServerLive),
-    Layer.provide([background, cheapHashes]),
+    Layer.provide([background, passwords]),
     Layer.provide([identityProviderLive, places, rateCountersLive, routingEngineLive]),
     Layer.provideMerge(Mailbox.layer),
     Layer.provideMerge(databaseLive),
