@@ -23,7 +23,7 @@ interface Output {
 const droppedLine = (count: number) =>
   `${JSON.stringify({ level: "WARN", message: "lines were dropped: standard output is not read", count })}\n`
 
-const makeOutput = (file: number): Output => {
+const makeOutput = (file: number, onClosed: () => void): Output => {
   const state = { lines: new Array<string>(), size: 0, dropped: 0, isBusy: false, isClosed: false }
   const waiters: Array<() => void> = []
 
@@ -37,8 +37,11 @@ const makeOutput = (file: number): Output => {
   const push = (bytes: Buffer) =>
     write(file, bytes, (error, written) => {
       if (error?.code === "EAGAIN") return void setTimeout(() => push(bytes), AGAIN_MS)
-      // Whoever read went away and does not come back (EPIPE): the service goes on without a reader.
-      if (error !== null) Object.assign(state, { isClosed: true, lines: [] })
+      // Whoever read went away and does not come back (EPIPE).
+      if (error !== null) {
+        Object.assign(state, { isClosed: true, lines: [] })
+        onClosed()
+      }
       return error === null && written < bytes.length ? push(bytes.subarray(written)) : rest()
     })
 
@@ -68,11 +71,15 @@ const makeOutput = (file: number): Output => {
 
 /**
  * Standard output that never holds up the service: Node's own writes to a pipe wait for its reader, on the event loop.
- * Lines are written in the order they came, as many at once as have gathered; at most 4 Mi characters wait.
+ * Lines are written in the order they came, as many at once as have gathered; at most 4 Mi characters wait. Without a
+ * reader lines are dropped.
  */
-export const standardOutput = (file = STANDARD_OUTPUT): Effect.Effect<Output, never, Scope.Scope> =>
+export const standardOutput = (
+  file = STANDARD_OUTPUT,
+  onClosed: () => void = () => undefined
+): Effect.Effect<Output, never, Scope.Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => makeOutput(file)),
+    Effect.sync(() => makeOutput(file, onClosed)),
     ({ drained }) => Effect.timeoutOption(drained, PATIENCE)
   )
 
@@ -81,10 +88,13 @@ export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-plann
   defaultValue: () => Effect.void
 })
 
+/** Ends this process as SIGTERM does: nobody would know that it runs (`npm start | head -1`). */
+const end = () => void process.kill(process.pid, "SIGTERM")
+
 /** Effect's console on `standardOutput`. */
 export const consoleLayer = Layer.effectContext(
   Effect.map(
-    standardOutput(),
+    standardOutput(STANDARD_OUTPUT, end),
     (output) =>
       Context.make(OutputDrained, output.drained).pipe(Context.add(Console.Console, {
         ...globalThis.console,
