@@ -11,8 +11,9 @@ import { type CountBytes, importDisk } from "./ImportDisk.ts"
 import { accountLeaves, importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
 import { importTurns } from "./ImportTurns.ts"
-import type { MeasuredRoute } from "./ListJobs.ts"
+import type { ImportedRoute } from "./ListJobs.ts"
 import { kept, type NamelessFile } from "./NamelessFile.ts"
+import type { Batch } from "./RecordSpool.ts"
 import { checkedArchive } from "./ZipReader.ts"
 
 /**
@@ -82,11 +83,11 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const writeBatch = Effect.fnUntraced(function*(
         owner: UserId,
-        routes: ReadonlyArray<MeasuredRoute>,
+        batch: Batch<ImportedRoute>,
         ids: Map<RouteId, RouteId>
       ) {
-        const written = yield* rows.routes(owner, routes)
-        for (const { id, origin } of routes) {
+        const written = yield* rows.routes(owner, batch)
+        for (const { id, origin } of batch.records) {
           const imported = written.ids.get(origin)
           if (imported !== undefined) ids.set(id, imported)
         }
@@ -116,7 +117,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           Stream.runCollect
         )
         const collections = yield* contents.collections.batches.pipe(
-          Stream.flattenIterable,
+          Stream.flatMap(({ records }) => Stream.fromIterable(records)),
           Stream.mapEffect((collection) => turns.turn(writeCollection(owner, collection, ids))),
           Stream.runCollect
         )

@@ -6,10 +6,10 @@ import { MAX_ISSUES } from "../../schema/Issues.ts"
 import type { CountBytes } from "./ImportDisk.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import {
+  type ImportedRoute,
   type ListJob,
   type ListName,
   LISTS,
-  type MeasuredRoute,
   packed,
   readCollections,
   readRoutes
@@ -40,7 +40,7 @@ const readList = Effect.fnUntraced(function*<A>(
         if (contents.has(origin)) issues.push({ path: `${file}:${line}.origin`, message: "Expected it once" })
         contents.set(origin, bytes)
       }
-      if (issues.length === 0) yield* spool.append(decoded.records)
+      if (issues.length === 0) yield* spool.append(decoded)
     }))
   )
   const expected = archive.counts[LISTS[file]]
@@ -55,7 +55,7 @@ const readList = Effect.fnUntraced(function*<A>(
  * `ValidationFailed` names those that could not be stored, `Unavailable` what there is no room or thread for.
  */
 export const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
-  const routes = yield* readList<MeasuredRoute>(archive, "routes.json", readRoutes, run, count)
+  const routes = yield* readList<ImportedRoute>(archive, "routes.json", readRoutes, run, count)
   const collections = yield* readList<ArchivedCollection>(archive, "collections.json", readCollections, run, count)
   const issues = [...routes.issues, ...collections.issues]
   if (issues.length > 0) return yield* ValidationFailed.of(issues.slice(0, MAX_ISSUES))

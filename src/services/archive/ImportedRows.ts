@@ -8,8 +8,9 @@ import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { graceBegan } from "../accounts/GraceWindow.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
-import { newRouteColumns, startOf } from "../routes/RouteColumns.ts"
-import type { MeasuredRoute } from "./ListJobs.ts"
+import { placeColumns } from "../routes/RouteColumns.ts"
+import type { ImportedRoute, Rows } from "./ListJobs.ts"
+import type { Batch } from "./RecordSpool.ts"
 
 /** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
@@ -94,16 +95,33 @@ export const importedRows = Effect.gen(function*() {
     }
   })
 
-  const insertRoute = Effect.fnUntraced(function*(owner: UserId, { line, ...route }: MeasuredRoute, now: Date) {
-    const rows = yield* sql`
-      INSERT INTO routes ${
-      sql.insert({
-        ...newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints))),
-        ...yield* ownColumns(owner, route, now),
-        published_at: route.visibility === "public" ? now : null
-      })
-    } ON CONFLICT DO NOTHING RETURNING id`
-    return rows.length
+  const ownRow = Effect.fnUntraced(function*(owner: UserId, route: ImportedRoute, now: Date) {
+    return {
+      ...placeColumns(yield* places.at(route.start)),
+      ...yield* ownColumns(owner, route, now),
+      published_at: route.visibility === "public" ? now : null
+    }
+  })
+
+  // All of a batch at once, and its lines as the bytes that they were read as: as text the driver reserves three times the
+  // length of each of them, and most of what a large import costs is to collect that again.
+  const insertRoutes = Effect.fnUntraced(function*(
+    owner: UserId,
+    routes: ReadonlyArray<ImportedRoute>,
+    { columns, json }: Rows,
+    now: Date
+  ) {
+    const own = yield* Effect.forEach(routes, (route) => Effect.andThen(Effect.yieldNow, ownRow(owner, route, now)))
+    const ownColumns = Object.keys(own[0] ?? {}).filter((column) => !columns.includes(column))
+    const listed = (from: string, names: ReadonlyArray<string>) => names.map((name) => sql`${sql(`${from}.${name}`)}`)
+    const inserted = yield* sql`
+      INSERT INTO routes (${sql.csv([...columns, ...ownColumns].map((name) => sql`${sql(name)}`))})
+      SELECT ${sql.csv([...listed("read", columns), ...listed("own", ownColumns)])}
+      FROM json_populate_recordset(NULL::routes, convert_from(${json}, 'UTF8')::json) WITH ORDINALITY read
+        JOIN json_populate_recordset(NULL::routes, ${JSON.stringify(own)}::json) own USING (imported_from)
+      ORDER BY read.ordinality
+      ON CONFLICT DO NOTHING RETURNING id`
+    return inserted.length
   })
 
   const insertCollection = Effect.fnUntraced(function*(
@@ -131,7 +149,7 @@ export const importedRows = Effect.gen(function*() {
     table: string,
     owner: UserId,
     items: ReadonlyArray<Item>,
-    insert: (item: Item, now: Date) => Effect.Effect<number, E, R>
+    insert: (missing: ReadonlyArray<Item>, now: Date) => Effect.Effect<number, E, R>
   ) {
     yield* holdAccount(owner)
     const now = new Date(yield* Clock.currentTimeMillis)
@@ -140,11 +158,8 @@ export const importedRows = Effect.gen(function*() {
     yield* dropOverdue(table, owner, origins, since)
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
     const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, since, now)).length
-    const inserted = yield* Effect.forEach(
-      items.filter(({ origin }) => !known.has(origin)),
-      (item) => Effect.andThen(Effect.yieldNow, insert(item, now))
-    )
-    const created = inserted.reduce((sum, count) => sum + count, 0)
+    const missing = items.filter(({ origin }) => !known.has(origin))
+    const created = missing.length === 0 ? 0 : yield* insert(missing, now)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
     return outcome
   }, sql.withTransaction)
@@ -161,9 +176,14 @@ export const importedRows = Effect.gen(function*() {
       }),
 
     /** Writes some routes; what came of them, and under which id each of them is there now. */
-    routes: Effect.fnUntraced(function*(owner: UserId, routes: ReadonlyArray<MeasuredRoute>) {
-      const outcome = yield* bring("routes", owner, routes, (route, now) => insertRoute(owner, route, now))
-      return { outcome, ids: yield* idsOf(owner, routes.map(({ origin }) => origin)) }
+    routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>) {
+      const outcome = yield* bring(
+        "routes",
+        owner,
+        records,
+        (missing, now) => insertRoutes(owner, missing, rows, now)
+      )
+      return { outcome, ids: yield* idsOf(owner, records.map(({ origin }) => origin)) }
     }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })),
 
     /** Of the routes of others those that are public here, by their share tokens. */
@@ -175,7 +195,7 @@ export const importedRows = Effect.gen(function*() {
 
     /** Writes a collection with these routes in their order. */
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
-      bring("collections", owner, [collection], (item, now) => insertCollection(owner, item, members, now)).pipe(
+      bring("collections", owner, [collection], (_, now) => insertCollection(owner, collection, members, now)).pipe(
         Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
       )
   }

@@ -2,11 +2,12 @@ import { Result } from "effect"
 import { serialize } from "node:v8"
 import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { Position } from "../../schema/Geometry.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { readerWithLine } from "../routes/GeometryReader.ts"
-import { type Line, storedBytes } from "../routes/RouteColumns.ts"
+import { columnsWithoutPlace, startOf, storedBytes } from "../routes/RouteColumns.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
 import type { Element } from "./Lines.ts"
 
@@ -14,8 +15,18 @@ import type { Element } from "./Lines.ts"
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
 
-/** A route of an archive with its line measured. */
-export type MeasuredRoute = Omit<ArchivedRoute, "geometry"> & { readonly line: Line }
+/** What the main thread reads of a route of an archive; the rest of it is in `Rows`. */
+export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
+  readonly start: Position
+}
+
+/** Rows of a table by column, which a thread wrote and PostgreSQL reads: between them they are bytes. */
+export interface Rows {
+  /** The columns that any of the rows has. */
+  readonly columns: ReadonlyArray<string>
+  /** A JSON array of objects in UTF-8. */
+  readonly json: Uint8Array<ArrayBuffer>
+}
 
 /** An element that could be stored: by what it is known, and how many bytes it would add to what its account stores. */
 interface Storable {
@@ -24,12 +35,17 @@ interface Storable {
   readonly bytes: number
 }
 
+/** The storable elements of a batch. */
+export interface StoredBatch {
+  /** An array that `node:v8` serialized: a thread that only hands it on does not read it. */
+  readonly records: Uint8Array<ArrayBuffer>
+  readonly rows: Rows
+}
+
 /** A batch of elements that was decoded. */
-interface DecodedBatch {
+interface DecodedBatch extends StoredBatch {
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly storable: ReadonlyArray<Storable>
-  /** The storable elements as an array that `node:v8` serialised: a thread that only hands them on reads none of them. */
-  readonly records: Uint8Array<ArrayBuffer>
 }
 
 /** Elements one behind the other in one buffer, which is transferred: the line of each, and where it ends. */
@@ -53,10 +69,23 @@ export const packed = (elements: ReadonlyArray<Element>): PackedElements => {
 /** Decodes a batch of the elements of a list. */
 export type ListJob = HeavyJob<PackedElements, DecodedBatch>
 
+type Row = Readonly<Record<string, unknown>>
+
+/** What is kept of an element. */
+interface Decoded<A> {
+  readonly record: A
+  readonly bytes: number
+  readonly row?: Row
+}
+
+const rowsOf = (rows: ReadonlyArray<Row>): Rows => ({
+  columns: [...new Set(rows.flatMap((row) => Object.keys(row)))],
+  json: new TextEncoder().encode(JSON.stringify(rows))
+})
+
 const listJob = <A extends { readonly origin: ShareToken }>(
   file: ListName,
-  read: (text: Buffer) => Result.Result<A, ReadonlyArray<ValidationIssue>>,
-  bytesOf: (record: A) => number
+  read: (text: Buffer) => Result.Result<Decoded<A>, ReadonlyArray<ValidationIssue>>
 ): ListJob => ({
   name: `read ${file}`,
   share: ARCHIVES,
@@ -64,6 +93,7 @@ const listJob = <A extends { readonly origin: ShareToken }>(
     const issues: Array<ValidationIssue> = []
     const storable: Array<Storable> = []
     const records: Array<A> = []
+    const rows: Array<Row> = []
     for (const [index, line] of lines.entries()) {
       const start = ends[index - 1] ?? 0
       const text = Buffer.from(bytes, start, (ends[index] ?? start) - start)
@@ -72,12 +102,14 @@ const listJob = <A extends { readonly origin: ShareToken }>(
         issues.push(...outcome.issues)
         continue
       }
-      records.push(outcome.value)
-      storable.push({ line, origin: outcome.value.origin, bytes: bytesOf(outcome.value) })
+      const { bytes: stored, record, row } = outcome.value
+      records.push(record)
+      storable.push({ line, origin: record.origin, bytes: stored })
+      if (row !== undefined) rows.push(row)
     }
-    return { issues, storable, records: serialize(records) }
+    return { issues, storable, records: serialize(records), rows: rowsOf(rows) }
   },
-  transferred: ({ records }) => [records.buffer]
+  transferred: ({ records, rows }) => [records.buffer, rows.json.buffer]
 })
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
@@ -85,9 +117,21 @@ const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 /** Lines of `routes.json`, by the rules of a new route, with their geometries measured. */
 export const readRoutes: ListJob = listJob(
   "routes.json",
-  (text) => Result.map(readRoute(text), ({ line, rest }): MeasuredRoute => ({ ...rest, line })),
-  (route) => storedBytes(route, route.line)
+  (text) =>
+    Result.map(readRoute(text), ({ line, rest }): Decoded<ImportedRoute> => {
+      const { createdAt, id, origin, updatedAt, visibility } = rest
+      return {
+        record: { createdAt, id, origin, updatedAt, visibility, start: startOf(line, rest.waypoints) },
+        bytes: storedBytes(rest, line),
+        row: { ...columnsWithoutPlace(rest, line ?? null), imported_from: origin }
+      }
+    })
 )
 
+const readCollection = decodeBounded(ArchivedCollection)
+
 /** Lines of `collections.json`, by the rules of a new collection. Their bytes do not count. */
-export const readCollections: ListJob = listJob("collections.json", decodeBounded(ArchivedCollection), () => 0)
+export const readCollections: ListJob = listJob(
+  "collections.json",
+  (text) => Result.map(readCollection(text), (record): Decoded<ArchivedCollection> => ({ record, bytes: 0 }))
+)

@@ -1,11 +1,21 @@
 import { Effect, Stream } from "effect"
 import { deserialize } from "node:v8"
 import type { CountBytes } from "./ImportDisk.ts"
+import type { Rows, StoredBatch } from "./ListJobs.ts"
 import { namelessFile } from "./NamelessFile.ts"
 
-interface Batch {
+/** Where a batch is in the file: its records, and behind them its rows. */
+interface Place {
   readonly position: number
+  readonly records: number
   readonly length: number
+  readonly columns: ReadonlyArray<string>
+}
+
+/** A batch of elements that may be written. */
+export interface Batch<A> {
+  readonly records: ReadonlyArray<A>
+  readonly rows: Rows
 }
 
 /**
@@ -14,20 +24,25 @@ interface Batch {
  */
 export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
   const file = yield* namelessFile("an upload")
-  const batches: Array<Batch> = []
+  const places: Array<Place> = []
 
-  const read = ({ length, position }: Batch) =>
-    Effect.map(file.read(position, length), (bytes): ReadonlyArray<A> => deserialize(bytes))
+  const read = ({ columns, length, position, records }: Place) =>
+    Effect.map(file.read(position, length), (bytes): Batch<A> => ({
+      records: deserialize(bytes.subarray(0, records)),
+      rows: { columns, json: bytes.subarray(records) }
+    }))
 
   return {
-    /** Takes an array that `node:v8` serialised. `Unavailable` when the disk has no room for it. */
-    append: Effect.fnUntraced(function*(records: Uint8Array) {
-      yield* count(records.length)
+    /** `Unavailable` when the disk has no room for it. */
+    append: Effect.fnUntraced(function*({ records, rows: { columns, json } }: StoredBatch) {
+      const length = records.length + json.length
+      yield* count(length)
       yield* file.append(records)
-      const last = batches.at(-1) ?? { position: 0, length: 0 }
-      batches.push({ position: last.position + last.length, length: records.length })
+      yield* file.append(json)
+      const last = places.at(-1) ?? { position: 0, length: 0 }
+      places.push({ position: last.position + last.length, records: records.length, length, columns })
     }),
-    /** The arrays in the order in which they came, one in memory at a time. */
-    batches: Stream.suspend(() => Stream.fromIterable(batches)).pipe(Stream.mapEffect(read))
+    /** The batches in the order in which they came, one in memory at a time. */
+    batches: Stream.suspend(() => Stream.fromIterable(places)).pipe(Stream.mapEffect(read))
   }
 })

@@ -84,14 +84,9 @@ export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place
   place_country_code: placeCountryCode ?? null
 })
 
-/** The columns of a new route, all but whose it is, its share token and its instants. */
-export const newRouteColumns = (
-  route: Omit<RouteDraft, "geometry">,
-  line: Line,
-  place: Place
-): Record<string, unknown> => ({
+/** The columns of a new route, all but its place, whose it is, its share token and its instants. */
+export const columnsWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Line): Record<string, unknown> => ({
   ...columnsOf({ ...route, geometry: line }),
-  ...placeColumns(place),
   bounds: boxOf(line, route.waypoints),
   visibility: route.visibility ?? "private",
   provenance: route.provenance ?? "routing-engine",
@@ -99,6 +94,13 @@ export const newRouteColumns = (
   favourite: route.favourite ?? false,
   distance: route.distance ?? line?.metres ?? null
 })
+
+/** The columns of a new route, all but whose it is, its share token and its instants. */
+export const newRouteColumns = (
+  route: Omit<RouteDraft, "geometry">,
+  line: Line,
+  place: Place
+): Record<string, unknown> => ({ ...columnsWithoutPlace(route, line), ...placeColumns(place) })
 
 /** How many bytes a new route adds to what its account stores: as `route_bytes` of the migrations counts them. */
 export const storedBytes = (
