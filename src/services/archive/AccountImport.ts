@@ -112,18 +112,17 @@ export class AccountImport extends Context.Service<AccountImport, {
         const contents = yield* checkElements(archive, turns.run, count)
         yield* room.requireContents(owner, contents, turns.turn)
         const ids = new Map<RouteId, RouteId>()
-        const routes = yield* contents.routes.batches.pipe(
-          Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids))),
-          Stream.runCollect
+        const routes = yield* Stream.runCollect(
+          contents.routes.forEach((batch) => turns.turn(writeBatch(owner, batch, ids)))
         )
-        const collections = yield* contents.collections.batches.pipe(
-          Stream.flatMap(({ records }) => Stream.fromIterable(records)),
-          Stream.mapEffect((collection) => turns.turn(writeCollection(owner, collection, ids))),
-          Stream.runCollect
+        const collections = yield* Stream.runCollect(
+          contents.collections.forEach(({ records }) =>
+            Effect.forEach(records, (collection) => turns.turn(writeCollection(owner, collection, ids)))
+          )
         )
         const report: ImportReport = {
           routes: sumOf(routes),
-          collections: sumOf(collections),
+          collections: sumOf(collections.flat()),
           preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }
         return report

@@ -34,7 +34,7 @@ const readList = Effect.fnUntraced(function*<A>(
     Stream.takeWhile(() => issues.length < MAX_ISSUES),
     Stream.runForEach(Effect.fnUntraced(function*(elements) {
       const batch = packed(elements)
-      const decoded = yield* run(job, batch, batch.bytes.byteLength, [batch.bytes])
+      const decoded = yield* run(job, batch, batch.ends.at(-1) ?? 0, [batch.bytes])
       issues.push(...decoded.issues)
       for (const { bytes, line, origin } of decoded.storable) {
         if (contents.has(origin)) issues.push({ path: `${file}:${line}.origin`, message: "Expected it once" })
@@ -47,7 +47,7 @@ const readList = Effect.fnUntraced(function*<A>(
   if (issues.length === 0 && contents.size !== expected) {
     issues.push({ path: file, message: `Expected ${expected} elements, as the manifest says` })
   }
-  return { contents, issues, batches: spool.batches }
+  return { contents, issues, forEach: spool.forEach }
 })
 
 /**

@@ -48,23 +48,21 @@ interface DecodedBatch extends StoredBatch {
   readonly storable: ReadonlyArray<Storable>
 }
 
-/** Elements one behind the other in one buffer, which is transferred: the line of each, and where it ends. */
+/** Elements in the buffer that they share, which is transferred: the line of each, where it starts and where it ends. */
 interface PackedElements {
   readonly bytes: ArrayBuffer
   readonly lines: ReadonlyArray<number>
+  readonly starts: ReadonlyArray<number>
   readonly ends: ReadonlyArray<number>
 }
 
-export const packed = (elements: ReadonlyArray<Element>): PackedElements => {
-  const bytes = new Uint8Array(elements.reduce((sum, { json }) => sum + json.length, 0))
-  const ends: Array<number> = []
-  for (const { json } of elements) {
-    const start = ends.at(-1) ?? 0
-    bytes.set(json, start)
-    ends.push(start + json.length)
-  }
-  return { bytes: bytes.buffer, lines: elements.map(({ line }) => line), ends }
-}
+/** Elements of a batch, which share a buffer. */
+export const packed = (elements: ReadonlyArray<Element>): PackedElements => ({
+  bytes: elements[0]?.json.buffer ?? new ArrayBuffer(),
+  lines: elements.map(({ line }) => line),
+  starts: elements.map(({ json }) => json.byteOffset),
+  ends: elements.map(({ json }) => json.byteOffset + json.length)
+})
 
 /** Decodes a batch of the elements of a list. */
 export type ListJob = HeavyJob<PackedElements, DecodedBatch>
@@ -89,13 +87,13 @@ const listJob = <A extends { readonly origin: ShareToken }>(
 ): ListJob => ({
   name: `read ${file}`,
   share: ARCHIVES,
-  run: ({ bytes, ends, lines }) => {
+  run: ({ bytes, ends, lines, starts }) => {
     const issues: Array<ValidationIssue> = []
     const storable: Array<Storable> = []
     const records: Array<A> = []
     const rows: Array<Row> = []
     for (const [index, line] of lines.entries()) {
-      const start = ends[index - 1] ?? 0
+      const start = starts[index] ?? 0
       const text = Buffer.from(bytes, start, (ends[index] ?? start) - start)
       const outcome = outcomeAt(`${file}:${line}`, read(text))
       if ("issues" in outcome) {

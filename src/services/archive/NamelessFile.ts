@@ -41,9 +41,9 @@ export class NamelessFile {
     return Effect.uninterruptible(attempt(this.purpose, () => promisify(writeFile)(this.descriptor, bytes)))
   }
 
-  /** At most so many bytes from a position on; fewer at the end. Waits as `append` does. */
+  /** At most so many bytes from a position on, in a buffer of their own; fewer at the end. Waits as `append` does. */
   read(position: number, length: number) {
-    const buffer = Buffer.allocUnsafe(length)
+    const buffer = Buffer.allocUnsafeSlow(length)
     return Effect.uninterruptible(
       Effect.promise(() => promisify(read)(this.descriptor, buffer, 0, length, position))
     ).pipe(Effect.map(({ bytesRead }) => buffer.subarray(0, bytesRead)))

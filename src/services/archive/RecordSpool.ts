@@ -19,6 +19,12 @@ export interface Batch<A> {
 }
 
 /**
+ * Frees bytes that nothing reads any more, with the whole buffer that they are in. Left to the collector, which walks the
+ * heap once for every few MiB that are outside of it, they cost more than all else that a large import does.
+ */
+const free = ({ buffer }: Uint8Array<ArrayBuffer>) => Effect.sync(() => void buffer.transfer(0))
+
+/**
  * Keeps decoded elements on the disk until all of an archive is checked, so that none is decoded twice. They are there for as
  * long as the scope is open, and count as the upload does.
  */
@@ -26,23 +32,27 @@ export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
   const file = yield* namelessFile("an upload")
   const places: Array<Place> = []
 
-  const read = ({ columns, length, position, records }: Place) =>
-    Effect.map(file.read(position, length), (bytes): Batch<A> => ({
-      records: deserialize(bytes.subarray(0, records)),
-      rows: { columns, json: bytes.subarray(records) }
-    }))
+  const withBatch =
+    <B, E, R>(use: (batch: Batch<A>) => Effect.Effect<B, E, R>) => ({ columns, length, position, records }: Place) =>
+      Effect.flatMap(file.read(position, length), (bytes) => {
+        const rows = { columns, json: bytes.subarray(records) }
+        return Effect.tap(use({ records: deserialize(bytes.subarray(0, records)), rows }), () => free(bytes))
+      })
 
   return {
-    /** `Unavailable` when the disk has no room for it. */
+    /** Takes a batch, whose bytes are gone from then on. `Unavailable` when the disk has no room for it. */
     append: Effect.fnUntraced(function*({ records, rows: { columns, json } }: StoredBatch) {
+      const last = places.at(-1) ?? { position: 0, length: 0 }
       const length = records.length + json.length
+      const place: Place = { position: last.position + last.length, records: records.length, length, columns }
       yield* count(length)
       yield* file.append(records)
       yield* file.append(json)
-      const last = places.at(-1) ?? { position: 0, length: 0 }
-      places.push({ position: last.position + last.length, records: records.length, length, columns })
+      yield* Effect.andThen(free(records), free(json))
+      places.push(place)
     }),
-    /** The batches in the order in which they came, one in memory at a time. */
-    batches: Stream.suspend(() => Stream.fromIterable(places)).pipe(Stream.mapEffect(read))
+    /** Does something with each batch, in the order in which they came, one in memory at a time. */
+    forEach: <B, E, R>(use: (batch: Batch<A>) => Effect.Effect<B, E, R>) =>
+      Stream.suspend(() => Stream.fromIterable(places)).pipe(Stream.mapEffect(withBatch(use)))
   }
 })
