@@ -174,6 +174,27 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
       assert.deepStrictEqual(used(yield* usageOf(rider)), yield* counted(rider))
     }))
 
+  it.effect("of bytes is exact under 64 writers at once that make routes longer", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const created = yield* Effect.replicateEffect(rider.post("/routes", newRoute({})), 16)
+      const ids = created.map(({ body }) => idOf(body))
+      const lengthen = (n: number) => rider.patch(`/routes/${ids[n % ids.length]}`, { geometry: lineOf(600) })
+      const before = (yield* usageOf(rider)).storedBytes
+      assert.strictEqual((yield* lengthen(0)).status, 200)
+      const growth = (yield* usageOf(rider)).storedBytes.used - before.used
+      const lengthened = Math.floor((before.limit - before.used) / growth)
+      assert.isBelow(lengthened, ids.length)
+      const answers = yield* all(lengthen)
+      const most = before.used + lengthened * growth
+      const refused = answers.filter(({ status }) => status !== 200)
+      assert.isNotEmpty(refused)
+      for (const answer of refused) conflict(answer, { quota: "storedBytes", limit: before.limit, used: most })
+      const usage = yield* usageOf(rider)
+      assert.strictEqual(usage.storedBytes.used, most)
+      assert.deepStrictEqual(used(usage), yield* counted(rider))
+    }))
+
   it.effect("counts routes in the trash, so that a restored one always has room", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
