@@ -82,10 +82,10 @@ interface Sent {
   readonly json: string
 }
 
-const send = ({ origin }: Server, credential: Credential, { body, method, path, type }: Hostile) =>
+const send = ({ origin }: Server, credential: Credential, { body, method, path, type, unpacked }: Hostile) =>
   Effect.suspend(() => {
     const bytes = new Uint8Array(body())
-    const json = () => type.endsWith("json") ? Buffer.from(bytes).toString() : positionsOf(bytes.length)
+    const json = () => type.endsWith("json") ? Buffer.from(bytes).toString() : positionsOf(unpacked ?? bytes.length)
     return Effect.tryPromise(async (signal) => {
       const headers = { ...credential, "content-type": type, "x-service-confirm": "true" }
       const response = await fetch(`${origin}${path}`, {

@@ -117,6 +117,8 @@ export const lineBodies = (): ReadonlyArray<Hostile> => {
 
 const counts = (routes: number) => ({ counts: { routes, collections: 0, tokens: 0, sessions: 0 } })
 
+const ROUTES_ARCHIVE = "an archive of 1,000 routes"
+
 /** Archives that are made of one that was exported. */
 export const archiveBodies = Effect.fnUntraced(function*(files: Files) {
   const line = (files["routes.json"] ?? "").split("\n")[1]?.replace(/,$/, "") ?? "{}"
@@ -127,8 +129,9 @@ export const archiveBodies = Effect.fnUntraced(function*(files: Files) {
         line.replace(/"origin":"\w+"/, `"origin":"${n.toString(16).padStart(32, "0")}"`))
         .join(",\n")
     }\n]\n`
+  const routes = routesOf(1000)
   const archives = {
-    "an archive of 1,000 routes": sealed({ ...files, "routes.json": routesOf(1000) }, counts(1000)),
+    [ROUTES_ARCHIVE]: sealed({ ...files, "routes.json": routes }, counts(1000)),
     "an archive of line feeds": sealed({ ...files, "routes.json": `[${"\n".repeat(256 * MIB)}` }),
     "an archive of one long line": sealed({ ...files, "routes.json": `[\n[${"{},".repeat(2 * MIB)}{}]\n]\n` }),
     "an archive of an unread file": sealed({
@@ -150,7 +153,8 @@ export const archiveBodies = Effect.fnUntraced(function*(files: Files) {
         method: "POST",
         path: "/api/v1/users/me/import",
         type: "application/zip",
-        body: () => Buffer.from(bytes)
+        body: () => Buffer.from(bytes),
+        ...(name === ROUTES_ARCHIVE ? { unpacked: routes.length } : {})
       }))
   )
   return [

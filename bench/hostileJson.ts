@@ -12,6 +12,8 @@ export interface Hostile {
   readonly type: string
   /** Made when it is sent: all of them at once have more than a gigabyte. */
   readonly body: () => Buffer
+  /** How many bytes of it are read once it is unpacked. */
+  readonly unpacked?: number
 }
 
 type JsonSchema = Readonly<Record<string, unknown>>
