@@ -1,6 +1,7 @@
 import { NodeHttpClient, NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Redacted, Schedule } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { HttpClientError } from "effect/http"
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { makeClient } from "./client.ts"
@@ -27,10 +28,12 @@ const abridge = (key: string, value: unknown) => {
   return Array.isArray(value) && value.length > 20 ? `... ${value.length} entries` : value
 }
 
+const isAway = (error: unknown) => HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
+
 const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
   step.pipe(
     Effect.tap((answer) => Console.log(`\n== ${title}\n${JSON.stringify(answer, abridge, 2) ?? "done"}`)),
-    Effect.tapError((error) => Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
+    Effect.tapError((error) => isAway(error) ? Effect.void : Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
   )
 
 /** The token of the newest link that was mailed to an address: the development server keeps its mails in a file. */
@@ -42,8 +45,15 @@ const mailedToken = (email: string) =>
     return yield* Effect.fromNullishOr(/[?&]token=([\w-]+)/.exec(line ?? "")?.[1])
   }).pipe(Effect.retry({ times: 20, schedule: Schedule.spaced("100 millis") }))
 
+const server = Config.URL("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
+
+const noServer = Effect.gen(function*() {
+  yield* Console.error(`No server responds at ${yield* server}: start one by "npm run dev", or set BASE_URL to yours`)
+  yield* Effect.sync(() => void (process.exitCode = 1))
+})
+
 const walk = Effect.gen(function*() {
-  const baseUrl = yield* Config.URL("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
+  const baseUrl = yield* server
   const random = yield* SecureRandom.SecureRandom
   const email = `demo-${yield* random.uuidV4()}@example.com`
   const password = Redacted.make(`a long demo password ${yield* random.uuidV4()}`)
@@ -85,6 +95,7 @@ const walk = Effect.gen(function*() {
 })
 
 walk.pipe(
+  Effect.catchIf(isAway, () => noServer),
   Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto]),
   NodeRuntime.runMain
 )

@@ -7,6 +7,7 @@ import { developmentMailboxLayer } from "./layers/development/DevelopmentMailbox
 import { generatedSecrets } from "./layers/development/DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./layers/development/EmbeddedDatabase.ts"
 import { engineHintLayer } from "./layers/development/EngineHint.ts"
+import { readyHintLayer } from "./layers/development/ReadyHint.ts"
 import {
   httpClientLive,
   httpServerLive,
@@ -23,10 +24,10 @@ import { secretsLayer } from "./layers/Settings.ts"
 /** The given database, or an embedded one that keeps its data in the data directory. */
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
   const given = yield* Config.option(Config.Redacted("DATABASE_URL"))
-  const url = Option.isSome(given)
-    ? given.value
-    : yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: true })
-  return Redacted.value(url)
+  if (Option.isSome(given)) return Redacted.value(given.value)
+  const data = join(directory, "postgres")
+  yield* Effect.logInfo("starting PostgreSQL; the first time it is set up, which takes some seconds", { data })
+  return Redacted.value(yield* embeddedPostgres({ directory: data, durable: true }))
 })
 
 /** What nobody configured, so that one command is enough. The environment goes before it. */
@@ -39,7 +40,7 @@ const defaultsLayer = (directory: string) =>
 
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
-  return Layer.merge(applicationLayer, engineHintLayer).pipe(
+  return Layer.mergeAll(applicationLayer, engineHintLayer, readyHintLayer(directory)).pipe(
     Layer.provide(httpServerLive),
     Layer.provide(backgroundLayer),
     Layer.provide([

@@ -1,4 +1,5 @@
 import { Config, Effect, Schema } from "effect"
+import { access, constants } from "node:fs/promises"
 import { resolve } from "node:path"
 import { routingEngine } from "./layers/development/RoutingEngineProcess.ts"
 import { run } from "./layers/process/Run.ts"
@@ -12,8 +13,18 @@ const extractArgument = Effect.suspend(() => {
     : Effect.succeed(extract)
 })
 
+/** Before anything is installed. */
+const checkExtract = (extract: string) =>
+  Effect.tryPromise({
+    try: () => access(extract, constants.R_OK),
+    catch: () =>
+      new ExtractMissing({
+        message: `${extract} is no file that can be read: name one of OpenStreetMap data (.osm.pbf)`
+      })
+  })
+
 const serve = Effect.gen(function*() {
-  const extract = yield* extractArgument
+  const extract = yield* Effect.tap(extractArgument, checkExtract)
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")), "engine")
   const port = yield* Config.Port("ENGINE_PORT").pipe(Config.withDefault(8002))
   const { url } = yield* routingEngine({ directory, extract, port })
@@ -21,4 +32,4 @@ const serve = Effect.gen(function*() {
   return yield* Effect.never
 })
 
-run(Effect.scoped(serve))
+run(Effect.scoped(serve), "pretty")

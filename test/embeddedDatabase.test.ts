@@ -20,7 +20,7 @@ it.live(
         const url = yield* embeddedPostgres(options)
         yield* query(url, "CREATE TABLE kept AS SELECT 42 AS answer")
         const second = yield* Effect.flip(Effect.scoped(embeddedPostgres(options)))
-        assert.include(second.message, `PostgreSQL is already running in ${options.directory}`)
+        assert.include(second.message, `another run uses ${options.directory}`)
         assert.strictEqual((yield* query(url, "SHOW fsync"))[0]?.["fsync"], "off")
       }).pipe(Effect.scoped)
 

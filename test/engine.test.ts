@@ -4,6 +4,7 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { dirname, resolve } from "node:path"
+import { createInterface } from "node:readline"
 import { freePort } from "../src/layers/development/FreePort.ts"
 import { routingEngine } from "../src/layers/development/RoutingEngineProcess.ts"
 import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngine } from "./support/Engine.ts"
@@ -88,8 +89,13 @@ const program = Effect.fnUntraced(function*(extract: string, port: number) {
     ),
     (child) => Effect.sync(() => child.kill("SIGKILL"))
   )
-  const line = yield* Effect.promise(async () => String(await once(child.stdout, "data")))
-  return { child, line, ended: once(child, "exit") }
+  const ended = once(child, "exit")
+  const lines = createInterface({ input: child.stdout })
+  const line = yield* Effect.promise(async () => {
+    for await (const line of lines) if (line.includes("is ready")) return line
+    return "none"
+  })
+  return { child, line, ended }
 })
 
 describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be installed)", () => {
@@ -237,7 +243,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
           const port = yield* Effect.promise(() => freePort())
           const { child, ended, line } = yield* program(yield* Effect.promise(townExtract), port)
           const url = new URL(`http://127.0.0.1:${port}`)
-          assert.include(line, `"message":"the routing engine is ready"`)
+          assert.include(line, "INFO the routing engine is ready")
           assert.include(line, url.href)
           assert.isFalse(yield* isGone(url))
 

@@ -33,7 +33,7 @@ const read = new Set([
 
 /** A default as it stands in the code: a number, a text, or a time. */
 const DEFAULTS =
-  /"([A-Z][A-Z_]+)"\)?(?:\.pipe\()?,?\s*(?:Config\.withDefault\()?(?:"([^"]*)"|(\d+)|(true|false)|Duration\.(\w+?)s?\((\d+)\))\)/g
+  /(?<!withExample\(|refuse\()"([A-Z][A-Z_]+)"\)?(?:\.pipe\()?,?\s*(?:Config\.withDefault\()?(?:"([^"]*)"|(\d+)|(true|false)|Duration\.(\w+?)s?\((\d+)\))\)/g
 
 const coded = [...sources.matchAll(DEFAULTS)].flatMap(([, name = "", text, number, flag, unit, amount]) => {
   const value = text ?? number ?? flag ?? `${amount} ${unit}${amount === "1" ? "" : "s"}`

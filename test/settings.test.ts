@@ -1,10 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Cause, ConfigProvider, Effect, Exit, Layer, Logger, Schema } from "effect"
+import { ConfigProvider, Effect, Exit, Layer, Logger, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { secretsLayer, settingsLayer } from "../src/layers/Settings.ts"
-import { clonedDatabase } from "./support/Databases.ts"
-import { TestServer } from "./support/TestServer.ts"
 
 const COMPLETE = {
   DATABASE_URL: "postgres://127.0.0.1:1/none",
@@ -129,14 +127,21 @@ describe("a production start", () => {
       Effect.gen(function*() {
         assert.strictEqual(
           yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
-          "DATABASE_URL is not a postgres URL"
+          "DATABASE_URL is not a postgres URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
         )
-        const url = yield* clonedDatabase
         for (const [name, value] of WRONG) {
-          const exit = yield* Effect.exit(Effect.void.pipe(Effect.provide(TestServer.on(url, { [name]: value }))))
-          const told = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "started"
+          const told = yield* refusal({ ...COMPLETE, [name]: value })
           assert.include(told, name, value)
           assert.notInclude(told, "canary", name)
+        }
+        const told = yield* refusal({
+          ...COMPLETE,
+          PORT: "canary",
+          CORS_ORIGINS: "canary",
+          IMPORT_DISK_BUDGET: "canary"
+        })
+        for (const example of ["PORT=3000", "IMPORT_DISK_BUDGET=2 GiB", "CORS_ORIGINS=https://app.example.com"]) {
+          assert.include(told, `(for example ${example})`)
         }
       }),
     60_000
@@ -154,7 +159,7 @@ describe("a production start", () => {
           "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
           + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
           "LOG_FORMAT must be one of json, pretty",
-          "WORKERS: Expected a finite number"
+          "WORKERS: Expected a finite number (for example WORKERS=2)"
         ])
       }),
     60_000
@@ -170,7 +175,10 @@ describe("a production start", () => {
           DATABASE_URL: "postgres://service:canary@127.0.0.1:1/none",
           DATABASE_WAIT: "300 millis"
         })
-        assert.match(reason, /^The database was not reachable within 300ms: .*connect ECONNREFUSED 127.0.0.1:1$/)
+        assert.match(
+          reason,
+          /^The database was not reachable within 300ms: see that it runs .*connect ECONNREFUSED 127.0.0.1:1$/
+        )
         assert.notInclude(reason, "canary")
       }),
     20_000

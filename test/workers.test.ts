@@ -13,15 +13,15 @@ class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, str
   )
 }
 
-const Serving = Schema.decodeUnknownOption(Schema.Tuple([
-  Schema.Literal("a worker serves"),
-  Schema.Struct({ pid: Schema.Int })
-]))
+const Serving = Schema.decodeUnknownOption(Schema.Struct({
+  message: Schema.Literal("a worker serves"),
+  annotations: Schema.Struct({ pid: Schema.Int })
+}))
 
 /** The process ids of all workers that ever served. */
 const workersOf = (primary: Replica) =>
-  logged(primary, "INFO").flatMap(({ message }) =>
-    Option.match(Serving(message), { onNone: () => [], onSome: ([, { pid }]) => [pid] })
+  logged(primary, "INFO").flatMap((line) =>
+    Option.match(Serving(line), { onNone: () => [], onSome: ({ annotations }) => [annotations.pid] })
   )
 
 const isAlive = (pid: number) => {

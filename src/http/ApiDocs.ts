@@ -9,7 +9,7 @@ import { Limiter } from "./middleware/RateLimit.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE } from "./RouteTemplates.ts"
 
 /** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
-const isEnabled = Config.all({
+export const docsEnabled = Config.all({
   asked: Config.option(Config.Boolean("API_DOCS_ENABLED")),
   environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
 }).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
@@ -83,7 +83,7 @@ const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
 
 /** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
 export const apiDocsLayer = Layer.unwrap(
-  Effect.map(isEnabled, (isEnabled) =>
+  Effect.map(docsEnabled, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(pageLayer, documentLayer, methodsRefusedAt(DOCS_PAGE), methodsRefusedAt(DOCS_DOCUMENT))
       : Layer.empty)

@@ -17,6 +17,9 @@ const closeConnection = HttpEffect.appendPreResponseHandler((_request, response)
   Effect.succeed(HttpServerResponse.setHeader(response, "connection", "close"))
 )
 
+/** `BODY_MEMORY_BUDGET`. */
+export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
+
 /** Bodies of requests, within what a process has for them in memory at once. */
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
@@ -34,7 +37,7 @@ export class RequestBodies extends Context.Service<RequestBodies, {
   static readonly layer = Layer.effect(
     RequestBodies,
     Effect.gen(function*() {
-      const budget = yield* byteSize("BODY_MEMORY_BUDGET", "128 MiB")
+      const budget = yield* bodyMemoryBudget
       const take = makeAddressShares("large bodies", { perAddress: budget / 2, total: budget }, "from")
 
       const hold = (bytes: number) =>

@@ -9,7 +9,7 @@ import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { period } from "../services/SettingTypes.ts"
 import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
-import { knownSchemaLayer } from "./KnownSchema.ts"
+import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
 
 /** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
 const SESSION_LIMITS = {
@@ -21,7 +21,7 @@ const SESSION_LIMITS = {
 const LONGEST_WAIT = Duration.hours(1)
 
 /** How long a start waits for the database (`DATABASE_WAIT`). */
-const databaseWait = period("DATABASE_WAIT", LONGEST_WAIT).pipe(Config.withDefault(Duration.seconds(60)))
+export const databaseWait = period("DATABASE_WAIT", LONGEST_WAIT).pipe(Config.withDefault(Duration.seconds(60)))
 
 /** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
 const pool = Config.unwrap({
@@ -35,7 +35,7 @@ const pool = Config.unwrap({
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const config = yield* pool
   yield* awaitDatabase(config, yield* databaseWait)
-  return clientLayer(config)
+  return Layer.provideMerge(knownServerLayer, clientLayer(config))
 })).pipe(Layer.provide(machineClock))
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))

@@ -5,6 +5,30 @@ import type { ResolvedMigration } from "effect/sql/Migrator"
 /** The database was migrated by a newer version, whose schema this one cannot read or write safely. */
 class DatabaseTooNew extends Schema.TaggedError<DatabaseTooNew>()("DatabaseTooNew", { message: Schema.String }) {}
 
+/** The server lacks what the statements and the schema use. */
+class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
+
+/** What the statements are written for and tested with at the oldest. */
+const OLDEST = 15
+
+const Server = Schema.Struct({ major: Schema.Int, version: Schema.String })
+
+/** Refuses a PostgreSQL that is older than the oldest one that the service works with. */
+export const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const { major, version } = yield* SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Server,
+    execute: () =>
+      sql`SELECT current_setting('server_version_num')::int / 10000 AS major, current_setting('server_version') AS version`
+  })()
+  if (major < OLDEST) {
+    return yield* new DatabaseTooOld({
+      message: `DATABASE_URL: PostgreSQL ${version} is too old: set it to one of version ${OLDEST} or newer`
+    })
+  }
+}))
+
 const Latest = Schema.Struct({ id: Schema.Int, name: Schema.String })
 
 /** Refuses a database with a migration that this version does not know. To be built when the migrations have run. */

@@ -11,7 +11,7 @@ import { closeGently } from "./ClosingSockets.ts"
  * Of how many requests at once that do not wait for others a process refuses more, while its event loop is saturated
  * (`MAX_RUNNING_REQUESTS`): as many as may queue for the database. Fewer would refuse a burst that is over in a moment.
  */
-const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
+export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
 
 /** A busy event loop alone is no overload, and neither are many requests that wait for others. */
 const SATURATION = { utilization: 0.9, windowMillis: 50 }

@@ -1,5 +1,8 @@
 import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
+import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { SettingsRefused } from "./Refusal.ts"
+import { complaintsAboutSettings } from "./SettingChecks.ts"
+import { withExample } from "./SettingExamples.ts"
 
 /** What a production start may not do without. */
 const REQUIRED = [
@@ -38,7 +41,7 @@ const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:$/
 const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   Config.map((url) =>
     Option.exists(url, (url) => Redacted.value(url) !== "" && !isDatabaseUrl(Redacted.value(url)))
-      ? ["DATABASE_URL is not a postgres URL"]
+      ? [withExample("DATABASE_URL", "DATABASE_URL is not a postgres URL")]
       : []
   )
 )
@@ -46,11 +49,12 @@ const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
 /** Limits may be off for a load test, not where strangers call. */
 const limitsComplaint = Config.all({
   isProduction,
-  isLimited: Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
+  isLimited: rateLimitsEnabled
 }).pipe(
   Config.map(({ isLimited, isProduction }) =>
     isLimited || !isProduction ? [] : ["RATE_LIMITS_ENABLED must not be false in production"]
-  )
+  ),
+  Effect.orElseSucceed(() => [])
 )
 
 const refuseFor = (complaints: ReadonlyArray<string>) =>
@@ -65,6 +69,7 @@ export const settingsLayer = Layer.effectDiscard(
     yield* refuseFor([
       ...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(),
       ...yield* databaseComplaint,
+      ...yield* complaintsAboutSettings,
       ...yield* limitsComplaint
     ])
   })
@@ -72,5 +77,8 @@ export const settingsLayer = Layer.effectDiscard(
 
 /** The same of the secrets alone, for a program that makes up the rest. */
 export const secretsLayer = Layer.effectDiscard(
-  Effect.flatMap(Effect.forEach([...SECRETS], complaintAbout), (complaints) => refuseFor(complaints.flat()))
+  Effect.gen(function*() {
+    const secrets = yield* Effect.forEach([...SECRETS], complaintAbout)
+    yield* refuseFor([...secrets.flat(), ...yield* databaseComplaint, ...yield* complaintsAboutSettings])
+  })
 )

@@ -93,7 +93,13 @@ export const replica: (
   }
 })
 
-const LogLine = Schema.fromJsonString(Schema.Struct({ level: Schema.String, message: Schema.Json }))
+const LogLine = Schema.fromJsonString(
+  Schema.Struct({
+    level: Schema.String,
+    message: Schema.String,
+    annotations: Schema.Record(Schema.String, Schema.Json)
+  })
+)
 
 /** The lines of JSON that a process has logged, of some levels. */
 export const logged = ({ output }: Replica, ...levels: ReadonlyArray<string>) =>

@@ -35,7 +35,9 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
       Effect.timeoutOrElse({
         duration: longest,
         orElse: () => {
-          const message = `The database was not reachable within ${Duration.format(longest)}`
+          const message = `The database was not reachable within ${
+            Duration.format(longest)
+          }: see that it runs and that DATABASE_URL is right`
           return Effect.fail(new DatabaseNotReachable({ message, cause: last.error }))
         }
       })

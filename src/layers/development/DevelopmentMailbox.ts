@@ -3,6 +3,9 @@ import { appendFile } from "node:fs/promises"
 import { join } from "node:path"
 import { lineOf, Mailer, MailNotSent } from "../../services/mail/Mailer.ts"
 
+/** The file of the mails in the data directory. */
+export const mailboxFile = (directory: string) => join(directory, "mailbox.log")
+
 /** Mails go to standard output, and to `mailbox.log` in the data directory, where scripts find their links. */
 export const developmentMailboxLayer = (directory: string) =>
   Layer.effect(
@@ -12,7 +15,7 @@ export const developmentMailboxLayer = (directory: string) =>
         send: Effect.fn("Mailer.send")(function*(mail, idempotencyKey) {
           yield* standardOutput.send(mail, idempotencyKey)
           yield* Effect.tryPromise({
-            try: () => appendFile(join(directory, "mailbox.log"), `${lineOf(mail)}\n`, { mode: 0o600 }),
+            try: () => appendFile(mailboxFile(directory), `${lineOf(mail)}\n`, { mode: 0o600 }),
             catch: () => new MailNotSent({ reason: "mailbox.log cannot be written" })
           })
         })

@@ -9,6 +9,18 @@ const Secrets = Schema.Struct({
   PAT_PEPPER: Schema.NonEmptyString
 })
 
+/** The data directory cannot be written. */
+class DataDirectoryUnusable extends Schema.TaggedError<DataDirectoryUnusable>()("DataDirectoryUnusable", {
+  message: Schema.String
+}) {}
+
+const unusable = (directory: string) => (cause: unknown) =>
+  new DataDirectoryUnusable({
+    message: `DATA_DIR ${directory} cannot be written (${
+      cause instanceof Error ? cause.message : String(cause)
+    }): make it writable, or set DATA_DIR to another directory`
+  })
+
 const SecretsFile = Schema.fromJsonString(Secrets)
 
 /**
@@ -23,10 +35,13 @@ export const generatedSecrets = Effect.fn("generatedSecrets")(function*(director
   const secret = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
   const secrets = yield* Effect.all({ JWT_SECRET: secret, ANALYTICS_SALT: secret, PAT_PEPPER: secret })
   const text = yield* Schema.encodeEffect(SecretsFile)(secrets)
-  yield* Effect.tryPromise(async () => {
-    await mkdir(directory, { recursive: true })
-    await writeFile(path, text, { mode: 0o600 })
-    await chmod(path, 0o600)
+  yield* Effect.tryPromise({
+    try: async () => {
+      await mkdir(directory, { recursive: true })
+      await writeFile(path, text, { mode: 0o600 })
+      await chmod(path, 0o600)
+    },
+    catch: unusable(directory)
   })
   return secrets
 })

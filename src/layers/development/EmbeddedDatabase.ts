@@ -211,7 +211,7 @@ export const embeddedPostgres: (
     Effect.mapError(effect, ({ message }) =>
       new EmbeddedDatabaseError({
         message: message.includes(LOCKED)
-          ? `PostgreSQL is already running in ${directory}, for another process:\n${message}`
-          : `PostgreSQL cannot be started in ${directory}: ${message}`
+          ? `another run uses ${directory} (its PostgreSQL is still there): end it, or set DATA_DIR to another directory`
+          : `PostgreSQL cannot be started in ${directory}: ${message.replaceAll("\n", " | ")}`
       }))
 )

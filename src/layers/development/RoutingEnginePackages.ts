@@ -10,6 +10,10 @@ const REQUIREMENT = "pyvalhalla==3.9.1"
 
 const OLDEST_PYTHON = 12
 
+const NO_PYTHON =
+  "no Python 3.12 or newer was found, on the path or of pyenv. Without one, run the engine in a container "
+  + "(deploy/README.md: An extract for Valhalla) and set ROUTING_ENGINE_URL"
+
 const runProgram = promisify(execFile)
 
 const lastLines = (text: string) => text.split("\n").filter((line) => line !== "").slice(-8).join("\n")
@@ -86,7 +90,7 @@ export const engineEnvironment = async (directory: string): Promise<string> => {
   const environment = join(directory, "venv")
   await madeOnce(environment, async (prepared) => {
     const python = await findPython()
-    if (python === undefined) throw new Error("no Python 3.12 or newer was found, on the path or of pyenv")
+    if (python === undefined) throw new Error(NO_PYTHON)
     await outputOf(python, ["-m", "venv", prepared])
     await install(prepared, REQUIREMENT)
   })

@@ -117,7 +117,9 @@ export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: 
   Effect.fn("routingEngine")(
     function*(options: Options) {
       const directory = resolve(options.directory)
+      yield* Effect.logInfo("preparing the engine: its packages are installed at the first start", { directory })
       const environment = yield* attempt(() => engineEnvironment(directory))
+      yield* Effect.logInfo("preparing the roads: the tiles of an extract are built once", { extract: options.extract })
       const tiles = yield* attempt(() => tilesOf(directory, environment, resolve(options.extract)))
       const program = yield* attempt(() => engineProgram(environment, "valhalla_service"))
       const port = yield* attempt(() => freePort(options.port))

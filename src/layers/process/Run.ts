@@ -8,11 +8,11 @@ import { sizeThreadPool } from "./ThreadPool.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 
-/** A program fails at its start only: the reason is a message. Of a defect the whole cause is logged, with its stack. */
+/** A program fails at its start only: the reason is one line. Where it was found is of use to who mends the program. */
 const logEnd = (cause: Cause.Cause<unknown>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const refusal = refusalOf(cause)
-  return refusal === "" ? Effect.logFatal(cause) : Effect.logFatal(refusal)
+  return Effect.andThen(Effect.logFatal(refusal === "" ? Cause.pretty(cause) : refusal), Effect.logDebug(cause))
 }
 
 /**

@@ -1,4 +1,4 @@
-import { Config, Effect, Formatter, Layer, Logger, LogLevel, References } from "effect"
+import { Config, Effect, Formatter, Layer, Logger, LogLevel, Predicate, References } from "effect"
 import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
 import { LOG_FORMATS, LogFormat } from "../../services/operations/LogFormat.ts"
 import { SettingsRefused } from "../Refusal.ts"
@@ -13,17 +13,46 @@ interface LogSettings {
 
 const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
 
+/** The texts of a line are its message, always a string; its objects are fields beside the annotations. */
+const partsOf = (logged: unknown) => {
+  if (Predicate.isString(logged)) return { message: logged, fields: {} }
+  const parts = Array.isArray(logged) ? logged : [logged]
+  return {
+    message: parts.filter((part) => !Predicate.isObject(part)).map(String).join(" "),
+    fields: Object.assign({}, ...parts.filter(Predicate.isObject))
+  }
+}
+
 /** One JSON object a line, with the ids of the trace and the span that it was written in. */
 export const jsonLogger = Logger.make((options) => {
-  const { annotations, cause, level, message, timestamp } = Logger.formatStructured.log(options)
+  const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
   const { spanId, traceId } = lineIdsOf(options.fiber.context)
-  return Formatter.formatJson({ timestamp, level, message, traceId, spanId, annotations, cause })
+  const { fields, message } = partsOf(logged)
+  return Formatter.formatJson({
+    timestamp,
+    level,
+    message,
+    traceId,
+    spanId,
+    annotations: { ...annotations, ...fields },
+    cause
+  })
 })
 
 const jsonLayer = Logger.layer([Logger.withConsoleLog(jsonLogger)]).pipe(Layer.provideMerge(consoleLayer))
 
-/** Colours and line breaks, for a person who looks on. */
-const prettyLayer = Logger.layer([Logger.consolePretty()])
+const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.formatJson(value)
+
+/** One line for a person who looks on: the time of day, the level, the message and its fields. A cause follows with its stack. */
+const prettyLogger = Logger.make((options) => {
+  const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
+  const { fields, message } = partsOf(logged)
+  const pairs = Object.entries({ ...annotations, ...fields }).map(([name, value]) => `${name}=${shown(value)}`)
+  const line = [timestamp.slice(11, 23), level, message, ...pairs].join(" ")
+  return cause === undefined ? line : `${line}\n${shown(cause)}`
+})
+
+const prettyLayer = Logger.layer([Logger.withConsoleLog(prettyLogger)]).pipe(Layer.provideMerge(consoleLayer))
 
 const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | undefined, names: Iterable<string>) =>
   Config.String(name).pipe(

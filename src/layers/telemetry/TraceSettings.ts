@@ -2,6 +2,7 @@ import { Config, Effect, Option, Redacted, Result, Schema } from "effect"
 import { validateHeaderName, validateHeaderValue } from "node:http"
 import { telemetryEnabled } from "../../services/metrics/Metrics.ts"
 import { SettingsRefused } from "../Refusal.ts"
+import { withExample } from "../SettingExamples.ts"
 
 /** The samplers that OpenTelemetry names in `OTEL_TRACES_SAMPLER`. */
 const SAMPLERS = [
@@ -27,7 +28,8 @@ export interface TraceSettings {
 
 const POSTGRES_PORT = 5432
 
-const refuse = (message: string) => Effect.fail(new SettingsRefused({ message }))
+const refuse = (name: string, complaint: string) =>
+  Effect.fail(new SettingsRefused({ message: withExample(name, `${name} ${complaint}`) }))
 
 /** A setting that is empty is not set, as OpenTelemetry has it. */
 const given = (name: string) =>
@@ -43,7 +45,7 @@ const endpoint = Effect.flatMap(
     onSome: (text) => {
       const url = URL.canParse(text) ? new URL(text) : undefined
       if (url === undefined || !/^https?:$/.test(url.protocol)) {
-        return refuse("OTEL_EXPORTER_OTLP_ENDPOINT is not an http or https URL")
+        return refuse("OTEL_EXPORTER_OTLP_ENDPOINT", "is not an http or https URL")
       }
       url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`
       return Effect.succeedSome(url)
@@ -65,14 +67,14 @@ const headers = Effect.flatMap(given("OTEL_EXPORTER_OTLP_HEADERS"), (setting) =>
   const decoded = decodeHeaders(Option.getOrElse(setting, () => "{}"))
   return Result.isSuccess(decoded) && areLegal(decoded.success)
     ? Effect.succeed(Redacted.make(decoded.success))
-    : refuse("OTEL_EXPORTER_OTLP_HEADERS is not a JSON object of header names and values")
+    : refuse("OTEL_EXPORTER_OTLP_HEADERS", "is not a JSON object of header names and values")
 })
 
 const sampler = Effect.flatMap(given("OTEL_TRACES_SAMPLER"), (setting) => {
   const name = Option.getOrElse(setting, () => "parentbased_always_on")
   const found = SAMPLERS.find((sampler) => sampler === name)
   return found === undefined
-    ? refuse(`OTEL_TRACES_SAMPLER must be one of ${SAMPLERS.join(", ")}`)
+    ? refuse("OTEL_TRACES_SAMPLER", `must be one of ${SAMPLERS.join(", ")}`)
     : Effect.succeed(found)
 })
 
@@ -80,15 +82,19 @@ const ratio = Effect.flatMap(given("OTEL_TRACES_SAMPLER_ARG"), (setting) => {
   const value = Number(Option.getOrElse(setting, () => "1"))
   return value >= 0 && value <= 1
     ? Effect.succeed(value)
-    : refuse("OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1")
+    : refuse("OTEL_TRACES_SAMPLER_ARG", "must be a number from 0 to 1")
 })
 
 const database = Effect.map(
   given("DATABASE_URL"),
-  Option.map((text) => {
-    const { hostname, pathname, port } = new URL(text)
-    return { name: pathname.slice(1), host: hostname, port: Number(port || POSTGRES_PORT) }
-  })
+  // One that is no address has a complaint of its own.
+  Option.flatMap((text) =>
+    Option.map(Option.fromNullishOr(URL.parse(text)), ({ hostname, pathname, port }) => ({
+      name: pathname.slice(1),
+      host: hostname,
+      port: Number(port || POSTGRES_PORT)
+    }))
+  )
 )
 
 /** OpenTelemetry's own reader leaves out all of them where one is wrong, and starts. */
@@ -102,7 +108,7 @@ const checkResource = Effect.flatMap(
   (setting) =>
     Option.isNone(setting) || areReadable(setting.value)
       ? Effect.void
-      : refuse("OTEL_RESOURCE_ATTRIBUTES is not a list of name=value pairs")
+      : refuse("OTEL_RESOURCE_ATTRIBUTES", "is not a list of name=value pairs")
 )
 
 /** None where traces go nowhere: there is no collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) or telemetry is off. */

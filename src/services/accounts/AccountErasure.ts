@@ -124,11 +124,14 @@ export class AccountErasure extends Context.Service<AccountErasure, {
   )
 }
 
+/** The longest sleep of the sweep (`ERASURE_SWEEP_INTERVAL`). */
+export const erasureInterval = period("ERASURE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
+
 /** Erases accounts at the instant when their 30 days are over, for as long as the process lives. */
 export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { earliestDue, eraseDue } = yield* AccountErasure
   yield* scheduled({
-    longestSleep: period("ERASURE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1))),
+    longestSleep: erasureInterval,
     run: runSweep("accounts", eraseDue),
     earliestDue
   })

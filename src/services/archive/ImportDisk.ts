@@ -16,12 +16,15 @@ const full = Effect.suspend(() =>
 /** Counts bytes before they are written to the disk. `Unavailable` when there is no room for them. */
 export type CountBytes = (bytes: number) => Effect.Effect<void, Unavailable>
 
+/** `IMPORT_DISK_BUDGET`. */
+export const importDiskBudget = byteSize("IMPORT_DISK_BUDGET", "2 GiB")
+
 /**
  * The room on the disk that all uploads of this process share (`IMPORT_DISK_BUDGET`), by what has arrived, and was
  * decoded, of them.
  */
 export const importDisk = Effect.gen(function*() {
-  const budget = yield* byteSize("IMPORT_DISK_BUDGET", "2 GiB")
+  const budget = yield* importDiskBudget
   const all = { bytes: 0 }
 
   /** For one upload; what it counted is free again when the scope closes. */

@@ -3,7 +3,7 @@ import { ValidationFailed } from "../../schema/Errors.ts"
 import { whole } from "../SettingTypes.ts"
 
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
-const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
+export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
 
 /** The search for patterns grows with the square of the length; what begins and ends badly is bad. */
 const EXAMINED_LENGTH = 40

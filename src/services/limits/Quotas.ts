@@ -8,7 +8,7 @@ import { byteSize, whole } from "../SettingTypes.ts"
 /** What something would add to the usage of an account. */
 export type Addition = Readonly<Record<Quota, number>>
 
-const limits = Config.all({
+export const quotaLimits = Config.all({
   max_routes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
   max_stored_bytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
   max_collections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
@@ -36,7 +36,7 @@ export class Quotas extends Context.Service<Quotas, {
         sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8 AS ${counter}`)
 
       // All processes have the same settings, and the triggers see none of them.
-      const values = yield* limits
+      const values = yield* quotaLimits
       yield* sql`
         INSERT INTO usage_limits ${sql.insert(values)} ON CONFLICT (id) DO UPDATE
         SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,

@@ -25,6 +25,9 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
   default: refusalsOf("default")
 }
 
+/** `RATE_LIMITS_ENABLED`: off for a load test. */
+export const rateLimitsEnabled = Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
+
 /** Counts requests per subject and endpoint in windows of a minute. */
 export class RateLimits extends Context.Service<RateLimits, {
   /**
@@ -41,7 +44,7 @@ export class RateLimits extends Context.Service<RateLimits, {
   static readonly layer = Layer.effect(
     RateLimits,
     Effect.gen(function*() {
-      const isEnabled = yield* Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
+      const isEnabled = yield* rateLimitsEnabled
       const limiter = yield* RateLimiter.RateLimiter
       yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
 

@@ -20,6 +20,9 @@ export const MAIL_TIMEOUT = Duration.seconds(5)
 /** The provider did not take the mail. */
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
 
+/** `EMAIL_API_URL`. */
+export const mailApiUrl = httpUrl("EMAIL_API_URL").pipe(Config.withDefault(new URL("https://api.resend.com/emails")))
+
 /** Sends mails. Which way is decided by configuration: see the layers. */
 export class Mailer extends Context.Service<Mailer, {
   /**
@@ -40,9 +43,7 @@ export class Mailer extends Context.Service<Mailer, {
     Mailer,
     Effect.gen(function*() {
       const key = yield* Config.Redacted("EMAIL_API_KEY")
-      const url = yield* httpUrl("EMAIL_API_URL").pipe(
-        Config.withDefault(new URL("https://api.resend.com/emails"))
-      )
+      const url = yield* mailApiUrl
       const { hostname } = yield* baseUrl
       const from = yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
       const client = yield* HttpClient.HttpClient

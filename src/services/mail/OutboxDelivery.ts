@@ -26,7 +26,7 @@ const FORGET_AGAIN = Duration.seconds(1)
 const BATCH = 10
 
 /** For what no wake-up told of: mails of a process that ended. The delay after the last mail doubles up to the longest. */
-const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
+export const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 const LONGEST_POLL = Duration.minutes(5)
 
 const Rest = Schema.Struct({

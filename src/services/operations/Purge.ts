@@ -63,6 +63,9 @@ const ALL: ReadonlyArray<Expiring> = [
 
 const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
 
+/** The longest sleep of the sweep (`PURGE_SWEEP_INTERVAL`). */
+export const purgeInterval = period("PURGE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
+
 /** Deletes what nobody can use any more: in small batches that any number of processes may take. */
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -116,7 +119,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
     )
 
   yield* scheduled({
-    longestSleep: period("PURGE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1))),
+    longestSleep: purgeInterval,
     run: purgeAll,
     earliestDue
   })

@@ -9,7 +9,9 @@ import { RoutingEngine } from "../routing/RoutingEngine.ts"
 /** What does not answer within this time is away. */
 const PATIENCE = "500 millis"
 
-const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(Config.withDefault({}))
+export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
+  Config.withDefault({})
+)
 
 /** How the service's parts are, for its operators. */
 export class SystemStatus extends Context.Service<SystemStatus, {

@@ -30,6 +30,9 @@ export type ProviderCredential = { readonly code: Redacted.Redacted } | { readon
 
 const GOOGLE = "https://accounts.google.com"
 
+/** `GOOGLE_ISSUER`. */
+export const issuerUrl = httpUrl("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
+
 /** Google's tokens may name it without the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
 
@@ -53,7 +56,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
     Effect.gen(function*() {
       const clientId = yield* Config.String("GOOGLE_CLIENT_ID").pipe(Config.withDefault(""))
       const secret = yield* Config.Redacted("GOOGLE_CLIENT_SECRET").pipe(Config.withDefault(Redacted.make("")))
-      const issuer = yield* httpUrl("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
+      const issuer = yield* issuerUrl
       const client = yield* HttpClient.HttpClient
       if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
 

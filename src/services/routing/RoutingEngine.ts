@@ -36,10 +36,16 @@ const EngineStatus = Schema.Struct({
 
 const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 
-const DEFAULT_URL = "http://127.0.0.1:8002"
+/** `ROUTING_ENGINE_URL`. */
+export const engineUrl = httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL("http://127.0.0.1:8002")))
 
 /** A call that its endpoint's own deadline of 30 seconds ends would not count as a failure of the engine. */
 const MAX_TIMEOUT = Duration.seconds(25)
+
+/** `ROUTING_ENGINE_TIMEOUT`. */
+export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
+  Config.withDefault(Duration.seconds(10))
+)
 
 /** About how long before the second try: an engine that restarts is not asked by all at once. */
 const RETRY_AFTER = "100 millis"
@@ -93,10 +99,8 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     RoutingEngine,
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
-      const base = yield* httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL(DEFAULT_URL)))
-      const timeout = yield* period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
-        Config.withDefault(Duration.seconds(10))
-      )
+      const base = yield* engineUrl
+      const timeout = yield* engineTimeout
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR

@@ -1,0 +1,67 @@
+import { Effect, Result } from "effect"
+import { docsEnabled } from "../http/ApiDocs.ts"
+import { trustedProxies } from "../http/ClientAddress.ts"
+import { insideNetworks } from "../http/Inside.ts"
+import { corsOrigins } from "../http/middleware/CrossSite.ts"
+import { bodyMemoryBudget } from "../http/RequestBodies.ts"
+import { erasureInterval } from "../services/accounts/AccountErasure.ts"
+import { appUrl, baseUrl, port } from "../services/Addresses.ts"
+import { importDiskBudget } from "../services/archive/ImportDisk.ts"
+import { minStrength } from "../services/credentials/PasswordPolicy.ts"
+import { queueLength, queueTimeout } from "../services/limits/ConnectionQueue.ts"
+import { quotaLimits } from "../services/limits/Quotas.ts"
+import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
+import { mailApiUrl } from "../services/mail/Mailer.ts"
+import { firstPoll } from "../services/mail/OutboxDelivery.ts"
+import { poolSize } from "../services/metrics/DatabasePool.ts"
+import { metricsEnabled } from "../services/metrics/Metrics.ts"
+import { drainDelay } from "../services/operations/Draining.ts"
+import { purgeInterval } from "../services/operations/Purge.ts"
+import { grafanaUrls } from "../services/operations/SystemStatus.ts"
+import { issuerUrl } from "../services/provider/IdentityProvider.ts"
+import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
+import { databaseWait } from "./Database.ts"
+import { maxRunning } from "./Overload.ts"
+import { redisUrl } from "./Redis.ts"
+import { complaintOf } from "./Refusal.ts"
+import { traceSettings } from "./telemetry/TraceSettings.ts"
+
+/** What can be malformed: where it is used it would be found one by one, and some of it only when the database is there. */
+const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+  appUrl,
+  baseUrl,
+  bodyMemoryBudget,
+  corsOrigins,
+  databaseWait,
+  docsEnabled,
+  drainDelay,
+  engineTimeout,
+  engineUrl,
+  erasureInterval,
+  firstPoll,
+  grafanaUrls,
+  importDiskBudget,
+  insideNetworks,
+  issuerUrl,
+  mailApiUrl,
+  maxRunning,
+  metricsEnabled,
+  minStrength,
+  poolSize,
+  port,
+  purgeInterval,
+  queueLength,
+  queueTimeout,
+  quotaLimits,
+  rateLimitsEnabled,
+  redisUrl,
+  traceSettings,
+  trustedProxies
+]
+
+/** What is wrong with each setting that cannot be understood. */
+export const complaintsAboutSettings = Effect.gen(function*() {
+  const results = yield* Effect.forEach(CHECKED, (setting) => Effect.result(setting))
+  const complaints = results.filter(Result.isFailure).map(({ failure }) => complaintOf(failure))
+  return [...new Set(complaints)]
+})

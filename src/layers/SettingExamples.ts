@@ -1,0 +1,50 @@
+/** A good value of each setting that can be malformed, for whoever is told that theirs is. */
+export const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ["API_DOCS_ENABLED", "true"],
+  ["APP_URL", "https://app.example.com"],
+  ["BASE_URL", "https://routes.example.com"],
+  ["BODY_MEMORY_BUDGET", "128 MiB"],
+  ["CORS_ORIGINS", "https://app.example.com"],
+  ["DATABASE_POOL_SIZE", "10"],
+  ["DATABASE_QUEUE_LENGTH", "256"],
+  ["DATABASE_QUEUE_TIMEOUT", "2 seconds"],
+  ["DATABASE_URL", "postgres://user:password@localhost:5432/routes"],
+  ["DATABASE_WAIT", "60 seconds"],
+  ["EMAIL_API_URL", "https://api.resend.com/emails"],
+  ["ENGINE_PORT", "8002"],
+  ["ERASURE_SWEEP_INTERVAL", "1 hour"],
+  ["GOOGLE_ISSUER", "https://accounts.google.com"],
+  ["GRAFANA_URLS", `{"apiOverview":"https://grafana.example.com/d/overview"}`],
+  ["IMPORT_DISK_BUDGET", "2 GiB"],
+  ["MAX_COLLECTIONS_PER_USER", "1000"],
+  ["MAX_ROUTES_PER_USER", "10000"],
+  ["MAX_RUNNING_REQUESTS", "256"],
+  ["MAX_STORED_BYTES_PER_USER", "1 GiB"],
+  ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,127.0.0.0/8"],
+  ["METRICS_ENABLED", "true"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", `{"authorization":"Bearer key"}`],
+  ["OTEL_RESOURCE_ATTRIBUTES", "deployment.environment=test"],
+  ["OTEL_TRACES_SAMPLER", "parentbased_traceidratio"],
+  ["OTEL_TRACES_SAMPLER_ARG", "0.1"],
+  ["OUTBOX_POLL_INTERVAL", "5 seconds"],
+  ["PASSWORD_MIN_STRENGTH", "3"],
+  ["PORT", "3000"],
+  ["PURGE_SWEEP_INTERVAL", "1 hour"],
+  ["RATE_LIMITS_ENABLED", "true"],
+  ["REDIS_URL", "redis://localhost:6379"],
+  ["ROUTING_ENGINE_TIMEOUT", "10 seconds"],
+  ["ROUTING_ENGINE_URL", "http://localhost:8002"],
+  ["SHUTDOWN_DRAIN_DELAY", "3 seconds"],
+  ["TELEMETRY_ENABLED", "true"],
+  ["TRUSTED_PROXIES", "10.0.0.0/8"],
+  ["WORKERS", "2"]
+])
+
+/** What is wrong with a setting, and how a good one looks. */
+export const withExample = (path: string, complaint: string): string => {
+  // A part of a list is named by its place.
+  const [name = path] = path.split(".")
+  const example = EXAMPLES.get(name)
+  return example === undefined ? complaint : `${complaint} (for example ${name}=${example})`
+}

@@ -1,0 +1,17 @@
+import { Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import { DOCS_PAGE } from "../../http/RouteTemplates.ts"
+import { mailboxFile } from "./DevelopmentMailbox.ts"
+
+/** Says where everything is once the service can be used. To be built beside the application. */
+export const readyHintLayer = (directory: string) =>
+  Layer.effectDiscard(
+    HttpServer.addressFormattedWith((address) =>
+      Effect.logInfo("ready", {
+        address,
+        api: `${address}${DOCS_PAGE}`,
+        mailbox: mailboxFile(directory),
+        data: directory
+      })
+    )
+  )
