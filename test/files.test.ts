@@ -6,19 +6,44 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Position } from "../src/schema/Geometry.ts"
+import { draftsOf, type TrackChoice } from "../src/services/files/Choice.ts"
 import { CONTENT_TYPES, detectFormat } from "../src/services/files/Detect.ts"
 import type { FileFormat, WrittenRoute } from "../src/services/files/Document.ts"
+import { finish } from "../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../src/services/files/RouteFile.ts"
 import { leastTimeOf } from "./support/ProcessorTime.ts"
+
+const trackpoint = (lat: number) =>
+  `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>0</LongitudeDegrees></Position></Trackpoint>`
 
 const FORMATS: ReadonlyArray<FileFormat> = ["gpx", "geojson", "tcx", "kml"]
 
 const written = (route: WrittenRoute, format: FileFormat) => [...writeRouteFile(route, format)].join("")
 
-const read = (text: string, format: FileFormat = "gpx") => Effect.runSync(readRouteFile(text, format))
+const routesOf = Effect.fnUntraced(function*(text: string, format: FileFormat, choice: Partial<TrackChoice>) {
+  const file = yield* readRouteFile(text, format)
+  const drafts = yield* draftsOf(file, { split: false, join: false, track: undefined, ...choice })
+  return yield* Effect.forEach(drafts, finish)
+})
+
+const readAll = (text: string, format: FileFormat = "gpx", choice: Partial<TrackChoice> = {}) =>
+  Effect.runSync(routesOf(text, format, choice))
+
+const read = (text: string, format: FileFormat = "gpx", choice: Partial<TrackChoice> = {}) => {
+  const [route] = readAll(text, format, choice)
+  return route ?? assert.fail("the file has several tracks")
+}
+
+const joined = (text: string, format: FileFormat = "gpx") => read(text, format, { join: true })
+
+/** What was made of a file, and what of it was dropped. */
+const understood = (text: string, format: FileFormat = "gpx") => {
+  const { document, dropped } = read(text, format)
+  return { document, dropped }
+}
 
 const refusal = (text: string, format: FileFormat = "gpx"): string => {
-  const result = Effect.runSync(Effect.result(readRouteFile(text, format)))
+  const result = Effect.runSync(Effect.result(routesOf(text, format, { join: true })))
   return Result.isFailure(result) ? result.failure.message : "accepted"
 }
 
@@ -113,7 +138,7 @@ describe("a route that goes out and comes in again", () => {
   it("as GPX is the same route, every coordinate and elevation to the last digit", () => {
     fc.assert(
       fc.property(route(dateTime), (route) => {
-        assert.deepStrictEqual(read(written(route, "gpx")), { document: route, dropped: [] })
+        assert.deepStrictEqual(understood(written(route, "gpx")), { document: route, dropped: [] })
       }),
       { numRuns: 300 }
     )
@@ -123,7 +148,7 @@ describe("a route that goes out and comes in again", () => {
     it(`as ${format} is the same route`, () => {
       fc.assert(
         fc.property(route(), (route) => {
-          assert.deepStrictEqual(read(written(route, format), format), { document: route, dropped: [] })
+          assert.deepStrictEqual(understood(written(route, format), format), { document: route, dropped: [] })
         }),
         { numRuns: 200 }
       )
@@ -214,7 +239,7 @@ describe("GPX of others", () => {
       }`,
       "xmlns=\"http://www.topografix.com/GPX/1/0\" version=\"1.0\" creator=\"x\""
     )
-    assert.deepStrictEqual(read(text), {
+    assert.deepStrictEqual(understood(text), {
       document: {
         name: "Old",
         description: "Older",
@@ -242,14 +267,104 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(read(text).document.geometry, [[2, 1, 5]])
   })
 
-  it("is joined where it has several tracks or segments, and says so", () => {
-    const segment = "<trkseg><trkpt lat=\"1\" lon=\"2\"/></trkseg>"
-    const { document, dropped } = read(gpx(`<trk>${segment}${segment}</trk><trk>${segment}</trk>`))
-    assert.deepStrictEqual(document.geometry, [[2, 1], [2, 1], [2, 1]])
-    assert.deepStrictEqual(dropped, [
-      { what: "bounds of tracks", why: "a route has one line: they were joined in order", count: 2 },
-      { what: "bounds of track segments", why: "a route has one line: they were joined in order", count: 3 }
+  it("has the segments of a track joined, and warns of the gap, which is no part of its distance", () => {
+    const point = (lat: number) => `<trkpt lat="${lat}" lon="0"/>`
+    const { document, measures, warnings } = read(
+      gpx(`<trk><trkseg>${point(0)}${point(0.01)}</trkseg><trkseg/><trkseg>${point(1)}${point(1.01)}</trkseg></trk>`)
+    )
+    assert.deepStrictEqual(document.geometry, [[0, 0], [0, 0.01], [0, 1], [0, 1.01]])
+    assert.closeTo(measures.distance ?? 0, 2 * 1111.95, 0.1)
+    assert.deepStrictEqual(warnings, [{
+      code: "gap_joined",
+      message: "Gaps between segments, 110083 m in total, are straight lines and do not count into distance",
+      count: 1
+    }])
+  })
+
+  it("with several tracks becomes what is asked for, and nothing without being asked", () => {
+    const wpt = (lat: number) => `<wpt lat="${lat}" lon="0"><name>At ${lat}</name></wpt>`
+    const track = (name: string, lat: number) =>
+      `<trk><name>${name}</name><trkseg><trkpt lat="${lat}" lon="0"/><trkpt lat="${
+        lat + 0.01
+      }" lon="0"/></trkseg></trk>`
+    const route = "<rte><name>C</name><rtept lat=\"60\" lon=\"0\"/><rtept lat=\"61\" lon=\"0\"/></rte>"
+    const file = gpx(
+      `<metadata><name>All</name></metadata>${wpt(51)}${wpt(9)}${route}${track("A", 10)}${track("B", 50)}`
+    )
+    assert.deepStrictEqual(readAll(file), [])
+    const split = readAll(file, "gpx", { split: true }).map(({ document, measures }) => [
+      document.name,
+      document.geometry,
+      document.waypoints.map(({ name }) => name),
+      measures.distance
     ])
+    assert.deepStrictEqual(split, [
+      ["A", [[0, 10], [0, 10.01]], ["At 9"], undefined],
+      ["B", [[0, 50], [0, 50.01]], ["At 51"], undefined],
+      ["C", [[0, 60], [0, 61]], [undefined, undefined], undefined]
+    ])
+    const chosen = read(file, "gpx", { track: 1 })
+    assert.strictEqual(chosen.document.name, "B")
+    assert.deepInclude(chosen.dropped, { what: "tracks", why: "another one was chosen by `track`", count: 2 })
+    const joined = read(file, "gpx", { join: true })
+    assert.deepStrictEqual([joined.document.name, joined.document.geometry.length], ["All", 6])
+    assert.closeTo(joined.measures.distance ?? 0, 2 * 1111.95 + 111_195, 1)
+    assert.throws(() => readAll(file, "gpx", { track: 3 }), /expected an index of 0 to 2/)
+  })
+
+  for (
+    const [format, text] of [
+      [
+        "geojson",
+        `{"type":"FeatureCollection","features":[
+        {"type":"Feature","properties":{"name":"A"},"geometry":{"type":"LineString","coordinates":[[0,1],[0,2]]}},
+        {"type":"Feature","properties":{"name":"B"},"geometry":{"type":"MultiLineString","coordinates":[[[0,3]],[[0,4]]]}}
+      ]}`
+      ],
+      [
+        "kml",
+        `<kml><Document>
+        <Placemark><name>A</name><LineString><coordinates>0,1 0,2</coordinates></LineString></Placemark>
+        <Placemark><name>B</name><MultiGeometry><LineString><coordinates>0,3</coordinates></LineString>
+          <LineString><coordinates>0,4</coordinates></LineString></MultiGeometry></Placemark></Document></kml>`
+      ],
+      [
+        "tcx",
+        `<TrainingCenterDatabase><Courses><Course><Name>A</Name><Track>${trackpoint(1)}${trackpoint(2)}</Track></Course>
+        <Course><Name>B</Name><Track>${trackpoint(3)}</Track><Track>${trackpoint(4)}</Track></Course></Courses>
+        </TrainingCenterDatabase>`
+      ]
+    ] as const
+  ) {
+    it(`as ${format} has its tracks and their segments apart`, () => {
+      assert.deepStrictEqual(readAll(text, format), [])
+      const routes = readAll(text, format, { split: true })
+      assert.deepStrictEqual(routes.map(({ document }) => [document.name, document.geometry]), [
+        ["A", [[0, 1], [0, 2]]],
+        ["B", [[0, 3], [0, 4]]]
+      ])
+      assert.deepStrictEqual(
+        routes.map(({ measures, warnings }) => [measures.distance, warnings.map(({ code }) => code)]),
+        [
+          [undefined, []],
+          [0, ["gap_joined"]]
+        ]
+      )
+    })
+  }
+
+  it("with more positions than a route may have keeps those that shape it, and says so", () => {
+    const point = (at: number) => `<trkpt lat="${at % 100 === 0 ? 1.01 : 1}" lon="${(at / 10_000).toFixed(4)}"/>`
+    const { document, measures, warnings } = read(gpx(trk(...Array.from({ length: 120_000 }, (_, at) => point(at)))))
+    assert.strictEqual(document.geometry.length, 100_000)
+    assert.strictEqual(document.geometry.filter(([, lat]) => lat === 1.01).length, 1200)
+    assert.deepStrictEqual(document.geometry.at(-1), [11.9999, 1])
+    assert.isAbove(measures.distance ?? 0, 2 * 1199 * 1110)
+    assert.deepInclude(warnings, {
+      code: "positions_simplified",
+      message: "Of 120000 positions the 100000 that shape the line most were kept",
+      count: 20_000
+    })
   })
 
   it("keeps text in CDATA as it is, and decodes references elsewhere", () => {
@@ -263,7 +378,7 @@ describe("GPX of others", () => {
 
   it("that has a route without a track has its line in that", () => {
     const points = "<rtept lat=\"1\" lon=\"2\"><ele>3</ele><name>A</name></rtept><rtept lat=\"4\" lon=\"5\"/>"
-    assert.deepStrictEqual(read(gpx(`<rte><name>R</name>${points}</rte>`)), {
+    assert.deepStrictEqual(understood(gpx(`<rte><name>R</name>${points}</rte>`)), {
       document: {
         name: "R",
         tags: [],
@@ -289,8 +404,8 @@ describe("GPX of others", () => {
     const line = trk("<trkpt lat=\"5\" lon=\"6\"/>")
     assert.deepStrictEqual(read(gpx(wpt + line)).document.waypoints, [{ coord: [2, 1], name: "Well" }])
     const both = read(gpx(wpt + rte + line))
-    assert.deepStrictEqual(both.document.waypoints, [{ coord: [4, 3] }])
-    assert.deepStrictEqual(both.dropped, [{ what: "wpt", why: "they are points of interest", count: 1 }])
+    assert.deepStrictEqual(both.document.waypoints, [{ coord: [4, 3] }, { coord: [2, 1], type: "poi", name: "Well" }])
+    assert.deepStrictEqual(both.dropped, [{ what: "sym of wpt", why: "a route has no place for it", count: 1 }])
   })
 
   it("says what a route has no place for", () => {
@@ -344,12 +459,8 @@ describe("GPX of others", () => {
     const points = (count: number) => "<trkpt lat=\"1\" lon=\"2\"/>".repeat(count)
     assert.strictEqual(read(gpx(trk(points(100_000)))).document.geometry.length, 100_000)
     assert.strictEqual(
-      refusal(gpx(trk(points(100_001)))),
-      "The file has 100001 positions; a route has at most 100000"
-    )
-    assert.strictEqual(
       refusal(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>${trk(points(1))}`)),
-      "The file has 1001 waypoints; a route has at most 1000"
+      "The file has 1001 waypoints; at most 1000 are accepted"
     )
     assert.strictEqual(refusal(gpx("")), "The file has no points")
     assert.strictEqual(refusal(gpx("<trk/>")), "The file has no points")
@@ -521,7 +632,6 @@ describe("GeoJSON, TCX and KML of others", () => {
       geometry: [[1, 2], [3, 4], [5, 6, 7]]
     })
     assert.deepStrictEqual(dropped, [
-      { what: "bounds of lines", why: "a route has one line: they were joined in order", count: 2 },
       { what: "Polygon", why: "a route has a line and points only", count: 1 },
       { what: "elevations of waypoints", why: "a waypoint has no elevation", count: 1 }
     ])
@@ -550,7 +660,6 @@ describe("GeoJSON, TCX and KML of others", () => {
     assert.strictEqual(document.activity, "cycle")
     assert.deepStrictEqual(document.geometry, [[7, 1, 5.5], [7, 2, 5.5]])
     assert.deepStrictEqual(dropped, [
-      { what: "bounds of tracks", why: "a route has one line: they were joined in order", count: 2 },
       { what: "points", why: "they have no position", count: 2 }
     ])
   })
@@ -570,7 +679,7 @@ describe("GeoJSON, TCX and KML of others", () => {
   })
 
   it("KML may have folders, tracks and links, and no link is followed", () => {
-    const { document, dropped } = read(
+    const { document, dropped } = joined(
       `<kml xmlns="http://www.opengis.net/kml/2.2" xmlns:gx="http://www.google.com/kml/ext/2.2"><Document><Style/><Folder><name>F</name>
         <Placemark><name>Line</name><MultiGeometry><LineString><coordinates> 1,2,3 4, 5
           </coordinates></LineString><Polygon/></MultiGeometry></Placemark>
@@ -586,8 +695,7 @@ describe("GeoJSON, TCX and KML of others", () => {
       geometry: [[1, 2, 3], [4, 5], [6, 7, 8]]
     })
     assert.deepStrictEqual(dropped.map(({ count, what }) => [what, count]), [
-      ["bounds of lines", 2],
-      ["when of gx:Track", 1],
+      ["when of Track", 1],
       ["Polygon", 1],
       ["NetworkLink", 1]
     ])

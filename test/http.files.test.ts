@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
+import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { leastCostOf } from "./support/ProcessorTime.ts"
 import { created, newRoute, shareTokenOf } from "./support/Routes.ts"
@@ -27,12 +28,23 @@ const GPX = `<?xml version="1.0"?>
   </trk>
 </gpx>`
 
+const Track = Schema.Struct({
+  index: Schema.Int,
+  name: Schema.String,
+  positions: Schema.Int,
+  distance: Schema.Number,
+  bounds: Schema.Array(Schema.Number),
+  placeCountryCode: Schema.String
+})
+
 const told = ["name", "description", "activity", "tags", "waypoints", "geometry"]
 
 const saidOf = (route: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(told.filter((key) => key in route).map((key) => [key, route[key]]))
 
-layer(TestServer.layer())("files", (it) => {
+const inVaduz = Layer.succeed(Places, { at: () => Effect.succeed({ placeCity: "Vaduz", placeCountryCode: "LI" }) })
+
+layer(TestServer.layer({}, inVaduz))("files", (it) => {
   it.effect("that are exported and imported again are the same route", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -97,10 +109,52 @@ layer(TestServer.layer())("files", (it) => {
       }))(body)
       assert.strictEqual(format, "gpx")
       assert.deepInclude(route, { name: "Two segments", geometry: [[9.5, 47.1, 455.5], [9.6, 47.2], [9.7, 47.3]] })
-      assert.isAbove(dropped.length, 0)
+      assert.deepStrictEqual(dropped, [])
       assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
-      assert.strictEqual((yield* importFile(rider, GPX, {}, "?dryRun=false")).status, 201)
+      const stored = yield* importFile(rider, GPX, {}, "?dryRun=false")
+      assert.strictEqual(stored.status, 201)
+      const said = Schema.decodeUnknownSync(Schema.Struct({
+        distance: Schema.Number,
+        warnings: Schema.Array(Schema.Struct({ code: Schema.String }))
+      }))
+      for (const { distance, warnings } of [said(body), said(stored.body)]) {
+        assert.closeTo(distance, 13_447, 1)
+        assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined"])
+      }
       assert.strictEqual((yield* importFile(rider, GPX, {}, "?dryRun=maybe")).status, 400)
+    }))
+
+  it.effect("of several tracks are refused with the list of them, or become one route, or a list of routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const feature = (name: string, lng: number) =>
+        `{"type":"Feature","properties":{"name":"${name}"},"geometry":{"type":"LineString","coordinates":[[${lng},47.1],[${lng},47.2]]}}`
+      const text = `{"type":"FeatureCollection","features":[${feature("A", 9.52)},${feature("B", 9.6)}]}`
+      const tracks = [{ index: 0, name: "A", positions: 2 }, { index: 1, name: "B", positions: 2 }]
+      const Undecided = Schema.Struct({ details: Schema.Struct({ tracks: Schema.Array(Track) }) })
+      const refused = yield* importFile(rider, text)
+      assert.strictEqual(refused.status, 400)
+      const { details } = Schema.decodeUnknownSync(Undecided)(refused.body)
+      const looked = yield* importFile(rider, text, {}, "?dryRun=true")
+      const dryRun = Schema.decodeUnknownSync(Schema.Struct({ tracks: Schema.Array(Track) }))(looked.body)
+      for (const list of [details.tracks, dryRun.tracks]) {
+        assert.deepStrictEqual(list.map(({ index, name, positions }) => ({ index, name, positions })), tracks)
+        assert.closeTo(list[0]?.distance ?? 0, 11_119.5, 1)
+        assert.deepStrictEqual(list[1]?.bounds, [9.6, 47.1, 9.6, 47.2])
+        assert.strictEqual(list[0]?.placeCountryCode, "LI")
+      }
+      assert.strictEqual((yield* importFile(rider, text, {}, "?split=true&track=1")).status, 400)
+      assert.strictEqual((yield* importFile(rider, text, {}, "?track=2")).status, 400)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+
+      const split = yield* importFile(rider, text, {}, "?split=true")
+      assert.strictEqual(split.status, 201)
+      const routes = Schema.decodeUnknownSync(Schema.Array(Schema.Json))(split.body).map((route) => created(route))
+      assert.deepStrictEqual(routes.map(({ name }) => name), ["A", "B"])
+      const chosen = yield* importFile(rider, text, {}, "?track=1&name=Mine")
+      assert.deepInclude(created(chosen.body), { name: "Mine", geometry: [[9.6, 47.1], [9.6, 47.2]] })
+      const joined = created((yield* importFile(rider, text, {}, "?join=true")).body)
+      assert.closeTo(Number(joined["distance"]), 2 * 11_119.5, 2)
     }))
 
   it.effect("that are broken, empty or a trap are refused in the one shape", () =>

@@ -195,6 +195,21 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
       assert.deepStrictEqual(used(usage), yield* counted(rider))
     }))
 
+  it.effect("refuses a file that is split into too many routes, and stores none of them", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const track = (lat: number) => `<trk><trkseg><trkpt lat="${lat}" lon="9"/></trkseg></trk>`
+      const tracks = Array.from({ length: 21 }, (_, lat) => track(lat)).join("")
+      const raw = `<gpx version="1.1" creator="x">${tracks}</gpx>`
+      const headers = { "content-type": "application/gpx+xml" }
+      conflict(yield* rider.post("/routes/import?split=true", undefined, { raw, headers }), {
+        quota: "routes",
+        limit: 20,
+        used: 20
+      })
+      assert.deepInclude(used(yield* usageOf(rider)), { routes: 0 })
+    }))
+
   it.effect("counts routes in the trash, so that a restored one always has room", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../schema/Geometry.ts"
 import type { StoredRoute } from "../schema/Route.ts"
-import type { ReadFile } from "../services/routes/RouteJobs.ts"
+import type { ImportWarning } from "../services/files/Document.ts"
 import { etagOf, isKnown } from "./ETag.ts"
 
 /**
@@ -15,8 +15,12 @@ const toJson = ({ geometry, waypoints, ...members }: StoredRoute): string => {
   return `${text.slice(0, -1)},"waypoints":${waypoints}${line}}`
 }
 
-const json = (body: string, options?: HttpServerResponse.Options) =>
+export const json = (body: string, options?: HttpServerResponse.Options) =>
   HttpServerResponse.text(body, { ...options, contentType: "application/json" })
+
+/** A route of a file with what the import did to it, as JSON. */
+export const importedJson = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): string =>
+  `${toJson(route).slice(0, -1)},"warnings":${JSON.stringify(warnings)}}`
 
 /** A route with its entity tag. */
 export const routeAnswer = (
@@ -28,12 +32,6 @@ export const routeAnswer = (
 /** A route that was made just now. */
 export const createdAnswer = (route: StoredRoute) =>
   routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })
-
-/** What a file would become, and what of it would not. */
-export const readAnswer = ({ dropped, format, line, route }: ReadFile) => {
-  const text = JSON.stringify({ format, dropped, route })
-  return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
-}
 
 /** The same for a read: without a body for whoever has it already. */
 export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: string | undefined) => {

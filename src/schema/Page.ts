@@ -8,7 +8,7 @@ export const DEFAULT_LIMIT = 100
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER
 
 /** A plain decimal number in a query: no sign, no exponent, no empty string. */
-const decimal = (minimum: number, maximum: number, description: string) =>
+export const decimal = (minimum: number, maximum: number, description: string) =>
   Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected: "a plain decimal number" })).pipe(
     Schema.decodeTo(
       Schema.Number.check(Schema.isBetween({ minimum, maximum }).abort(), Schema.isInt()).annotate({ description }),

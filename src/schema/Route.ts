@@ -23,7 +23,9 @@ export const MAX_DISTANCE = 100_000_000
 const Distance = Metres.check(upTo(MAX_DISTANCE))
 
 /** More than three years. */
-const Duration = Seconds.check(upTo(100_000_000))
+export const MAX_DURATION = 100_000_000
+
+const Duration = Seconds.check(upTo(MAX_DURATION))
 
 const Elevation = Metres.check(upTo(1_000_000))
 

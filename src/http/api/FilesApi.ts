@@ -9,17 +9,10 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
-import { Route } from "../../schema/Route.ts"
+import { DryRun, ImportedRoute, ImportQuery } from "../../schema/Import.ts"
 import { Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
-
-/** What an import would store and what it would leave out. */
-const DryRun = Schema.Struct({
-  format: Schema.Literals(["gpx", "geojson", "tcx", "kml"]),
-  route: Schema.Json,
-  dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
-}).annotate({ identifier: "DryRun" })
 
 const download = <const Name extends string, const Path extends `/:ref/${string}`>(
   name: Name,
@@ -58,21 +51,23 @@ export class FilesApi extends HttpApiGroup.make("files")
   .add(
     HttpApiEndpoint.post("import", "/import", {
       headers: IdempotencyHeader,
-      query: {
-        dryRun: Schema.optionalKey(
-          Schema.Literals(["true", "false"]).annotate({ description: "`true` looks and stores nothing" })
-        )
-      },
+      query: ImportQuery,
       payload: anyFile,
-      success: [Route.pipe(HttpApiSchema.status("Created")), DryRun],
+      success: [
+        Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).pipe(HttpApiSchema.status("Created")),
+        DryRun
+      ],
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]
     }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Import a file")
       .annotate(OpenApi.Override, { requestBody: importBody })
       .annotate(
         OpenApi.Description,
         "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
-          + "content; in UTF-8. `?dryRun=true` stores nothing and answers what would be stored, and what would "
-          + "be left out and why."
+          + "content; in UTF-8. Segments of one track are joined; the gaps between them do not count into `distance`, and "
+          + "`warnings` names them, as it names all that was left out. A file with several tracks (routes, courses, "
+          + "placemarks or features with lines) needs `split=true`, which returns a list of routes, `track=<index>` or "
+          + "`join=true`: without any of them it is 400 with the list of its tracks in `details.tracks`. `?dryRun=true` "
+          + "stores nothing and returns that list, what would be stored, and what would be left out and why."
       ),
     download("gpx", "/:ref/gpx", "application/gpx+xml", "Download as GPX"),
     download("geojson", "/:ref/geojson", "application/geo+json", "Download as GeoJSON"),

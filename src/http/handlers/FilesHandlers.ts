@@ -2,10 +2,13 @@ import { create } from "content-disposition"
 import { Context, Effect, Option } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
+import type { TrackChoice } from "../../services/files/Choice.ts"
 import { CONTENT_TYPES } from "../../services/files/Detect.ts"
 import type { FileFormat } from "../../services/files/Document.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
+import { Places } from "../../services/places/Places.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
@@ -13,8 +16,8 @@ import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { Downloads } from "../Downloads.ts"
 import { Idempotency } from "../Idempotency.ts"
+import { dryRunAnswer, importedAnswer, requireChosen } from "../ImportAnswer.ts"
 import { RequestBodies } from "../RequestBodies.ts"
-import { createdAnswer, readAnswer } from "../RouteAnswer.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
@@ -26,6 +29,7 @@ export const FilesHandlers = HttpApiBuilder.group(
     const bulkheads = yield* Bulkheads
     const idempotency = yield* Idempotency
     const routes = yield* Routes
+    const withPlaces = Effect.provideService(Places, yield* Places)
 
     const download = (format: FileFormat) =>
       Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
@@ -45,10 +49,17 @@ export const FilesHandlers = HttpApiBuilder.group(
         "import",
         Effect.fnUntraced(function*({ endpoint, query, request }) {
           const { userId } = yield* Caller
+          const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit))
-          const file = yield* files.read(request.headers["content-type"], bytes)
-          if (query.dryRun === "true") return readAnswer(file)
-          const work = Effect.map(routes.create(userId, { ...file.route, geometry: file.line }), createdAnswer)
+          const contentType = request.headers["content-type"]
+          const file = yield* files.read(bytes, { ...choice, contentType, name: query.name })
+          if (query.dryRun === "true") return yield* withPlaces(dryRunAnswer(file))
+          yield* withPlaces(requireChosen(file))
+          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
+          const work = Effect.map(
+            routes.createAll(userId, drafts),
+            (stored) => importedAnswer(file, stored, choice.split)
+          )
           return yield* bulkheads.imports(idempotency.once(userId, request, file, work))
         })
       )
@@ -58,6 +69,19 @@ export const FilesHandlers = HttpApiBuilder.group(
       .handle("kml", download("kml"))
   })
 )
+
+/** What becomes of several tracks; no more than one of the parameters says so. */
+const choiceOf = ({ join, split, track }: {
+  readonly join?: "true" | "false"
+  readonly split?: "true" | "false"
+  readonly track?: number
+}): Effect.Effect<TrackChoice, ValidationFailed> => {
+  const choice = { split: split === "true", join: join === "true", track }
+  const given = [choice.split, choice.join, track !== undefined].filter((isGiven) => isGiven)
+  return given.length > 1
+    ? Effect.fail(ValidationFailed.at("track", "Expected only one of split=true, join=true and track"))
+    : Effect.succeed(choice)
+}
 
 const MAX_FILE_NAME = 100
 

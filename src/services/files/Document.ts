@@ -25,10 +25,27 @@ export interface Dropped {
   readonly count: number
 }
 
-/** A file as it was understood. Both lists keep the order of the file. */
+/** What an import did to a file that its sender should know. `dropped` is for what was not taken over. */
+export interface ImportWarning {
+  readonly code: "gap_joined" | "positions_simplified" | "dropped"
+  readonly message: string
+  readonly count: number
+}
+
+/** What is measured in a file and not on the line that is stored: metres, seconds and metres. */
+export interface Measures {
+  readonly distance?: number
+  readonly duration?: number
+  readonly elevationGain?: number
+}
+
+/** A route as it was understood. Both lists keep the order of the file. */
 export interface ReadRoute {
   readonly document: RouteDocument
+  readonly measures: Measures
   readonly dropped: ReadonlyArray<Dropped>
+  /** What was done to this route, and what of it was dropped. */
+  readonly warnings: ReadonlyArray<ImportWarning>
 }
 
 /** A point of a file before any limit was applied to its texts. */
@@ -39,13 +56,34 @@ export interface DraftWaypoint {
   readonly timestamp: string | undefined
 }
 
-/** What a reader found, before limits were applied. Of several names the first that says something counts. */
-export interface Draft {
+/** What a file says of a route, or of all its routes. Of several names the first that says something counts. */
+interface About {
   readonly names: ReadonlyArray<string | undefined>
   readonly descriptions: ReadonlyArray<string | undefined>
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
-  readonly geometry: ReadonlyArray<Position>
+}
+
+/** One line of a file, such as a track, with what the file says of it alone. */
+export interface DraftTrack extends About {
+  /** The parts that were recorded apart: between two of them there is no line. None is empty. */
+  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+  /** The seconds from the first to the last position of each segment, where the file has times. */
+  readonly seconds: number | undefined
+  /** The name of the file that it is from, where there are several. */
+  readonly file?: string | undefined
+}
+
+/** What a reader found, before a track was chosen. */
+export interface DraftFile extends About {
+  readonly tracks: ReadonlyArray<DraftTrack>
+  readonly dropped: ReadonlyArray<Dropped>
+}
+
+/** One route of a file, before limits were applied. */
+export interface Draft extends About {
+  readonly segments: ReadonlyArray<ReadonlyArray<Position>>
+  readonly seconds: number | undefined
   readonly dropped: ReadonlyArray<Dropped>
 }

@@ -1,11 +1,22 @@
 import { Effect, Option, Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import { MAX_POSITIONS } from "../../schema/Geometry.ts"
-import { MAX_WAYPOINTS } from "../../schema/Route.ts"
+import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import { MAX_DISTANCE, MAX_DURATION, MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { activityOf } from "./Activities.ts"
-import type { Draft, DraftWaypoint, Dropped, ReadRoute, RouteDocument } from "./Document.ts"
+import { metresOf } from "./Choice.ts"
+import type {
+  Draft,
+  DraftTrack,
+  DraftWaypoint,
+  Dropped,
+  ImportWarning,
+  Measures,
+  ReadRoute,
+  RouteDocument
+} from "./Document.ts"
 import { coordOf, tooMany } from "./Numbers.ts"
+import { reduced } from "./Reduction.ts"
 
 const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
@@ -90,7 +101,7 @@ const droppedOfWaypoints = (waypoints: ReadonlyArray<DraftWaypoint>) => {
 }
 
 /** The ends of the line, for a file without waypoints of its own. */
-const endsOf = ({ geometry }: Draft): ReadonlyArray<DraftWaypoint> =>
+const endsOf = (geometry: ReadonlyArray<Position>): ReadonlyArray<DraftWaypoint> =>
   [geometry[0], geometry.length > 1 ? geometry.at(-1) : undefined]
     .filter((position) => position !== undefined)
     .map((position) => ({ coord: coordOf(position), type: "routed", name: undefined, timestamp: undefined }))
@@ -100,39 +111,83 @@ const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
   return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
 }
 
-/** Applies the limits of a route to what a reader found, and tells what they cost. */
+/** The metres between the end of each segment and the start of the next, where there are any. */
+const gapsOf = (segments: Draft["segments"]): ReadonlyArray<number> =>
+  segments.flatMap((segment, index) => {
+    const [end, start] = [segments[index - 1]?.at(-1), segment[0]]
+    return end === undefined || start === undefined ? [] : [metresOf([[end, start]])]
+  }).filter((metres) => metres > 0)
+
+const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArray<Dropped>) => {
+  const gaps = gapsOf(segments)
+  const metres = Math.round(gaps.reduce((sum, metres) => sum + metres, 0))
+  const warnings: ReadonlyArray<ImportWarning | undefined> = [
+    gaps.length === 0 ? undefined : {
+      code: "gap_joined",
+      message: `Gaps between segments, ${metres} m in total, are straight lines and do not count into distance`,
+      count: gaps.length
+    },
+    positions <= MAX_POSITIONS ? undefined : {
+      code: "positions_simplified",
+      message: `Of ${positions} positions the ${MAX_POSITIONS} that shape the line most were kept`,
+      count: positions - MAX_POSITIONS
+    },
+    ...dropped.map(({ count, what, why }) => ({ code: "dropped" as const, message: `${what}: ${why}`, count }))
+  ]
+  return warnings.filter((warning) => warning !== undefined)
+}
+
+/** What the stored line does not tell: its gaps and what was left out of it count for nothing. */
+const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => ({
+  ...(segments.length > 1 || positions > MAX_POSITIONS ? { distance: Math.min(metresOf(segments), MAX_DISTANCE) } : {}),
+  ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds })
+})
+
+/** The name of a route that is made of a track; what no name says anything of has the fallback. */
+export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK_NAME): string => {
+  const name = firstOf(names) ?? ""
+  return cut(name === "" ? fallback : name, MAX_NAME)
+}
+
+/** Applies the limits of a route to one of a file, and tells what they cost. */
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {
-  const { geometry } = draft
-  if (geometry.length > MAX_POSITIONS) return yield* tooMany("positions", geometry.length, MAX_POSITIONS)
+  const line = draft.segments.flat()
+  const geometry = reduced(line, MAX_POSITIONS)
   if (draft.waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", draft.waypoints.length, MAX_WAYPOINTS)
-  const waypoints = draft.waypoints.length === 0 ? endsOf(draft) : draft.waypoints
+  const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints
   if (waypoints.length === 0) return yield* ValidationFailed.at("", "The file has no points")
 
-  const name = firstOf(draft.names) ?? ""
   const description = firstOf(draft.descriptions)
-  const { dropped, tags } = tagsOf(draft.tags)
+  const { dropped: droppedTags, tags } = tagsOf(draft.tags)
   const sport = draft.activity?.trim() ?? ""
   const activity = activityOf(sport)
+  const dropped = bounded([
+    ...draft.dropped,
+    ...droppedIf(
+      isTooLong(firstOf(draft.names) ?? "", MAX_NAME) ? 1 : 0,
+      "end of the name",
+      `a name has at most ${MAX_NAME} characters`
+    ),
+    ...droppedIf(
+      isTooLong(description ?? "", MAX_DESCRIPTION) ? 1 : 0,
+      "end of the description",
+      `a description has at most ${MAX_DESCRIPTION} characters`
+    ),
+    ...droppedTags,
+    ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
+    ...droppedOfWaypoints(waypoints)
+  ])
   return {
     document: {
-      name: name === "" ? FALLBACK_NAME : cut(name, MAX_NAME),
+      name: nameOf(draft),
       ...(description === undefined ? {} : { description: cut(description, MAX_DESCRIPTION) }),
       tags,
       ...(activity === undefined ? {} : { activity }),
       waypoints: waypoints.map(waypointOf),
       geometry
     },
-    dropped: bounded([
-      ...draft.dropped,
-      ...droppedIf(isTooLong(name, MAX_NAME) ? 1 : 0, "end of the name", `a name has at most ${MAX_NAME} characters`),
-      ...droppedIf(
-        isTooLong(description ?? "", MAX_DESCRIPTION) ? 1 : 0,
-        "end of the description",
-        `a description has at most ${MAX_DESCRIPTION} characters`
-      ),
-      ...dropped,
-      ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
-      ...droppedOfWaypoints(waypoints)
-    ])
+    measures: measuresOf(draft, line.length),
+    dropped,
+    warnings: warningsOf(draft, line.length, dropped)
   }
 })

@@ -4,6 +4,9 @@ import type { Position } from "../../schema/Geometry.ts"
 
 const MAX_REPORTED = 20
 
+/** How many positions of a file are read. Of more than a route may have, those that shape it least are left out. */
+export const MAX_READ_POSITIONS = 500_000
+
 /** How many words of a list are looked at, like the tags of a file. */
 export const MAX_WORDS = 10_000
 
@@ -82,4 +85,18 @@ export const allPositions = <Item>(
 
 /** A route has at most `max` of these, and the file has more. */
 export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
-  ValidationFailed.at("", `The file has ${count} ${what}; a route has at most ${max}`)
+  ValidationFailed.at("", `The file has ${count} ${what}; at most ${max} are accepted`)
+
+/** The same items in groups of these lengths, without those of none. */
+export const inGroups = <Item>(
+  items: ReadonlyArray<Item>,
+  lengths: ReadonlyArray<number>
+): ReadonlyArray<ReadonlyArray<Item>> => {
+  const groups: Array<ReadonlyArray<Item>> = []
+  let from = 0
+  for (const length of lengths) {
+    if (length > 0) groups.push(items.slice(from, from + length))
+    from += length
+  }
+  return groups
+}

@@ -1,7 +1,7 @@
 import type { Effect } from "effect"
 import type { ValidationFailed } from "../../schema/Errors.ts"
 import { chunked } from "./Chunks.ts"
-import type { FileFormat, ReadRoute, WrittenRoute } from "./Document.ts"
+import type { DraftFile, FileFormat, WrittenRoute } from "./Document.ts"
 import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"
 import { readGpx } from "./formats/Gpx.ts"
 import { writeGpx } from "./formats/GpxWriter.ts"
@@ -10,7 +10,7 @@ import { writeKml } from "./formats/KmlWriter.ts"
 import { readTcx } from "./formats/Tcx.ts"
 import { writeTcx } from "./formats/TcxWriter.ts"
 
-const READERS: Record<FileFormat, (text: string) => Effect.Effect<ReadRoute, ValidationFailed>> = {
+const READERS: Record<FileFormat, (text: string) => Effect.Effect<DraftFile, ValidationFailed>> = {
   gpx: readGpx,
   geojson: readGeoJson,
   tcx: readTcx,
@@ -25,10 +25,10 @@ const WRITERS: Record<FileFormat, (route: WrittenRoute) => Generator<string>> = 
 }
 
 /**
- * What a file says of a route, within a route's limits, and what was not taken over. The caller bounds the length of the
+ * What a file says of its tracks, before the limits of a route are applied, and what was not read. The caller bounds the length of the
  * text. Reading is synchronous: it holds up the process for as long as it takes.
  */
-export const readRouteFile = (text: string, format: FileFormat): Effect.Effect<ReadRoute, ValidationFailed> =>
+export const readRouteFile = (text: string, format: FileFormat): Effect.Effect<DraftFile, ValidationFailed> =>
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
 
 /**

@@ -7,7 +7,7 @@ import type { FileFormat, WrittenRoute } from "../files/Document.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { type ReadFile, readFile } from "./RouteJobs.ts"
+import { type ImportOptions, readFile, type ReadFiles } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
 /** A route as a file that is ready to be sent. `name` is the route's. */
@@ -27,14 +27,14 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     format: FileFormat
   ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
   /**
-   * What a file says of a route. Its format is told by the content type, else by the content. `UnsupportedMediaType` when
+   * The routes that a file becomes. Its format is told by the content type, else by the content. `UnsupportedMediaType` when
    * it is none of ours, `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The
    * bytes may be gone afterwards.
    */
   readonly read: (
-    contentType: string | undefined,
-    bytes: ArrayBuffer
-  ) => Effect.Effect<ReadFile, Unavailable | UnsupportedMediaType | ValidationFailed>
+    bytes: ArrayBuffer,
+    options: ImportOptions
+  ) => Effect.Effect<ReadFiles, Unavailable | UnsupportedMediaType | ValidationFailed>
 }>()("route-planning-service/RouteFiles") {
   static readonly layer = Layer.effect(
     RouteFiles,
@@ -49,12 +49,12 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           const pieces = writeRouteFile(yield* toDocument(route), format)
           return { name: route.name, ...yield* spool.take(pieces) }
         }),
-        read: Effect.fn("RouteFiles.read")(function*(contentType, bytes) {
-          const outcome = yield* heavy.run(readFile, { contentType, bytes }, bytes.byteLength, [bytes])
+        read: Effect.fn("RouteFiles.read")(function*(bytes, options) {
+          const outcome = yield* heavy.run(readFile, { ...options, bytes }, bytes.byteLength, [bytes])
           if (outcome === undefined) {
             return yield* new UnsupportedMediaType({ message: "Send a file of GPX, GeoJSON, TCX or KML" })
           }
-          return "file" in outcome ? outcome.file : yield* new ValidationFailed(outcome.refused)
+          return "read" in outcome ? outcome.read : yield* new ValidationFailed(outcome.refused)
         })
       })
     })

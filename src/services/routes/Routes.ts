@@ -35,6 +35,11 @@ export class Routes extends Context.Service<Routes, {
    * when the account is over one of its quotas.
    */
   readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, Conflict>
+  /** Stores routes, all of them or none; otherwise like `create`. */
+  readonly createAll: (
+    owner: UserId,
+    routes: ReadonlyArray<RouteDraft>
+  ) => Effect.Effect<ReadonlyArray<StoredRoute>, Conflict>
   /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
@@ -161,21 +166,32 @@ export class Routes extends Context.Service<Routes, {
           onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
         })
 
+      const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const line = lineOf(route.geometry)
+        const columns = newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints)))
+        const row = yield* insert({
+          ...columns,
+          user_id: owner,
+          share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+          published_at: columns["visibility"] === "public" ? now : null,
+          created_at: now,
+          updated_at: now
+        })
+        return toStoredRoute(withLine(row, line), pseudonyms)
+      })
+
       return Routes.of({
-        create: Effect.fn("Routes.create")(function*(owner, route) {
-          const now = new Date(yield* Clock.currentTimeMillis)
-          const line = lineOf(route.geometry)
-          const columns = newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints)))
-          const row = yield* insert({
-            ...columns,
-            user_id: owner,
-            share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
-            published_at: columns["visibility"] === "public" ? now : null,
-            created_at: now,
-            updated_at: now
-          })
-          return toStoredRoute(withLine(row, line), pseudonyms)
-        }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
+        create: Effect.fn("Routes.create")(
+          store,
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+        ),
+
+        createAll: Effect.fn("Routes.createAll")(
+          (owner, routes) => Effect.forEach(routes, (route) => store(owner, route)),
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+        ),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
           const newest = sql`r.created_at DESC, r.id DESC`

@@ -43,6 +43,19 @@ const route = {
 
 const imported = { created: 12, restored: 1, unchanged: 0 }
 
+const importWarning = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 }
+
+const importTrack = {
+  index: 0,
+  name: "Around Vaduz",
+  positions: 3,
+  distance: 1177.4,
+  bounds: [9.5209, 47.1415, 9.53, 47.1501],
+  placeCity: "Vaduz",
+  placeRegion: "Vaduz",
+  placeCountryCode: "LI"
+}
+
 const preferences = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" }
 
 const user = {
@@ -94,8 +107,16 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   CollectionPatch: { name: "Alpine passes by bike", description: null },
   DryRun: {
     format: "gpx",
+    tracks: [importTrack],
+    trackCount: 1,
     route: { name: "Around Vaduz", waypoints, geometry },
-    dropped: [{ what: "extensions", why: "not part of a route", count: 2 }]
+    distance: 1177.4,
+    bounds: importTrack.bounds,
+    placeCity: "Vaduz",
+    placeRegion: "Vaduz",
+    placeCountryCode: "LI",
+    warnings: [importWarning],
+    dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
   },
   EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u" },
   EmailSignIn: { email: "ada@example.com", password: "a long enough password" },
@@ -110,6 +131,9 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   PersonalAccessToken: token,
   Preferences: preferences,
   PreferencesPatch: { units: "imperial", mapStyle: null },
+  ImportedRoute: { ...route, provenance: "gpx-import", warnings: [importWarning] },
+  ImportTrack: importTrack,
+  ImportWarning: importWarning,
   ImportOutcome: imported,
   ImportReport: { routes: imported, collections: { created: 1, restored: 0, unchanged: 0 }, preferences: "unchanged" },
   Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },

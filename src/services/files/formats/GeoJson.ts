@@ -4,9 +4,8 @@ import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { TextLimits } from "../../json/JsonLimits.ts"
 import { excessOf } from "../../json/JsonScanner.ts"
-import type { Draft, DraftWaypoint, Dropped, ReadRoute, WrittenRoute } from "../Document.ts"
-import { finish } from "../Finish.ts"
-import { allPositions, coordOf, decimal, MAX_WORDS, positionOf } from "../Numbers.ts"
+import type { DraftFile, DraftTrack, DraftWaypoint, Dropped, WrittenRoute } from "../Document.ts"
+import { allPositions, coordOf, decimal, inGroups, MAX_READ_POSITIONS, MAX_WORDS, positionOf } from "../Numbers.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -73,13 +72,10 @@ const linesOf = ({ coordinates, type }: Part): ReadonlyArray<ReadonlyArray<unkno
   return type === "Point" ? [[coordinates]] : [coordinates]
 }
 
-const droppedOf = (parts: ReadonlyArray<Part>, lines: ReadonlyArray<unknown>): ReadonlyArray<Dropped> => {
+const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const others = Map.groupBy(parts.filter((part) => !isLine(part) && !isPoint(part)), ({ type }) => type.slice(0, 64))
   const elevations = parts.filter((part) => isPoint(part) && part.coordinates.length > 2).length
   return [
-    ...(lines.length < 2
-      ? []
-      : [{ what: "bounds of lines", why: "a route has one line: they were joined in order", count: lines.length }]),
     ...[...others].map(([what, { length }]) => ({ what, why: "a route has a line and points only", count: length })),
     ...(elevations === 0
       ? []
@@ -95,11 +91,11 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
 })
 
 /**
- * Where a file may say something of the route as a whole: the features of the line, each once however many lines it has,
- * then what has no place, then the root.
+ * Where a file may say something of all its routes: the feature of the only one, then what has no place, then the root, which
+ * often has the name of a layer.
  */
-const aboutOf = (root: JsonObject, lines: ReadonlyArray<Part>): ReadonlyArray<JsonObject> => [
-  ...new Set(lines.map(({ properties }) => properties)),
+const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
+  ...(features.length === 1 ? features : []),
   ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>
     objectOf(feature["properties"])
   ),
@@ -116,36 +112,54 @@ const parseJson = (text: string) => {
     })
 }
 
-/** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are the route's line, points its waypoints. */
-export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+const saidOf = (about: ReadonlyArray<JsonObject>) => ({
+  names: about.map((object) => textOf(object["name"])),
+  descriptions: about.map((object) => textOf(object["description"])),
+  tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) => typeof tag === "string"),
+  activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined)
+})
+
+const trackOf = (properties: JsonObject, segments: DraftTrack["segments"]): DraftTrack => ({
+  ...saidOf([properties]),
+  waypoints: [],
+  segments,
+  seconds: undefined
+})
+
+/** The lines of each feature are one track: a `MultiLineString` has its gaps, and a feature is a thing of its own. */
+const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>): ReadonlyArray<DraftTrack> => {
+  const read = { from: 0 }
+  return [...Map.groupBy(parts, ({ properties }) => properties)].map(([properties, lines]) => {
+    const lengths = lines.flatMap(linesOf).map(({ length }) => length)
+    const { from } = read
+    read.from += lengths.reduce((sum, length) => sum + length, 0)
+    return trackOf(properties, inGroups(positions.slice(from, read.from), lengths))
+  })
+}
+
+/** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are tracks, points the waypoints of all. */
+export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const root = yield* parseJson(text)
   const parts = partsOf(root, {}, 0)
   const lineParts = parts.filter(isLine)
-  const lines = lineParts.flatMap(linesOf)
   const points = parts.filter(isPoint)
-  const geometry = yield* allPositions(lines.flat(), readPosition, {
+  const positions = yield* allPositions(lineParts.flatMap(linesOf).flat(), readPosition, {
     what: "positions",
     path: "line",
-    max: MAX_POSITIONS
+    max: MAX_READ_POSITIONS
   })
   const coords = yield* allPositions(points, ({ coordinates }) => readPosition(coordinates), {
     what: "waypoints",
     path: "points",
     max: MAX_WAYPOINTS
   })
-  const about = aboutOf(objectOf(root), lineParts)
-  const draft: Draft = {
-    names: about.map((object) => textOf(object["name"])),
-    descriptions: about.map((object) => textOf(object["description"])),
-    tags: about.flatMap((object) => listOf(object["tags"]).slice(0, MAX_WORDS)).filter((tag) =>
-      typeof tag === "string"
-    ),
-    activity: about.map((object) => textOf(object["activity"])).find((activity) => activity !== undefined),
+  const file: DraftFile = {
+    ...saidOf(aboutOf(objectOf(root), [...new Set(lineParts.map(({ properties }) => properties))])),
     waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
-    geometry,
-    dropped: droppedOf(parts, lines)
+    tracks: tracksOf(lineParts, positions),
+    dropped: droppedOf(parts)
   }
-  return yield* finish(draft)
+  return file
 })
 
 const positionText = (position: Position) => `[${position.map(decimal).join(",")}]`

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
-import { finish } from "../Finish.ts"
-import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
+import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { durationOf } from "../Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
@@ -41,11 +41,15 @@ const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point
 const pointOf = (point: XmlElement): Position | undefined =>
   positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
 
-const waypointsOf = (points: ReadonlyArray<XmlElement>, positions: ReadonlyArray<Position>) =>
-  positions.map((position, index): DraftWaypoint => ({
+const waypointsOf = (
+  points: ReadonlyArray<XmlElement>,
+  positions: ReadonlyArray<Position>,
+  untyped?: string
+): ReadonlyArray<DraftWaypoint> =>
+  positions.map((position, index) => ({
     coord: coordOf(position),
     name: textOf(points[index], "name"),
-    type: textOf(points[index], "type"),
+    type: textOf(points[index], "type") ?? untyped,
     timestamp: textOf(points[index], "time")?.trim()
   }))
 
@@ -70,95 +74,158 @@ const elevationsOf = (
   return count === 0 ? [] : [{ what: "elevations", why: "they are not decimal numbers", count }]
 }
 
-const joinedOf = (parts: ReadonlyArray<XmlElement>, what: string): ReadonlyArray<Dropped> =>
-  parts.length < 2 ? [] : [{ what, why: "a route has one line: they were joined in order", count: parts.length }]
+/** One line of a file: what it is in, and its points, in parts that have a gap between them. */
+interface Line {
+  readonly owners: ReadonlyArray<XmlElement>
+  readonly parts: ReadonlyArray<ReadonlyArray<XmlElement>>
+  /** Its points are what the rider planned too. */
+  readonly isPlan: boolean
+}
 
-/** The points of a file by what they are for. A route's own points are the line too where no track says otherwise. */
+const lineOfTrack = (track: XmlElement): Line => ({
+  owners: [track],
+  parts: childrenOf(track, "trkseg").map((segment) => childrenOf(segment, "trkpt")),
+  isPlan: false
+})
+
+const lineOfRoute = (route: XmlElement): Line => ({
+  owners: [route],
+  parts: [childrenOf(route, "rtept")],
+  isPlan: true
+})
+
+/**
+ * One track beside one route are the line and the plan of the same thing. Without a track the points of a route are its line
+ * too. Several of either are lines of their own.
+ */
+const linesOf = (tracks: ReadonlyArray<XmlElement>, routes: ReadonlyArray<XmlElement>): ReadonlyArray<Line> => {
+  if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
+  const points = childrenOf(routes, "rtept")
+  const isPlan = tracks.length === 0 && points.length > 1
+  const segments = childrenOf(tracks, "trkseg")
+  return [{
+    owners: [...tracks, ...routes],
+    parts: isPlan ? [points] : segments.map((segment) => childrenOf(segment, "trkpt")),
+    isPlan
+  }]
+}
+
+/** The type of a place beside a route, which would be one of the points to pass through otherwise. */
+const PLACE_OF_INTEREST = "poi"
+
+/** The points of a file by what they are for. */
 const partsOf = (gpx: XmlElement) => {
   const tracks = childrenOf(gpx, "trk")
-  const segments = childrenOf(tracks, "trkseg")
   const routes = childrenOf(gpx, "rte")
-  const routePoints = childrenOf(routes, "rtept")
-  const places = childrenOf(gpx, "wpt")
   return {
     tracks,
-    segments,
     routes,
-    planned: routes.length === 0 ? places : routePoints,
-    places: routes.length === 0 ? [] : places,
-    line: tracks.length === 0 && routePoints.length > 1 ? routePoints : childrenOf(segments, "trkpt")
+    segments: childrenOf(tracks, "trkseg"),
+    lines: linesOf(tracks, routes),
+    trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
+    routePoints: childrenOf(routes, "rtept"),
+    places: childrenOf(gpx, "wpt")
   }
 }
 
 type Parts = ReturnType<typeof partsOf>
 
 /** Points that are the line anyway need not be waypoints as well where there are too many for that. */
-const isLineOnly = ({ line, planned }: Parts) => line === planned && planned.length > MAX_WAYPOINTS
+const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0) > MAX_WAYPOINTS
 
 const droppedOf = (
   gpx: XmlElement,
-  parts: Parts,
+  { lines, places, routePoints, routes, segments, trackPoints, tracks }: Parts,
   positions: ReadonlyArray<Position>
 ): ReadonlyArray<Dropped> => {
-  const { line, places, planned, routes, segments, tracks } = parts
+  const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
+  const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
-    ...joinedOf(tracks, "bounds of tracks"),
-    ...joinedOf(segments, "bounds of track segments"),
-    ...joinedOf(routes, "bounds of routes"),
-    ...(places.length === 0 ? [] : [{ what: "wpt", why: "they are points of interest", count: places.length }]),
-    ...(isLineOnly(parts)
-      ? [{
+    ...(lineOnly === 0
+      ? []
+      : [{
         what: "waypoints",
         why: `a route has at most ${MAX_WAYPOINTS}; the points are its line`,
-        count: planned.length
-      }]
-      : []),
+        count: lineOnly
+      }]),
     ...unknownChildren([gpx], ROOT, UNUSED),
     ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
     ...unknownChildren(tracks, TRACK, UNUSED),
     ...unknownChildren(segments, SEGMENT, UNUSED),
     ...unknownChildren(routes, ROUTE, UNUSED),
-    ...unknownChildren(line === planned ? [] : line, TRACK_POINT, UNUSED),
-    ...unknownChildren(planned, line === planned ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
-    ...extensionsOf(line === planned ? line : [...line, ...planned]),
-    ...elevationsOf(line, positions)
+    ...unknownChildren(trackPoints, TRACK_POINT, UNUSED),
+    ...unknownChildren(routePoints, hasPlan ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
+    ...unknownChildren(places, PLANNED_POINT, UNUSED),
+    ...extensionsOf([...trackPoints, ...routePoints, ...places]),
+    ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints, positions)
   ]
 }
 
-/** GPX 1.0 has the members of `metadata` in the root itself, and some writers name only the track. */
-const textsOf = (gpx: XmlElement, { routes, tracks }: Parts, name: string) =>
-  [childOf(gpx, "metadata"), gpx, ...tracks, ...routes].map((element) => textOf(element, name))
+const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) =>
+  elements.map((element) => textOf(element, name))
 
-const draftOf = (
-  gpx: XmlElement,
-  parts: Parts,
-  line: ReadonlyArray<Position>,
-  planned: ReadonlyArray<Position>
-): Draft => ({
-  names: textsOf(gpx, parts, "name"),
-  descriptions: textsOf(gpx, parts, "desc"),
-  tags: [childOf(gpx, "metadata"), gpx].flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
-  activity: [...parts.tracks, ...parts.routes].map((element) => textOf(element, "type")).find((type) =>
-    type !== undefined
-  ),
-  waypoints: isLineOnly(parts) ? [] : waypointsOf(parts.planned, planned),
-  geometry: line,
-  dropped: droppedOf(gpx, parts, line)
+/** A time of a planned point is when to be there, of a track point when somebody was. */
+const timeOf = (point: XmlElement) => textOf(point, "time")
+
+const trackOf = (
+  { owners, parts }: Line,
+  positions: ReadonlyArray<Position>,
+  waypoints: ReadonlyArray<DraftWaypoint>
+): DraftTrack => ({
+  names: textsOf(owners, "name"),
+  descriptions: textsOf(owners, "desc"),
+  tags: [],
+  activity: textsOf(owners, "type").find((type) => type !== undefined),
+  waypoints,
+  segments: inGroups(positions, parts.map(({ length }) => length)),
+  seconds: durationOf(parts, timeOf)
 })
 
-/** Reads GPX 1.1, and 1.0, which differs in where it keeps name and description. */
-export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+const lengthOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
+
+/** The lines with their positions, in the order of both. */
+const tracksOf = (
+  { lines, routePoints }: Parts,
+  linePositions: ReadonlyArray<Position>,
+  planned: ReadonlyArray<Position>
+): ReadonlyArray<DraftTrack> => {
+  const positions = { from: 0 }
+  const isAlone = lines.length === 1
+  return lines.map((line) => {
+    const from = positions.from
+    positions.from += lengthOf(line)
+    const own = linePositions.slice(from, positions.from)
+    if (isAlone) return trackOf(line, own, isLineOnly(line) ? [] : waypointsOf(routePoints, planned))
+    return trackOf(line, own, line.isPlan && !isLineOnly(line) ? waypointsOf(line.parts[0] ?? [], own) : [])
+  })
+}
+
+/** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root itself. Some writers name only the track. */
+export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const gpx = yield* parseXml(text, "gpx", KNOWN)
   const parts = partsOf(gpx)
-  const line = yield* allPositions(parts.line, pointOf, {
+  const { lines, places, routePoints, routes, tracks } = parts
+  const line = yield* allPositions(lines.flatMap((line) => line.parts.flat()), pointOf, {
     what: "positions",
-    path: parts.line === parts.planned ? "rtept" : "trkpt",
-    max: MAX_POSITIONS
+    path: tracks.length === 0 ? "rtept" : "trkpt",
+    max: MAX_READ_POSITIONS
   })
-  const planned = isLineOnly(parts) ? [] : yield* allPositions(parts.planned, pointOf, {
+  const isRead = lines.length > 1 || lines.every(isLineOnly)
+  const planned = isRead ? [] : yield* allPositions(routePoints, pointOf, {
     what: "waypoints",
-    path: parts.routes.length === 0 ? "wpt" : "rtept",
+    path: "rtept",
     max: MAX_WAYPOINTS
   })
-  return yield* finish(draftOf(gpx, parts, line, planned))
+  const placed = yield* allPositions(places, pointOf, { what: "waypoints", path: "wpt", max: MAX_WAYPOINTS })
+  const root = [childOf(gpx, "metadata"), gpx]
+  const file: DraftFile = {
+    names: textsOf(root, "name"),
+    descriptions: textsOf(root, "desc"),
+    tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
+    activity: undefined,
+    waypoints: waypointsOf(places, placed, routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    tracks: tracksOf(parts, line, planned),
+    dropped: droppedOf(gpx, parts, line)
+  }
+  return file
 })

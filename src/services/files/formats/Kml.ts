@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
-import { finish } from "../Finish.ts"
-import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
+import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { durationOf } from "../Times.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf } from "../xml/XmlQuery.ts"
 import type { XmlElement } from "../xml/XmlTree.ts"
@@ -24,8 +24,11 @@ interface Part {
 }
 
 const CONTAINERS = new Set(["Document", "Folder", "kml"])
-const GEOMETRY_CONTAINERS = new Set(["MultiGeometry", "gx:MultiTrack"])
-const LINES = new Set(["LineString", "gx:Track"])
+const GEOMETRY_CONTAINERS = new Set(["MultiGeometry", "MultiTrack", "gx:MultiTrack"])
+
+/** KML 2.3 took the tracks of Google's extension over, under its own namespace. */
+const TRACKS = new Set(["Track", "gx:Track"])
+const LINES = new Set(["LineString", ...TRACKS])
 const OTHER_GEOMETRIES = new Set(["LinearRing", "Polygon", "Model"])
 
 /** Features that are read from elsewhere, or are pictures. */
@@ -45,6 +48,7 @@ const KNOWN = new Set([
   "Placemark",
   "Point",
   "coordinates",
+  "coord",
   "gx:coord",
   "when",
   "TimeStamp",
@@ -105,11 +109,19 @@ const positionFrom = (members: ReadonlyArray<string>): Position | undefined =>
 
 const words = (text: string) => text.split(/\s+/).filter((word) => word !== "")
 
+const isTrack = ({ geometry }: Part) => TRACKS.has(geometry.name)
+
+const coordsOf = (
+  { geometry }: Part
+): ReadonlyArray<XmlElement> => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
+
 /** Tuples have no white space in them (KML 2.2, 16.10), yet some writers put it after each comma. */
-const tuplesOf = ({ geometry }: Part): ReadonlyArray<string> =>
-  geometry.name === "gx:Track"
-    ? childrenOf(geometry, "gx:coord").map(({ text }) => text.slice(0, MAX_TUPLE))
-    : words((textOf(geometry, "coordinates") ?? "").replace(/,\s+/g, ","))
+const tuplesOf = (part: Part): ReadonlyArray<string> =>
+  isTrack(part)
+    ? coordsOf(part).map(({ text }) => text.slice(0, MAX_TUPLE)).filter((text) => text.trim() !== "")
+    : words((textOf(part.geometry, "coordinates") ?? "").replace(/,\s+/g, ","))
+
+const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
 
 /** The members of a tuple have commas between them, those of `gx:coord` spaces. */
 const positionOfTuple = (tuple: string) => positionFrom(tuple.includes(",") ? tuple.split(",", 3) : words(tuple))
@@ -124,14 +136,21 @@ const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => (
 const counted = (elements: ReadonlyArray<XmlElement>, why: (name: string) => string): ReadonlyArray<Dropped> =>
   [...Map.groupBy(elements, ({ name }) => name)].map(([what, { length }]) => ({ what, why: why(what), count: length }))
 
+const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
+  count === 0 ? [] : [{ what, why, count }]
+
 const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
-  const lines = parts.filter(isLine)
-  const times = lines.flatMap(({ geometry }) => childrenOf(geometry, "when")).length
+  const tracks = parts.filter(isTrack)
+  const placemarks = below(kml, CONTAINERS, ({ name }) => name === "Placemark")
+  const empty = placemarks.filter((placemark) => below(placemark, GEOMETRY_CONTAINERS, isGeometry).length === 0)
+  const times = tracks.flatMap(({ geometry }) => childrenOf(geometry, "when")).length
+  const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
-    ...(lines.length < 2
-      ? []
-      : [{ what: "bounds of lines", why: "a route has one line: they were joined in order", count: lines.length }]),
-    ...(times === 0 ? [] : [{ what: "when of gx:Track", why: "a route has no place for it", count: times }]),
+    ...droppedIf(times, "when of Track", "a route has no place for it"),
+    // A device writes one for each time that it had no position (KML 2.3, 13.8).
+    ...droppedIf(unplaced, "coord of Track", "it has no value"),
+    ...droppedIf(empty.length, "Placemark", "it has no geometry"),
+    ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),
     ...counted(
       parts.map(({ geometry }) => geometry).filter(({ name }) => OTHER_GEOMETRIES.has(name)),
       () => "a route has a line and points only"
@@ -143,34 +162,63 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   ]
 }
 
-/** Reads KML 2.2: lines and tracks are the route's line, points its waypoints. Nothing that a file points to is fetched. */
-export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+const saidOf = (features: ReadonlyArray<Feature>) => ({
+  names: features.map(({ name }) => name),
+  descriptions: features.map(({ description }) => description),
+  tags: features.flatMap(({ data }) => data.get("tags")?.split(",", MAX_WORDS) ?? []),
+  activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined)
+})
+
+const timesOf = ({ geometry }: Part) => childrenOf(geometry, "when")
+
+const trackOf = (
+  placemark: Feature,
+  parts: ReadonlyArray<Part>,
+  segments: DraftTrack["segments"]
+): DraftTrack => ({
+  ...saidOf([placemark]),
+  waypoints: [],
+  segments,
+  seconds: durationOf(parts.map(timesOf), ({ text }) => text)
+})
+
+/** The lines of each placemark are one track: a geometry of several has its gaps, and a placemark is a thing of its own. */
+const tracksOf = (
+  lines: ReadonlyArray<Part>,
+  lengthOf: (line: Part) => number,
+  positions: ReadonlyArray<Position>
+): ReadonlyArray<DraftTrack> => {
+  const read = { from: 0 }
+  return [...Map.groupBy(lines, ({ placemark }) => placemark)].map(([placemark, parts]) => {
+    const lengths = parts.map(lengthOf)
+    const { from } = read
+    read.from += lengths.reduce((sum, length) => sum + length, 0)
+    return trackOf(placemark, parts, inGroups(positions.slice(from, read.from), lengths))
+  })
+}
+
+/** Reads KML 2.2 and 2.3: lines are tracks, points the waypoints of all. Nothing that a file points to is fetched. */
+export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const kml = yield* parseXml(text, "kml", KNOWN)
   const parts = partsOf(kml)
   const lines = parts.filter(isLine)
-  const points = parts.filter(isPoint)
-  const geometry = yield* allPositions(lines.flatMap(tuplesOf), positionOfTuple, {
+  const points = parts.filter((part) => isPoint(part) && !isEmptyPoint(part))
+  const tuples = new Map(lines.map((line) => [line, tuplesOf(line)]))
+  const positions = yield* allPositions([...tuples.values()].flat(), positionOfTuple, {
     what: "positions",
     path: "coordinates",
-    max: MAX_POSITIONS
+    max: MAX_READ_POSITIONS
   })
   const coords = yield* allPositions(points, (part) => positionOfTuple(tuplesOf(part)[0] ?? ""), {
     what: "waypoints",
     path: "Point",
     max: MAX_WAYPOINTS
   })
-  const features = [
-    ...below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf),
-    ...new Set(lines.map((line) => line.placemark))
-  ]
-  const draft: Draft = {
-    names: features.map(({ name }) => name),
-    descriptions: features.map(({ description }) => description),
-    tags: features.flatMap(({ data }) => data.get("tags")?.split(",", MAX_WORDS) ?? []),
-    activity: features.map(({ data }) => data.get("activity")).find((activity) => activity !== undefined),
+  const file: DraftFile = {
+    ...saidOf(below(kml, new Set(), ({ name }) => CONTAINERS.has(name)).map(featureOf)),
     waypoints: points.flatMap((part, index) => coords[index] === undefined ? [] : [waypointOf(part, coords[index])]),
-    geometry,
+    tracks: tracksOf(lines, (line) => tuples.get(line)?.length ?? 0, positions),
     dropped: droppedOf(kml, parts)
   }
-  return yield* finish(draft)
+  return file
 })

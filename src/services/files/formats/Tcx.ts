@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
-import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { Draft, DraftWaypoint, Dropped, ReadRoute } from "../Document.ts"
-import { finish } from "../Finish.ts"
-import { allPositions, coordOf, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
+import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { durationOf, isWithinSeconds } from "../Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
@@ -27,6 +27,7 @@ const KNOWN = new Set([
   "Activities",
   "Activity",
   "Sport",
+  "Lap",
   "Track",
   "Trackpoint",
   "LatitudeDegrees",
@@ -58,9 +59,6 @@ const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => 
   return count === 0 ? [] : [{ what: "points", why: "they have no position", count }]
 }
 
-const joined = (what: string, { length }: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
-  length < 2 ? [] : [{ what, why: "a route has one line: they were joined in order", count: length }]
-
 /** A course point must have a name by the schema: in a file of ours only its notes tell whether the waypoint has one. */
 const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): DraftWaypoint => {
   const extensions = childOf(point, "Extensions")
@@ -72,16 +70,38 @@ const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): Draf
   }
 }
 
+/** A watch begins a lap within seconds; after more somebody had stopped it. */
+const MAX_LAP_SECONDS = 60
+
+/** The points of one course or activity, in parts that have a gap between them: a lap alone makes none. */
+const partsOfOwner = (owner: XmlElement): ReadonlyArray<ReadonlyArray<XmlElement>> => {
+  const laps = owner.children.filter(({ name }) => name === "Lap")
+  const parts: Array<Array<XmlElement>> = []
+  for (const holder of laps.some(({ children }) => children.some(isTrack)) ? laps : [owner]) {
+    for (const [index, track] of descendantsOf([holder], "Track").entries()) {
+      const points = childrenOf(track, "Trackpoint").filter(isPlaced)
+      const before = parts.at(-1)
+      const isContinued = index === 0
+        && isWithinSeconds(timeOf(before?.at(-1)), timeOf(points[0]), MAX_LAP_SECONDS)
+      if (before === undefined || !isContinued) parts.push(points)
+      else for (const point of points) before.push(point)
+    }
+  }
+  return parts
+}
+
+const isTrack = ({ name }: XmlElement) => name === "Track"
+
+const timeOf = (point: XmlElement | undefined) => textOf(point, "Time")
+
 /** Courses first: a file that has them and recorded activities is a plan with a history. */
 const partsOf = (database: XmlElement) => {
   const courses = descendantsOf(childrenOf(database, "Courses"), "Course")
   const activities = descendantsOf(childrenOf(database, "Activities"), "Activity")
   const owners = courses.length > 0 ? courses : activities
-  const tracks = descendantsOf(owners, "Track")
   return {
-    owners,
-    tracks,
-    trackpoints: childrenOf(tracks, "Trackpoint"),
+    lines: owners.map((owner) => ({ owner, parts: partsOfOwner(owner) })),
+    trackpoints: childrenOf(descendantsOf(owners, "Track"), "Trackpoint"),
     coursePoints: childrenOf(owners, "CoursePoint"),
     unusedActivities: courses.length > 0 ? activities : []
   }
@@ -89,9 +109,7 @@ const partsOf = (database: XmlElement) => {
 
 type Parts = ReturnType<typeof partsOf>
 
-const droppedOf = ({ coursePoints, owners, trackpoints, tracks, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
-  ...joined("bounds of courses or activities", owners),
-  ...joined("bounds of tracks", tracks),
+const droppedOf = ({ coursePoints, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
   ...unplaced([...trackpoints, ...coursePoints]),
   ...(unusedActivities.length === 0
     ? []
@@ -100,37 +118,55 @@ const droppedOf = ({ coursePoints, owners, trackpoints, tracks, unusedActivities
   ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
 ]
 
-const draftOf = (parts: Parts, geometry: ReadonlyArray<Position>, points: ReadonlyArray<Position>): Draft => {
-  const { owners } = parts
-  const own = childrenOf(owners, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
-  const placed = parts.coursePoints.filter(isPlaced)
+const trackOf = (
+  { owner, parts }: Parts["lines"][number],
+  positions: ReadonlyArray<Position>,
+  points: ReadonlyArray<Position>
+): DraftTrack => {
+  const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
+  const placed = childrenOf(owner, "CoursePoint").filter(isPlaced)
   return {
-    names: [textOf(own, "rps:name"), ...owners.flatMap((owner) => [textOf(owner, "Name"), textOf(owner, "Id")])],
-    descriptions: own === undefined
-      ? owners.map((owner) => textOf(owner, "Notes"))
-      : [textOf(own, "rps:description")],
+    names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
+    descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
     tags: textOf(own, "rps:tags")?.split(",", MAX_WORDS) ?? [],
-    activity: textOf(own, "rps:activity") ?? owners.map((owner) => attributeOf(owner, "Sport"))[0],
+    activity: textOf(own, "rps:activity") ?? attributeOf(owner, "Sport"),
     waypoints: placed.flatMap((point, index) =>
       points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
     ),
-    geometry,
-    dropped: droppedOf(parts)
+    segments: inGroups(positions, parts.map(({ length }) => length)),
+    // The times of our own courses are there for the schema.
+    seconds: own === undefined ? durationOf(parts, timeOf) : undefined
   }
 }
 
 /** Reads the courses of a Training Center Database, or the activities of one without courses. */
-export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<ReadRoute, ValidationFailed> {
+export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
-  const geometry = yield* allPositions(parts.trackpoints.filter(isPlaced), pointOf, {
+  const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {
     what: "positions",
     path: "Trackpoint",
-    max: MAX_POSITIONS
+    max: MAX_READ_POSITIONS
   })
   const points = yield* allPositions(parts.coursePoints.filter(isPlaced), pointOf, {
     what: "waypoints",
     path: "CoursePoint",
     max: MAX_WAYPOINTS
   })
-  return yield* finish(draftOf(parts, geometry, points))
+  const read = { positions: 0, points: 0 }
+  const tracks = parts.lines.map((line) => {
+    const { points: firstPoint, positions: first } = read
+    read.positions += line.parts.reduce((sum, { length }) => sum + length, 0)
+    read.points += childrenOf(line.owner, "CoursePoint").filter(isPlaced).length
+    return trackOf(line, positions.slice(first, read.positions), points.slice(firstPoint, read.points))
+  })
+  const file: DraftFile = {
+    names: [],
+    descriptions: [],
+    tags: [],
+    activity: undefined,
+    waypoints: [],
+    tracks,
+    dropped: droppedOf(parts)
+  }
+  return file
 })

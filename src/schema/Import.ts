@@ -1,0 +1,65 @@
+import { Schema } from "effect"
+import { Metres, Seconds } from "./Measures.ts"
+import { decimal } from "./Page.ts"
+import { Place } from "./Place.ts"
+import { Route } from "./Route.ts"
+import { trimmedText } from "./Text.ts"
+
+/** The formats that routes are exchanged in. */
+export const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml"])
+
+/** What an import did to a file that its sender should know. */
+const ImportWarning = Schema.Struct({
+  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped"]),
+  message: Schema.String,
+  count: Schema.Int.annotate({ description: "How many gaps, positions or things of that kind" })
+}).annotate({ identifier: "ImportWarning" })
+
+/** A route that was made of a file. */
+export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
+  identifier: "ImportedRoute"
+})
+
+const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
+  description: "West, south, east and north in degrees; east is over 180 across the antimeridian"
+})
+
+const ImportTrack = Schema.Struct({
+  index: Schema.Int.annotate({ description: "What `track` takes: 0 for the first" }),
+  name: Schema.String,
+  file: Schema.optionalKey(Schema.String.annotate({ description: "The file that it is in, where there are several" })),
+  positions: Schema.Int,
+  distance: Metres.annotate({ description: "Metres, without the gaps between its segments" }),
+  bounds: Schema.optionalKey(Bounds),
+  ...Place.fields
+}).annotate({ identifier: "ImportTrack" })
+
+/** What an import would store and what it would leave out. */
+export const DryRun = Schema.Struct({
+  format: FileFormat,
+  tracks: Schema.Array(ImportTrack).annotate({ description: "The first 100 tracks of the file" }),
+  trackCount: Schema.Int,
+  route: Schema.optionalKey(Schema.Json),
+  distance: Schema.optionalKey(Metres),
+  duration: Schema.optionalKey(Seconds),
+  bounds: Schema.optionalKey(Bounds),
+  ...Place.fields,
+  warnings: Schema.Array(ImportWarning),
+  dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
+}).annotate({
+  identifier: "DryRun",
+  description: "`route` and what follows from it is there where the file would become one route"
+})
+
+const flag = (description: string) => Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
+
+/** How a file is imported. */
+export const ImportQuery = {
+  dryRun: flag("`true` looks and stores nothing"),
+  split: flag("`true` makes a route of each track, all of them or none; at most 100"),
+  join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
+  track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),
+  name: Schema.optionalKey(
+    trimmedText(1, 255).annotate({ description: "The name of the route, in place of what the file says" })
+  )
+}

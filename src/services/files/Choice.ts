@@ -1,0 +1,129 @@
+import { Effect } from "effect"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { Position } from "../../schema/Geometry.ts"
+import { coordinatesOf } from "../routes/Coordinates.ts"
+import { lengthOf, metresBetween } from "../routes/Geodesy.ts"
+import { type Bounds, boundsOf } from "../routes/Lines.ts"
+import type { Draft, DraftFile, DraftTrack, DraftWaypoint } from "./Document.ts"
+import { NearestPositions } from "./NearestPositions.ts"
+import { sumOf } from "./Times.ts"
+
+/** What becomes of a file with several tracks: a route each, one of them alone, or one route of all. At most one is given. */
+export interface TrackChoice {
+  readonly split: boolean
+  readonly join: boolean
+  /** The index of a track. */
+  readonly track: number | undefined
+}
+
+/** One import creates at most so many routes, and lists so many tracks. */
+export const MAX_SPLIT = 100
+
+/** A track as a person chooses it. `distance` is in metres without the gaps; `start` is none without a position. */
+export interface TrackSummary {
+  readonly index: number
+  readonly name: string
+  readonly file: string | undefined
+  readonly positions: number
+  readonly distance: number
+  readonly bounds: Bounds | undefined
+  readonly start: Position | undefined
+}
+
+const metresTo = ([lng, lat]: readonly [number, number], position: Position | undefined) =>
+  position === undefined ? Infinity : metresBetween(lng, lat, position[0], position[1])
+
+/** For each waypoint the index of the track that comes nearest to it, the first of several. */
+const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArray<DraftWaypoint>) => {
+  const lines = tracks.map(({ segments }) => segments.flat())
+  const searches = lines.map((line) => new NearestPositions(line, waypoints.length))
+  return waypoints.map(({ coord }) => {
+    const metres = searches.map((search, index) => metresTo(coord, lines[index]?.[search.indexOf(coord)]))
+    return metres.indexOf(Math.min(...metres))
+  })
+}
+
+/**
+ * The tracks as routes of their own: each with what the file says of all behind what it says of this one, and with those of
+ * the file's waypoints that no other track comes nearer to.
+ */
+export const separate = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile) => {
+  const isShared = tracks.length <= MAX_SPLIT && waypoints.length > 0
+  const owners = isShared ? nearestTracks(tracks, waypoints) : []
+  const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
+    ...track,
+    names: [...track.names, ...names],
+    descriptions: [...track.descriptions, ...descriptions],
+    tags: [...track.tags, ...tags],
+    activity: track.activity ?? activity,
+    waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)]
+  })
+  return tracks.map(aloneOf)
+}
+
+const together = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile): DraftTrack => ({
+  names: [...names, ...tracks.flatMap((track) => track.names)],
+  descriptions: [...descriptions, ...tracks.flatMap((track) => track.descriptions)],
+  tags: [...tags, ...tracks.flatMap((track) => track.tags)],
+  activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
+  waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
+  segments: tracks.flatMap(({ segments }) => segments),
+  seconds: sumOf(tracks.map(({ seconds }) => seconds))
+})
+
+const lost = (count: number) => count === 0 ? [] : [{ what: "tracks", why: "another one was chosen by `track`", count }]
+
+const requireTrack = (count: number, index: number) =>
+  index < count
+    ? Effect.void
+    : Effect.fail(ValidationFailed.at("track", `The file has ${count} tracks; expected an index of 0 to ${count - 1}`))
+
+const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
+
+const splitOf = (file: DraftFile) =>
+  file.tracks.length > MAX_SPLIT
+    ? Effect.fail(
+      ValidationFailed.at(
+        "split",
+        `The file has ${file.tracks.length} tracks; at most ${MAX_SPLIT} become routes at once`
+      )
+    )
+    : Effect.succeed(separate(file).map((track) => draftOf(track, file.dropped)))
+
+const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
+  yield* requireTrack(file.tracks.length, index)
+  const dropped = [...file.dropped, ...lost(file.tracks.length - 1)]
+  return separate(file).filter((_, at) => at === index).map((track) => draftOf(track, dropped))
+})
+
+/** The routes that a file becomes. None where it has several tracks and nothing says what to do with them. */
+export const draftsOf = (
+  file: DraftFile,
+  { join, split, track }: TrackChoice
+): Effect.Effect<ReadonlyArray<Draft>, ValidationFailed> => {
+  const { dropped, tracks } = file
+  if (tracks.length > 1 && split) return splitOf(file)
+  if (track !== undefined && tracks.length !== 1) return chosenOf(file, track)
+  if (tracks.length > 1 && !join) return Effect.succeed([])
+  if (track !== undefined && track > 0) return Effect.as(requireTrack(1, track), [])
+  return Effect.succeed([{ ...together(file), dropped }])
+}
+
+/** The metres of the parts of a line, without the gaps between them. */
+export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
+  segments.reduce((sum, segment) => sum + lengthOf(coordinatesOf(segment)), 0)
+
+/** The first tracks of a file, by the names that their routes would have. */
+export const summariesOf = (
+  { tracks }: DraftFile,
+  nameOf: (track: DraftTrack) => string
+): ReadonlyArray<TrackSummary> =>
+  tracks.slice(0, MAX_SPLIT).map((track, index) => ({
+    index,
+    name: nameOf(track),
+    file: track.file,
+    positions: track.segments.reduce((sum, { length }) => sum + length, 0),
+    distance: metresOf(track.segments),
+    bounds: boundsOf(coordinatesOf(track.segments.flat())),
+    start: track.segments[0]?.[0]
+  }))
