@@ -281,6 +281,17 @@ describe("GPX of others", () => {
     }])
   })
 
+  it("has the duration and the climbs of its segments, and not of what is between them", () => {
+    const point = (at: number, ele: number, time: string) =>
+      `<trkpt lat="${at / 100}" lon="0"><ele>${ele}</ele><time>2026-01-01T${time}Z</time></trkpt>`
+    const { measures } = read(gpx(
+      `<trk><trkseg>${point(0, 100, "10:00:00")}${point(1, 150, "10:10:00")}</trkseg><trkseg>${
+        point(50, 900, "12:00:00") + point(51, 910, "12:05:00")
+      }</trkseg></trk>`
+    ))
+    assert.deepInclude(measures, { duration: 900, elevationGain: 60 })
+  })
+
   it("with several tracks becomes what is asked for, and nothing without being asked", () => {
     const wpt = (lat: number) => `<wpt lat="${lat}" lon="0"><name>At ${lat}</name></wpt>`
     const track = (name: string, lat: number) =>

@@ -138,6 +138,26 @@ layer(TestServer.layer({}, Places.layer))("routes", (it) => {
       )
     }))
 
+  it.effect("elevation gain and duration follow from elevations and timestamps unless they are given", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geometry = Array.from({ length: 100 }, (_, at) => [9.5, 47 + at / 1000, 400 + 5 * at])
+      const waypoints = [
+        { coord: [9.5, 47], timestamp: "2026-01-01T10:00:00+01:00" },
+        { coord: [9.5, 47.05], timestamp: "at noon" },
+        { coord: [9.5, 47.099], timestamp: "2026-01-01T11:00:00Z" }
+      ]
+      const derived = created((yield* rider.post("/routes", newRoute({ geometry, waypoints }))).body)
+      assert.deepInclude(derived, { elevationGain: 495, duration: 7200 })
+      const given = created(
+        (yield* rider.post("/routes", newRoute({ geometry, waypoints, elevationGain: 5, duration: 6 }))).body
+      )
+      assert.deepInclude(given, { elevationGain: 5, duration: 6 })
+      const flat = created((yield* rider.post("/routes", newRoute({ geometry: [[9.5, 47], [9.6, 47]] }))).body)
+      assert.notProperty(flat, "elevationGain")
+      assert.notProperty(flat, "duration")
+    }))
+
   it.effect("distance is measured along the geometry unless it is given", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -27,7 +27,10 @@ export const MAX_DURATION = 100_000_000
 
 const Duration = Seconds.check(upTo(MAX_DURATION))
 
-const Elevation = Metres.check(upTo(1_000_000))
+/** The metres that a route may climb. A measured gain is cut to it. */
+export const MAX_ELEVATION_GAIN = 1_000_000
+
+const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
 
 /** A point that the rider chose. Known types: `routed`, `direct`. */
 export const Waypoint = Schema.Struct({

@@ -42,7 +42,9 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(LongBodies, "newRoute")
       .annotate(OpenApi.Summary, "Store a route").annotate(
         OpenApi.Description,
-        "Stores a route. Its place is derived from its first position; `distance` (metres) from `geometry` if absent. A "
+        "Stores a route. Its place is derived from its first position; `distance` (metres) from `geometry` if absent, "
+          + "`elevationGain` (metres) from its elevations, and `duration` (seconds) from the timestamps of the waypoints. The "
+          + "gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line on either side. A "
           + "personal access token that makes it public must confirm."
       ),
     HttpApiEndpoint.patch("update", "/:id", {

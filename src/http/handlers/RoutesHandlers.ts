@@ -4,7 +4,8 @@ import { Conflict } from "../../schema/Errors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
-import type { StoredRoute } from "../../schema/Route.ts"
+import { MAX_DURATION, type NewRoute, type StoredRoute } from "../../schema/Route.ts"
+import { durationOf } from "../../services/files/Times.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { RouteBin } from "../../services/routes/RouteBin.ts"
@@ -52,7 +53,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         if (payload.visibility === "public" && !isConfirmed(caller, request)) {
           return yield* unpublished(payload.name)
         }
-        const route = yield* withGeometry(payload)
+        const route = withDuration(yield* withGeometry(payload))
         return yield* idempotency.once(
           caller.userId,
           request,
@@ -130,6 +131,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
 /** An account over its quota is a conflict too, and no question of versions. */
 const isStale = (error: unknown): error is Conflict =>
   error instanceof Conflict && error.details?.["version"] !== undefined
+
+/** A route without a duration has the time from its first to its last waypoint with a timestamp. */
+const withDuration = <A extends Pick<NewRoute, "duration" | "waypoints">>(route: A): A => {
+  const duration = route.duration ?? durationOf([route.waypoints], ({ timestamp }) => timestamp ?? undefined)
+  return duration === undefined || duration > MAX_DURATION ? route : { ...route, duration }
+}
 
 const unpublished = (name: string, id?: RouteId) =>
   unconfirmed({

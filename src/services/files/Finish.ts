@@ -1,8 +1,11 @@
 import { Effect, Option, Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
-import { MAX_DISTANCE, MAX_DURATION, MAX_WAYPOINTS } from "../../schema/Route.ts"
+import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
+import { coordinatesOf } from "../routes/Coordinates.ts"
+import { elevationGainOf } from "../routes/Elevation.ts"
+import { elevationsOf } from "../routes/RouteLine.ts"
 import { activityOf } from "./Activities.ts"
 import { metresOf } from "./Choice.ts"
 import type {
@@ -17,6 +20,7 @@ import type {
 } from "./Document.ts"
 import { coordOf, tooMany } from "./Numbers.ts"
 import { reduced } from "./Reduction.ts"
+import { sumOf } from "./Times.ts"
 
 const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
@@ -137,11 +141,18 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
   return warnings.filter((warning) => warning !== undefined)
 }
 
+const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
+
 /** What the stored line does not tell: its gaps and what was left out of it count for nothing. */
-const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => ({
-  ...(segments.length > 1 || positions > MAX_POSITIONS ? { distance: Math.min(metresOf(segments), MAX_DISTANCE) } : {}),
-  ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds })
-})
+const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => {
+  const isOther = segments.length > 1 || positions > MAX_POSITIONS
+  const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
+  return {
+    ...(isOther ? { distance: Math.min(metresOf(segments), MAX_DISTANCE) } : {}),
+    ...(gain === undefined ? {} : { elevationGain: Math.min(gain, MAX_ELEVATION_GAIN) }),
+    ...(seconds === undefined || seconds > MAX_DURATION ? {} : { duration: seconds })
+  }
+}
 
 /** The name of a route that is made of a track; what no name says anything of has the fallback. */
 export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK_NAME): string => {

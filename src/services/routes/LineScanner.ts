@@ -33,12 +33,18 @@ export interface ScannedLine {
  * What lines are read into: each takes a copy of its length. As long as the longest so far, since a new one for each of many
  * lines, too long because nobody knows how many positions there are, is mostly garbage outside of the heap.
  */
-const scratch = { lngs: new Float64Array(), lats: new Float64Array(), starts: new Uint32Array() }
+const scratch = {
+  lngs: new Float64Array(),
+  lats: new Float64Array(),
+  elevations: new Float64Array(),
+  starts: new Uint32Array()
+}
 
 const scratchOf = (positions: number) => {
   if (scratch.lngs.length < positions) {
     scratch.lngs = new Float64Array(positions)
     scratch.lats = new Float64Array(positions)
+    scratch.elevations = new Float64Array(positions)
     scratch.starts = new Uint32Array(positions + 1)
   }
   return scratch
@@ -90,10 +96,10 @@ class NumberReader {
 export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
   if (text[from] !== OPEN) return undefined
   const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
-  const { lats, lngs, starts } = scratchOf(most)
+  const { elevations, lats, lngs, starts } = scratchOf(most)
   const numbers = new NumberReader(text)
   let count = 0
-  let elevations = 0
+  let elevated = 0
   let first: Position | undefined
   let at = from + 1
   if (text[at] === CLOSE) return undefined
@@ -109,10 +115,12 @@ export const scanLine = (text: Buffer, from: number): ScannedLine | undefined =>
     lngs[count] = lng
     lats[count] = lat
     const hasElevation = text[at] === COMMA
+    elevations[count] = Number.NaN
     if (hasElevation) {
-      elevations++
+      elevated++
       at = numbers.read(at + 1)
       if (at === -1) return undefined
+      elevations[count] = numbers.value
     }
     if (count === 0) first = hasElevation ? [lng, lat, numbers.value] : [lng, lat]
     if (text[at] !== CLOSE) return undefined
@@ -128,10 +136,11 @@ export const scanLine = (text: Buffer, from: number): ScannedLine | undefined =>
   return {
     end: at,
     // A comma before each position but the first, one or two in it, and its bracket.
-    values: 3 * count + elevations,
+    values: 3 * count + elevated,
     line: {
       coordinates: { lngs: lngs.slice(0, count), lats: lats.slice(0, count) },
       json: text.toString("latin1", from, at),
+      elevations: elevated === 0 ? undefined : elevations.slice(0, count),
       start: first,
       textAt: (index) => text.toString("latin1", ownStarts[index], (ownStarts[index + 1] ?? 0) - 1)
     }

@@ -92,7 +92,8 @@ export const columnsWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: L
   provenance: route.provenance ?? "routing-engine",
   tags: route.tags ?? [],
   favourite: route.favourite ?? false,
-  distance: route.distance ?? line?.metres ?? null
+  distance: route.distance ?? line?.metres ?? null,
+  elevation_gain: route.elevationGain ?? line?.elevationGain ?? null
 })
 
 /** The columns of a new route, all but whose it is, its share token and its instants. */

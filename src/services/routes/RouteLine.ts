@@ -1,6 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
-import { MAX_DISTANCE } from "../../schema/Route.ts"
+import { MAX_DISTANCE, MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
+import { elevationGainOf } from "./Elevation.ts"
 import { lengthOf } from "./Geodesy.ts"
 import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Lines.ts"
 
@@ -15,6 +16,8 @@ export interface RouteLine {
   readonly box: string | null
   /** None with fewer than two positions. */
   readonly metres: number | null
+  /** Metres; none where fewer than two positions have an elevation. */
+  readonly elevationGain: number | null
   readonly start: Position | undefined
 }
 
@@ -30,13 +33,20 @@ export const boxAround = (positions: ReadonlyArray<Position>): string | null => 
 export interface WrittenLine {
   readonly coordinates: Coordinates
   readonly json: string
+  /** NaN for a position without one; none where no position has one. */
+  readonly elevations: Float64Array | undefined
   readonly start: Position | undefined
   /** The text of the position with that index. */
   readonly textAt: (index: number) => string
 }
 
+const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined) => {
+  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations)
+  return gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN)
+}
+
 /** Measures a line at once: 0.1 s for 100,000 positions. */
-export const measured = ({ coordinates, json, start, textAt }: WrittenLine): RouteLine => {
+export const measured = ({ coordinates, elevations, json, start, textAt }: WrittenLine): RouteLine => {
   const bounds = boundsOf(coordinates)
   const positionCount = coordinates.lngs.length
   return {
@@ -46,14 +56,20 @@ export const measured = ({ coordinates, json, start, textAt }: WrittenLine): Rou
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
     metres: positionCount < 2 ? null : Math.min(lengthOf(coordinates), MAX_DISTANCE),
+    elevationGain: gainOf(coordinates, elevations),
     start
   }
 }
+
+/** NaN for a position without an elevation. */
+export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array =>
+  Float64Array.from(positions, (position) => position[2] ?? Number.NaN)
 
 /** Measures a geometry at once: 0.2 s for 100,000 positions. */
 export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
   measured({
     coordinates: coordinatesOf(positions),
+    elevations: elevationsOf(positions),
     json: JSON.stringify(positions),
     start: positions[0],
     textAt: (index) => JSON.stringify(positions[index])
