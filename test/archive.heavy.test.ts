@@ -82,7 +82,7 @@ const upTo = (most: number) => {
     Effect.suspend(() => {
       jobs.push({ name: job.name, input })
       return jobs.length < most
-        ? Effect.sync(() => job.run(input))
+        ? Effect.promise(async () => job.run(input))
         : Effect.fail(new Unavailable({ message: "busy", details: { retryAfterSeconds: 5 } }))
     })
   return { jobs, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { gzipSync } from "node:zlib"
 import { Places } from "../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { leastCostOf } from "./support/ProcessorTime.ts"
@@ -184,12 +185,15 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
     }))
 
-  it.effect("have at most 8 MiB, in UTF-8, uncompressed", () =>
+  it.effect("have at most 8 MiB, in an encoding that they declare", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const padded = GPX.replace("<trk>", `<!--${"x".repeat(8 * 1024 * 1024)}--><trk>`)
       assert.strictEqual((yield* importFile(rider, padded)).status, 413)
-      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "gzip" })).status, 415)
+      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "br" })).status, 415)
+      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "gzip" })).status, 400)
+      const bomb = { raw: new Uint8Array(gzipSync(padded)), headers: { "content-encoding": "gzip" } }
+      assert.strictEqual((yield* rider.post("/routes/import", undefined, bomb)).status, 413)
       const broken = yield* rider.post("/routes/import", undefined, {
         raw: new Uint8Array([0x3c, 0xff, 0x3e]),
         headers: { "content-type": "application/gpx+xml" }
@@ -232,6 +236,26 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual((yield* script.post("/routes/import", undefined, { raw: GPX })).status, 403)
       assert.strictEqual((yield* visitor.post("/routes/import", undefined, { raw: GPX })).status, 401)
       assert.strictEqual((yield* rider.get(`/routes/${route.id}/fit`)).status, 404)
+    }))
+
+  it.effect("may be compressed, or sent as a form, and have the name of their file", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const nameless = GPX.replace("<name>Two segments</name>", "")
+      const sent = (raw: Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+        Effect.map(rider.post("/routes/import", undefined, { raw, headers }), ({ body }) => created(body)["name"])
+      const packed = new Uint8Array(gzipSync(nameless))
+      const compressed = {
+        "content-encoding": "gzip",
+        "content-type": "application/gpx+xml",
+        "content-disposition": "attachment; filename*=UTF-8''%C3%9Cber%20Land.gpx"
+      }
+      assert.strictEqual(yield* sent(packed, compressed), "Über Land")
+      const body = new FormData()
+      body.append("file", new File([packed], "Feierabend.gpx.gz"))
+      const form = new Response(body)
+      const raw = new Uint8Array(yield* Effect.promise(() => form.arrayBuffer()))
+      assert.strictEqual(yield* sent(raw, { "content-type": form.headers.get("content-type") ?? "" }), "Feierabend")
     }))
 
   it.effect("are imported once under one Idempotency-Key", () =>

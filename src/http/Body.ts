@@ -7,10 +7,15 @@ import { ResponseDeadline } from "./BodyArrival.ts"
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
 
-const checkEncoding = (request: HttpServerRequest.HttpServerRequest) =>
-  (request.headers["content-encoding"] ?? "identity") === "identity"
-    ? Effect.void
-    : Effect.fail(new UnsupportedMediaType({ message: "Send the body without a content encoding" }))
+/** What bodies of files may be compressed with. */
+export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
+
+const checkEncoding = (request: HttpServerRequest.HttpServerRequest, encodings: ReadonlyArray<string>) => {
+  const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity"
+  if (encoding === "identity" || encodings.includes(encoding)) return Effect.void
+  const expected = encodings.length === 0 ? "without a content encoding" : "uncompressed or with gzip"
+  return Effect.fail(new UnsupportedMediaType({ message: `Send the body ${expected}` }))
+}
 
 /** How many bytes a body says that it has; none where it comes in chunks. */
 export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined =>
@@ -19,10 +24,14 @@ export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest)
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   (declaredLength(request) ?? 0) > limitBytes
 
-/** Fails for a body that is compressed, or that says that it is longer than the limit. */
+/** Fails for a body that is compressed with anything else than one of these encodings, or that says that it is longer than the limit. */
 export const checkReadable = Effect.fnUntraced(
-  function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
-    yield* checkEncoding(request)
+  function*(
+    request: HttpServerRequest.HttpServerRequest,
+    limitBytes: number,
+    encodings: ReadonlyArray<string> = []
+  ) {
+    yield* checkEncoding(request, encodings)
     if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
   }
 )

@@ -23,12 +23,16 @@ export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 /** Bodies of requests, within what a process has for them in memory at once. */
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
-   * The body of the current request. Fails when it is compressed, longer than the limit (before it is read, where that is
+   * The body of the current request, as it came. Fails when it is compressed by none of the given encodings, longer than the limit (before it is read, where that is
    * declared), or broken off. A body over 64 KiB takes a part of `BODY_MEMORY_BUDGET` from before it is read until the
    * scope closes; one of unknown length takes its limit until it has arrived. `RateLimited` and `Unavailable`, without a
    * byte read, when its address has half of the budget already, or all addresses the whole of it.
    */
-  readonly read: (request: HttpServerRequest.HttpServerRequest, limitBytes: number) => Effect.Effect<
+  readonly read: (
+    request: HttpServerRequest.HttpServerRequest,
+    limitBytes: number,
+    encodings?: ReadonlyArray<string>
+  ) => Effect.Effect<
     ArrayBuffer,
     PayloadTooLarge | RateLimited | Unavailable | UnsupportedMediaType | ValidationFailed,
     HttpServerRequest.HttpServerRequest | Scope.Scope
@@ -52,8 +56,8 @@ export class RequestBodies extends Context.Service<RequestBodies, {
       )
 
       return RequestBodies.of({
-        read: Effect.fnUntraced(function*(request, limitBytes) {
-          yield* checkReadable(request, limitBytes)
+        read: Effect.fnUntraced(function*(request, limitBytes, encodings) {
+          yield* checkReadable(request, limitBytes, encodings)
           const length = declaredLength(request)
           if (length === undefined) return yield* readUnknown(request, limitBytes)
           yield* hold(length)

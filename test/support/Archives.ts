@@ -24,7 +24,7 @@ export const unzipped = (archive: Uint8Array): Effect.Effect<Files> =>
   })
 
 /** A ZIP archive of these files in this order; a name may come twice. */
-export const zipped = (files: ReadonlyArray<readonly [name: string, text: string]>): Effect.Effect<Uint8Array> =>
+export const zipped = (files: Iterable<readonly [name: string, text: string | Buffer]>): Effect.Effect<Uint8Array> =>
   Effect.promise(async () => {
     const archive = new ZipArchive()
     for (const [name, text] of files) archive.append(text, { name })

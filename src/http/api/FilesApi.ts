@@ -32,6 +32,12 @@ const download = <const Name extends string, const Path extends `/:ref/${string}
 
 const file = { schema: { type: "string" } }
 
+const binary = { schema: { type: "string", format: "binary" } }
+
+const form = {
+  schema: { type: "object", properties: { file: { type: "array", items: { type: "string", format: "binary" } } } }
+}
+
 /** What a client that has a text and nothing else sends it as: the format is told by its content then. */
 const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
 
@@ -43,7 +49,11 @@ const importBody = {
     "application/geo+json": file,
     "application/vnd.garmin.tcx+xml": file,
     "application/vnd.google-earth.kml+xml": file,
-    "application/octet-stream": file
+    "application/vnd.google-earth.kmz": binary,
+    "application/zip": binary,
+    "application/gzip": binary,
+    "multipart/form-data": form,
+    "application/octet-stream": binary
   }
 }
 
@@ -63,7 +73,11 @@ export class FilesApi extends HttpApiGroup.make("files")
       .annotate(
         OpenApi.Description,
         "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
-          + "content; in UTF-8. Segments of one track are joined; the gaps between them do not count into `distance`, and "
+          + "content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be compressed "
+          + "with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP archive (KMZ) or as "
+          + "`multipart/form-data`: at most 100, of 8 MiB each and 16 MiB together unpacked, whose tracks are one list. A "
+          + "route is named by `name`, else by its file, else by the name of the file (`Content-Disposition`); "
+          + "`elevationGain` and `duration` are those of its elevations and times. Segments of one track are joined; the gaps between them do not count into `distance`, and "
           + "`warnings` names them, as it names all that was left out. A file with several tracks (routes, courses, "
           + "placemarks or features with lines) needs `split=true`, which returns a list of routes, `track=<index>` or "
           + "`join=true`: without any of them it is 400 with the list of its tracks in `details.tracks`. `?dryRun=true` "

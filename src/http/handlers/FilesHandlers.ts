@@ -1,6 +1,6 @@
-import { create } from "content-disposition"
+import { create, parse } from "content-disposition"
 import { Context, Effect, Option } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -14,6 +14,7 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
+import { FILE_ENCODINGS } from "../Body.ts"
 import { Downloads } from "../Downloads.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../ImportAnswer.ts"
@@ -50,9 +51,8 @@ export const FilesHandlers = HttpApiBuilder.group(
         Effect.fnUntraced(function*({ endpoint, query, request }) {
           const { userId } = yield* Caller
           const choice = yield* choiceOf(query)
-          const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit))
-          const contentType = request.headers["content-type"]
-          const file = yield* files.read(bytes, { ...choice, contentType, name: query.name })
+          const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
+          const file = yield* files.read(bytes, { ...choice, ...toldOf(request.headers), name: query.name })
           if (query.dryRun === "true") return yield* withPlaces(dryRunAnswer(file))
           yield* withPlaces(requireChosen(file))
           const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
@@ -69,6 +69,19 @@ export const FilesHandlers = HttpApiBuilder.group(
       .handle("kml", download("kml"))
   })
 )
+
+const parsedDisposition = Option.liftThrowable((header: string) => parse(header))
+
+/** What the headers of a request say of the file that is its body. */
+const toldOf = (headers: Headers.Headers) => ({
+  contentType: headers["content-type"],
+  contentEncoding: headers["content-encoding"],
+  fileName: Option.fromNullishOr(headers["content-disposition"]).pipe(
+    Option.flatMap(parsedDisposition),
+    Option.map(({ parameters }) => parameters["filename"]),
+    Option.getOrUndefined
+  )
+})
 
 /** What becomes of several tracks; no more than one of the parameters says so. */
 const choiceOf = ({ join, split, track }: {

@@ -17,7 +17,7 @@ export interface TrackChoice {
 }
 
 /** One import creates at most so many routes, and lists so many tracks. */
-export const MAX_SPLIT = 100
+const MAX_SPLIT = 100
 
 /** A track as a person chooses it. `distance` is in metres without the gaps; `start` is none without a position. */
 export interface TrackSummary {
@@ -48,8 +48,8 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
  * the file's waypoints that no other track comes nearer to.
  */
 export const separate = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile) => {
-  const isShared = tracks.length <= MAX_SPLIT && waypoints.length > 0
-  const owners = isShared ? nearestTracks(tracks, waypoints) : []
+  const isShared = tracks.length > 1 && tracks.length <= MAX_SPLIT && waypoints.length > 0
+  const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
   const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
     ...track,
     names: [...track.names, ...names],

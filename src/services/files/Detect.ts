@@ -15,6 +15,16 @@ const FORMATS: ReadonlyMap<string, FileFormat> = new Map([
   [CONTENT_TYPES.kml, "kml"]
 ])
 
+/** The media types of what a file may be packed in. */
+const ARCHIVES = [
+  "application/gzip",
+  "application/x-gzip",
+  "application/zip",
+  "application/x-zip-compressed",
+  "application/vnd.google-earth.kmz",
+  "multipart/form-data"
+]
+
 /** Media types that say nothing of the format, or too little. */
 const UNSPECIFIC = new Set([
   "",
@@ -22,7 +32,8 @@ const UNSPECIFIC = new Set([
   "text/xml",
   "application/json",
   "application/octet-stream",
-  "text/plain"
+  "text/plain",
+  ...ARCHIVES
 ])
 
 const ROOTS: ReadonlyMap<string, FileFormat> = new Map([

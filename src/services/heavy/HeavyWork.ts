@@ -15,7 +15,7 @@ export interface HeavyJob<I, O> {
   readonly name: string
   /** Jobs of one share queue together, apart from those of others; those that name none are one share. */
   readonly share?: string
-  run(input: I): O
+  run(input: I): O | Promise<O>
   /** What of its output a thread hands over: it is not copied, and gone from the thread. */
   transferred?(output: O): ReadonlyArray<Transferable>
 }
@@ -194,7 +194,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
 
         return HeavyWork.of({
           run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = [], maxWait = limits.maxWait) {
-            if (bytes <= INLINE_BYTES) return job.run(input)
+            if (bytes <= INLINE_BYTES) return yield* Effect.promise(async () => job.run(input))
             const { admission } = shareOf(job.share)
             const reply = yield* waitingForOthers(inThread(job, input, transfer, maxWait)).pipe(
               Semaphore.withPermitsIfAvailable(admission, 1)

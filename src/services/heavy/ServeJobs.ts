@@ -11,17 +11,14 @@ const reply = (reply: Reply<unknown>, transfer: ReadonlyArray<Transferable> = []
 
 /** Does in this thread what `HeavyWork` asks for, one job after the other. */
 export const serveJobs = (jobs: ReadonlyArray<HeavyJob<unknown, unknown>>): void => {
-  const fulfil = ({ input, name }: Order) => {
+  const fulfil = async ({ input, name }: Order) => {
     const job = jobs.find((job) => job.name === name)
     if (job === undefined) return reply({ error: new Error(`there is no job ${name}`) })
-    const result = job.run(input)
+    const result = await job.run(input)
     reply({ result }, job.transferred?.(result))
   }
-  parentPort?.on("message", (order: Order) => {
-    try {
-      fulfil(order)
-    } catch (error) {
-      reply({ error })
-    }
-  }).on("messageerror", (error) => reply({ error }))
+  parentPort?.on("message", (order: Order) => void fulfil(order).catch((error: unknown) => reply({ error }))).on(
+    "messageerror",
+    (error) => reply({ error })
+  )
 }

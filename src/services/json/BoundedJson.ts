@@ -29,7 +29,7 @@ export const boundsOf = (schema: Schema.Constraint) => {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-export const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
+const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
 /**
  * Decodes the bytes of a JSON text, counted before they are parsed. Fails with at most 100 issues. Of a text that so many

@@ -1,14 +1,12 @@
-import { Effect, Option, Result, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { type PayloadTooLarge, type UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { NewRoute } from "../../schema/Route.ts"
 import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
-import { detectFormat } from "../files/Detect.ts"
 import type { Draft, Dropped, FileFormat, ImportWarning } from "../files/Document.ts"
 import { finish, nameOf } from "../files/Finish.ts"
-import { readRouteFile } from "../files/RouteFile.ts"
+import { readPacked } from "../files/ReadPacked.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
-import { decodeUtf8 } from "../json/BoundedJson.ts"
 import { coordinatesOf } from "./Coordinates.ts"
 import { type Bounds, boundsOf } from "./Lines.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
@@ -17,6 +15,9 @@ import { type RouteLine, routeLine } from "./RouteLine.ts"
 /** What its sender says of a file, and wants of it. */
 export interface ImportOptions extends TrackChoice {
   readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+  readonly fileName: string | undefined
+  /** The name of its route, whatever the file says. */
   readonly name: string | undefined
 }
 
@@ -26,7 +27,7 @@ interface GivenFile extends ImportOptions {
 }
 
 /** A route that a file would become. */
-export interface ReadFile {
+interface ReadFile {
   readonly route: Omit<RouteDraft, "geometry">
   readonly line: RouteLine
   readonly distance: number
@@ -45,11 +46,12 @@ export interface ReadFiles {
   readonly digest: string
 }
 
-/** A file that was read, why it was not, or none where its format is unknown. */
+type Refusal = ValidationFailed | PayloadTooLarge | UnsupportedMediaType
+
+/** A file that was read, or why it was not. */
 type FileOutcome =
   | { readonly read: ReadFiles }
-  | { readonly refused: Pick<ValidationFailed, "message" | "details"> }
-  | undefined
+  | { readonly kind: Refusal["_tag"]; readonly refused: Pick<Refusal, "message" | "details"> }
 
 const decodeNewRoute = Schema.decodeUnknownEffect(NewRoute)
 
@@ -77,10 +79,13 @@ const named = (draft: Draft, name: string | undefined): Draft => ({ ...draft, na
 const withName = (drafts: ReadonlyArray<Draft>, name: string | undefined): ReadonlyArray<Draft> =>
   drafts.map((draft, index) => named(draft, name === undefined || drafts.length === 1 ? name : `${name} ${index + 1}`))
 
-const readAll = Effect.fnUntraced(function*(text: string, format: FileFormat, digest: string, options: ImportOptions) {
-  const draft = yield* readRouteFile(text, format)
+const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
+  const digest = digestOf(bytes, options)
+  const { contentEncoding, contentType, fileName, name } = options
+  const packed = { name: fileName, contentType, bytes: new Uint8Array(bytes) }
+  const { draft, format } = yield* readPacked(packed, contentEncoding)
   const drafts = yield* draftsOf(draft, options)
-  const routes = yield* Effect.forEach(withName(drafts, options.name), routeOf)
+  const routes = yield* Effect.forEach(withName(drafts, name), routeOf)
   const read: ReadFiles = {
     format,
     tracks: summariesOf(draft, (track) => nameOf({ names: [...track.names, ...draft.names] })),
@@ -92,26 +97,18 @@ const readAll = Effect.fnUntraced(function*(text: string, format: FileFormat, di
   return read
 })
 
-const refused = ({ details, message }: ValidationFailed): FileOutcome => ({
+const refused = ({ _tag, details, message }: Refusal): FileOutcome => ({
+  kind: _tag,
   refused: { message, ...(details === undefined ? {} : { details }) }
 })
 
 const digestOf = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
 
-/** Reads a file of one route or several. */
+/** Reads a file, or several that were sent together, of one route or several. */
 export const readFile: HeavyJob<GivenFile, FileOutcome> = {
   name: "read file",
   share: "files",
-  run: ({ bytes, ...options }) => {
-    const text = Option.getOrUndefined(decodeUtf8(bytes))
-    if (text === undefined) return refused(ValidationFailed.at("", "Expected valid UTF-8"))
-    const format = detectFormat(options.contentType, text)
-    if (format === undefined) return undefined
-    const digest = digestOf(bytes, options)
-    return Result.match(Effect.runSync(Effect.result(readAll(text, format, digest, options))), {
-      onSuccess: (read) => ({ read }),
-      onFailure: refused
-    })
-  }
+  run: (given) =>
+    Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
 }

@@ -1,12 +1,19 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import { type NotFound, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  type NotFound,
+  PayloadTooLarge,
+  type Unavailable,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { FileFormat, WrittenRoute } from "../files/Document.ts"
+import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
-import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
 import { type ImportOptions, readFile, type ReadFiles } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
@@ -27,14 +34,15 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     format: FileFormat
   ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
   /**
-   * The routes that a file becomes. Its format is told by the content type, else by the content. `UnsupportedMediaType` when
-   * it is none of ours, `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The
-   * bytes may be gone afterwards.
+   * The routes that a file becomes, or several of a form or an archive. A format is told by the content type, else by the
+   * content. `UnsupportedMediaType` when nothing in it is of ours, `PayloadTooLarge` when it unpacks to more than 8 MiB,
+   * `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The bytes may be gone
+   * afterwards.
    */
   readonly read: (
     bytes: ArrayBuffer,
     options: ImportOptions
-  ) => Effect.Effect<ReadFiles, Unavailable | UnsupportedMediaType | ValidationFailed>
+  ) => Effect.Effect<ReadFiles, PayloadTooLarge | Unavailable | UnsupportedMediaType | ValidationFailed>
 }>()("route-planning-service/RouteFiles") {
   static readonly layer = Layer.effect(
     RouteFiles,
@@ -50,16 +58,17 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           return { name: route.name, ...yield* spool.take(pieces) }
         }),
         read: Effect.fn("RouteFiles.read")(function*(bytes, options) {
-          const outcome = yield* heavy.run(readFile, { ...options, bytes }, bytes.byteLength, [bytes])
-          if (outcome === undefined) {
-            return yield* new UnsupportedMediaType({ message: "Send a file of GPX, GeoJSON, TCX or KML" })
-          }
-          return "read" in outcome ? outcome.read : yield* new ValidationFailed(outcome.refused)
+          const isLong = isPacked(new Uint8Array(bytes), options.contentType)
+          const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
+          const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])
+          return "read" in outcome ? outcome.read : yield* new REFUSALS[outcome.kind](outcome.refused)
         })
       })
     })
   )
 }
+
+const REFUSALS = { PayloadTooLarge, UnsupportedMediaType, ValidationFailed }
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
 

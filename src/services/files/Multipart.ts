@@ -1,0 +1,47 @@
+import { Effect } from "effect"
+import { MultipartParser } from "effect/http"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import { MAX_FILES, type PackedFile } from "./PackedFile.ts"
+
+const MAX_FIELD_BYTES = 64 * 1024
+
+const problemOf = (error: MultipartParser.MultipartError): string => {
+  switch (error._tag) {
+    case "ReachedLimit":
+      return `it has more than ${MAX_FILES} parts, or a field of more than ${MAX_FIELD_BYTES} bytes`
+    case "InvalidBoundary":
+      return "the content type has no boundary"
+    case "EndNotReached":
+      return "its last boundary is missing"
+    default:
+      return "the headers of a part are malformed"
+  }
+}
+
+/** The files of a body of `multipart/form-data` (RFC 7578), in their order. Fields that are no files are passed over. */
+export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
+  const files: Array<PackedFile> = []
+  const problems: Array<string> = []
+  const parser = MultipartParser.make({
+    headers: { "content-type": contentType },
+    isFile: ({ filename }) => filename !== undefined,
+    maxParts: MAX_FILES,
+    maxFieldSize: MAX_FIELD_BYTES,
+    onField: () => {},
+    onFile: ({ contentType, filename }) => {
+      const chunks: Array<Uint8Array> = []
+      return (chunk) => {
+        if (chunk === null) files.push({ name: filename, contentType, bytes: Buffer.concat(chunks) })
+        else chunks.push(chunk)
+      }
+    },
+    onError: (error) => problems.push(problemOf(error)),
+    onDone: () => {}
+  })
+  parser.write(bytes)
+  parser.end()
+  const [problem] = problems
+  return problem === undefined
+    ? files
+    : yield* ValidationFailed.at("", `Malformed multipart/form-data: ${problem}`)
+})

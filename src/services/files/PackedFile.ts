@@ -1,0 +1,40 @@
+/** The most files of one import, and the most bytes that each, and all of them, may unpack to. */
+export const MAX_FILES = 100
+export const MAX_FILE_BYTES = 8 * 1024 * 1024
+export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
+
+/** A file as it came, alone, in a form or in an archive. */
+export interface PackedFile {
+  readonly name: string | undefined
+  readonly contentType: string | undefined
+  readonly bytes: Uint8Array
+}
+
+const startsWith = (bytes: Uint8Array, start: ReadonlyArray<number>, at = 0) =>
+  start.every((byte, index) => bytes[at + index] === byte)
+
+const GZIP = [0x1f, 0x8b]
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+const EMPTY_ZIP = [0x50, 0x4b, 0x05, 0x06]
+const FIT = [0x2e, 0x46, 0x49, 0x54]
+const FIT_OFFSET = 8
+
+export const isGzip = (bytes: Uint8Array): boolean => startsWith(bytes, GZIP)
+
+export const isZip = (bytes: Uint8Array): boolean => startsWith(bytes, ZIP) || startsWith(bytes, EMPTY_ZIP)
+
+export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_OFFSET)
+
+export const isForm = (contentType: string | undefined): boolean =>
+  /^\s*multipart\/form-data\b/i.test(contentType ?? "")
+
+/** Whether reading takes longer than the bytes say. */
+export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
+  isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
+
+/** The name of a file for people: without its folders and the endings of its formats. */
+export const stemOf = (name: string | undefined): string | undefined => {
+  const file = name?.split(/[\\/]/).at(-1)?.trim() ?? ""
+  const stem = file.replace(/\.gz$/i, "").replace(/\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml|zip)$/i, "").trim()
+  return stem === "" ? undefined : stem
+}

@@ -1,0 +1,118 @@
+import { Effect } from "effect"
+import { UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { separate } from "./Choice.ts"
+import { detectFormat } from "./Detect.ts"
+import type { DraftFile, DraftTrack, Dropped, FileFormat } from "./Document.ts"
+import { decodedText } from "./Encodings.ts"
+import { MAX_FILES, type PackedFile, stemOf } from "./PackedFile.ts"
+import { readRouteFile } from "./RouteFile.ts"
+import { unpackedFiles } from "./Unpack.ts"
+
+/** A file that was read, and its name. */
+interface NamedDraft {
+  readonly name: string | undefined
+  readonly format: FileFormat
+  readonly draft: DraftFile
+}
+
+const unread = () =>
+  new UnsupportedMediaType({
+    message: "Expected a file of GPX, GeoJSON, TCX or KML, compressed with gzip or not, or several of them as a ZIP "
+      + "archive (KMZ) or as multipart/form-data"
+  })
+
+/** The path of a refusal begins with the name of the file, where there are several. */
+const inFile = (name: string) => ({ message }: ValidationFailed) => ValidationFailed.at(name, message)
+
+/** A picture is no text of any encoding: not what is wrong with it matters, but that it is no route. */
+const isUnknown = ({ bytes, contentType }: PackedFile) =>
+  detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
+
+/** None where the format is unknown. */
+const readOne = Effect.fnUntraced(function*(file: PackedFile) {
+  const { bytes, contentType, name } = file
+  const text = yield* Effect.catchTag(
+    decodedText(bytes, contentType),
+    "ValidationFailed",
+    (error) => isUnknown(file) ? Effect.undefined : Effect.fail(error)
+  )
+  const format = text === undefined ? undefined : detectFormat(contentType, text)
+  if (text === undefined || format === undefined) return undefined
+  const read: NamedDraft = { name, format, draft: yield* readRouteFile(text, format) }
+  return read
+})
+
+/** A file among others, whose content type a browser made up by its name: its content alone tells what it is. */
+const readAmong = (file: PackedFile) =>
+  Effect.mapError(
+    readOne({ ...file, contentType: undefined }),
+    (error) => error._tag === "ValidationFailed" ? inFile(file.name ?? "file")(error) : error
+  )
+
+const noLine = ({ activity, descriptions, names, tags }: DraftFile): DraftTrack => ({
+  names,
+  descriptions,
+  tags,
+  activity,
+  waypoints: [],
+  segments: [],
+  seconds: undefined
+})
+
+const tracksOf = ({ draft, name }: NamedDraft): ReadonlyArray<DraftTrack> => {
+  const withTrack = draft.tracks.length === 0 ? { ...draft, tracks: [noLine(draft)] } : draft
+  const nameOf = (track: DraftTrack): DraftTrack => ({
+    ...track,
+    names: [...track.names, stemOf(name)],
+    file: name
+  })
+  return separate(withTrack).map(nameOf)
+}
+
+const sum = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> =>
+  [...Map.groupBy(dropped, ({ what, why }) => `${what}: ${why}`).values()].flatMap((same) => {
+    const [first] = same
+    return first === undefined ? [] : [{ ...first, count: same.reduce((total, { count }) => total + count, 0) }]
+  })
+
+const droppedOf = (files: ReadonlyArray<NamedDraft>, unreadFiles: number): ReadonlyArray<Dropped> =>
+  sum([
+    ...files.flatMap(({ draft }) => draft.dropped),
+    ...(unreadFiles === 0 ? [] : [{ what: "files", why: "their formats are not read", count: unreadFiles }])
+  ])
+
+const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> => ({
+  names: [],
+  descriptions: [],
+  tags: [],
+  activity: undefined,
+  waypoints: [],
+  tracks: files.flatMap(tracksOf)
+})
+
+/** One file, named by itself, else by its file. */
+const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
+  const named = (track: DraftTrack): DraftTrack => ({ ...track, names: [...track.names, stemOf(name)] })
+  return draft.tracks.length === 0
+    ? { ...draft, names: [...draft.names, stemOf(name)] }
+    : { ...draft, tracks: draft.tracks.map(named) }
+}
+
+/**
+ * What one file or several say of their tracks: those of all files are one list. `UnsupportedMediaType` where none has a
+ * format that is read; among others such a file is passed over, and counted.
+ */
+export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
+  const files = yield* unpackedFiles(given, contentEncoding)
+  if (files.length > MAX_FILES) return yield* ValidationFailed.at("", `Expected at most ${MAX_FILES} files`)
+  const isOne = files.length === 1 && files[0]?.bytes === given.bytes
+  const read = yield* Effect.forEach(files, isOne ? readOne : readAmong)
+  const known = read.filter((file) => file !== undefined)
+  const [first, second] = known
+  if (first === undefined) return yield* unread()
+  const draft: DraftFile = {
+    ...(second === undefined ? alone(first) : merged(known)),
+    dropped: droppedOf(known, files.length - known.length)
+  }
+  return { format: first.format, draft }
+})

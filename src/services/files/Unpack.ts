@@ -1,0 +1,105 @@
+import { Effect } from "effect"
+import { buffer } from "node:stream/consumers"
+import { gunzipSync } from "node:zlib"
+import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
+import { PayloadTooLarge, ValidationFailed } from "../../schema/Errors.ts"
+import { filesOfForm } from "./Multipart.ts"
+import { isForm, isGzip, isZip, MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES, type PackedFile } from "./PackedFile.ts"
+
+/** What may still be unpacked. */
+interface Room {
+  bytes: number
+}
+
+const tooLarge = (limitBytes: number) =>
+  new PayloadTooLarge({
+    message: `The files may have at most ${MAX_FILE_BYTES} bytes each and ${MAX_UNPACKED_BYTES} together, unpacked`,
+    details: { limitBytes }
+  })
+
+const take = (room: Room, bytes: number) =>
+  Effect.suspend(() => {
+    room.bytes -= bytes
+    if (bytes > MAX_FILE_BYTES) return Effect.fail(tooLarge(MAX_FILE_BYTES))
+    return room.bytes < 0 ? Effect.fail(tooLarge(MAX_UNPACKED_BYTES)) : Effect.void
+  })
+
+const isOverLimit = (error: unknown) =>
+  error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
+
+/** Not more than the limit is ever unpacked, whatever the ratio. */
+const gunzipped = (bytes: Uint8Array) =>
+  Effect.try({
+    try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
+    catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : ValidationFailed.at("", "Malformed gzip")
+  })
+
+const broken = (error: unknown) =>
+  ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+
+/** Folders, and what macOS and editors leave beside files. */
+const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
+
+const entriesOf = async (zip: ZipFile) => {
+  const entries: Array<Entry> = []
+  for await (const entry of zip.eachEntry()) {
+    if (entries.length >= MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
+    if (isFile(entry)) entries.push(entry)
+  }
+  return entries
+}
+
+const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
+  // A file is not unpacked beyond the size that the directory has for it.
+  yield* take(room, entry.uncompressedSize)
+  const bytes = yield* Effect.tryPromise({
+    try: async () => buffer(await zip.openReadStreamPromise(entry)),
+    catch: broken
+  })
+  const file: PackedFile = { name: entry.fileName, contentType: undefined, bytes }
+  return file
+})
+
+const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
+  const { entries, zip } = yield* Effect.tryPromise({
+    try: async () => {
+      const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
+        autoClose: false
+      })
+      return { zip, entries: await entriesOf(zip) }
+    },
+    catch: broken
+  })
+  return yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room))
+})
+
+/** A file of `.gpx.gz`, and the same sent with a content encoding: so many layers, and no more. */
+const MAX_LAYERS = 2
+
+const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
+  const state = { bytes: file.bytes }
+  for (let layer = 0; layer < MAX_LAYERS && isGzip(state.bytes); layer++) {
+    state.bytes = yield* gunzipped(state.bytes)
+    yield* take(room, state.bytes.byteLength)
+  }
+  return { ...file, bytes: state.bytes }
+})
+
+const isCompressed = (contentEncoding: string | undefined) => /^(?:x-)?gzip$/i.test(contentEncoding?.trim() ?? "")
+
+/**
+ * The files of a body: itself, or those of a form or a ZIP archive (KMZ is one), each without gzip. An archive in an archive
+ * stays as it is. `PayloadTooLarge` beyond the bounds of `PackedFile.ts`, before more than them is unpacked.
+ */
+export const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
+  const room: Room = { bytes: MAX_UNPACKED_BYTES }
+  if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* ValidationFailed.at("", "Malformed gzip")
+  const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
+  const parts = isForm(body.contentType) ? yield* filesOfForm(body.bytes, body.contentType ?? "") : [body]
+  const files = yield* Effect.forEach(parts, (part) => withoutGzip(part, room))
+  const all = yield* Effect.forEach(
+    files,
+    (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
+  )
+  return yield* Effect.forEach(all.flat().slice(0, MAX_FILES + 1), (file) => withoutGzip(file, room))
+})
