@@ -3,7 +3,7 @@ import { Effect, Exit, Result } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../src/schema/Geometry.ts"
 import { draftsOf } from "../src/services/files/Choice.ts"
-import type { FileFormat, WrittenRoute } from "../src/services/files/Document.ts"
+import type { TextFormat, WrittenRoute } from "../src/services/files/Document.ts"
 import { finish } from "../src/services/files/Finish.ts"
 import { NearestPositions } from "../src/services/files/NearestPositions.ts"
 import { readRouteFile, writeRouteFile } from "../src/services/files/RouteFile.ts"
@@ -12,7 +12,7 @@ import { leastTimeOf, parseCostOf, positionsOf, processorTimeOf } from "./suppor
 
 const SIZE = 8 * 1024 * 1024
 
-const outcome = (text: string, format: FileFormat): string => {
+const outcome = (text: string, format: TextFormat): string => {
   const result = Effect.runSync(Effect.result(
     readRouteFile(text, format).pipe(
       Effect.flatMap((file) => draftsOf(file, { split: false, join: true, track: undefined })),
@@ -36,7 +36,7 @@ const kmlLine = (coordinates: string) =>
 
 /** Files that cost far more than their length once: each with its format, what is said of it, and the same in JSON. */
 const FILES: Readonly<
-  Record<string, () => readonly [text: string, format: FileFormat, expected: RegExp, json: string]>
+  Record<string, () => readonly [text: string, format: TextFormat, expected: RegExp, json: string]>
 > = {
   "100,000 points": () => {
     const text = track(listed(100_000, point).join(""))
@@ -159,7 +159,7 @@ describe("a stored line", () => {
     }))
 })
 
-const written = (route: WrittenRoute, format: FileFormat) => {
+const written = (route: WrittenRoute, format: TextFormat) => {
   const pieces = { length: 0 }
   for (const piece of writeRouteFile(route, format)) pieces.length += piece.length
   return pieces.length

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import type { Position } from "../src/schema/Geometry.ts"
 import { draftsOf, type TrackChoice } from "../src/services/files/Choice.ts"
 import { CONTENT_TYPES, detectFormat } from "../src/services/files/Detect.ts"
-import type { FileFormat, WrittenRoute } from "../src/services/files/Document.ts"
+import type { TextFormat, WrittenRoute } from "../src/services/files/Document.ts"
 import { finish } from "../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../src/services/files/RouteFile.ts"
 import { leastTimeOf } from "./support/ProcessorTime.ts"
@@ -16,33 +16,33 @@ import { leastTimeOf } from "./support/ProcessorTime.ts"
 const trackpoint = (lat: number) =>
   `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>0</LongitudeDegrees></Position></Trackpoint>`
 
-const FORMATS: ReadonlyArray<FileFormat> = ["gpx", "geojson", "tcx", "kml"]
+const FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
 
-const written = (route: WrittenRoute, format: FileFormat) => [...writeRouteFile(route, format)].join("")
+const written = (route: WrittenRoute, format: TextFormat) => [...writeRouteFile(route, format)].join("")
 
-const routesOf = Effect.fnUntraced(function*(text: string, format: FileFormat, choice: Partial<TrackChoice>) {
+const routesOf = Effect.fnUntraced(function*(text: string, format: TextFormat, choice: Partial<TrackChoice>) {
   const file = yield* readRouteFile(text, format)
   const drafts = yield* draftsOf(file, { split: false, join: false, track: undefined, ...choice })
   return yield* Effect.forEach(drafts, finish)
 })
 
-const readAll = (text: string, format: FileFormat = "gpx", choice: Partial<TrackChoice> = {}) =>
+const readAll = (text: string, format: TextFormat = "gpx", choice: Partial<TrackChoice> = {}) =>
   Effect.runSync(routesOf(text, format, choice))
 
-const read = (text: string, format: FileFormat = "gpx", choice: Partial<TrackChoice> = {}) => {
+const read = (text: string, format: TextFormat = "gpx", choice: Partial<TrackChoice> = {}) => {
   const [route] = readAll(text, format, choice)
   return route ?? assert.fail("the file has several tracks")
 }
 
-const joined = (text: string, format: FileFormat = "gpx") => read(text, format, { join: true })
+const joined = (text: string, format: TextFormat = "gpx") => read(text, format, { join: true })
 
 /** What was made of a file, and what of it was dropped. */
-const understood = (text: string, format: FileFormat = "gpx") => {
+const understood = (text: string, format: TextFormat = "gpx") => {
   const { document, dropped } = read(text, format)
   return { document, dropped }
 }
 
-const refusal = (text: string, format: FileFormat = "gpx"): string => {
+const refusal = (text: string, format: TextFormat = "gpx"): string => {
   const result = Effect.runSync(Effect.result(routesOf(text, format, { join: true })))
   return Result.isFailure(result) ? result.failure.message : "accepted"
 }

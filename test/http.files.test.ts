@@ -235,7 +235,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       }
       assert.strictEqual((yield* script.post("/routes/import", undefined, { raw: GPX })).status, 403)
       assert.strictEqual((yield* visitor.post("/routes/import", undefined, { raw: GPX })).status, 401)
-      assert.strictEqual((yield* rider.get(`/routes/${route.id}/fit`)).status, 404)
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}/svg`)).status, 404)
     }))
 
   it.effect("may be compressed, or sent as a form, and have the name of their file", () =>
@@ -256,6 +256,23 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       const form = new Response(body)
       const raw = new Uint8Array(yield* Effect.promise(() => form.arrayBuffer()))
       assert.strictEqual(yield* sent(raw, { "content-type": form.headers.get("content-type") ?? "" }), "Feierabend")
+    }))
+
+  it.effect("of FIT come out as a course and go in again", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { origin } = yield* TestServer
+      const geometry = Array.from({ length: 5000 }, (_, at) => [9.5, 47 + at / 10_000])
+      const route = newRoute({ name: "To a watch", visibility: "unlisted", duration: 600, geometry })
+      const token = shareTokenOf((yield* rider.post("/routes", route)).body)
+      const file = yield* Effect.promise(() => fetch(`${origin}/api/v1/routes/${token}/fit`))
+      assert.strictEqual(file.headers.get("content-type"), "application/vnd.ant.fit")
+      assert.include(file.headers.get("content-disposition"), "To a watch.fit")
+      const raw = new Uint8Array(yield* Effect.promise(() => file.arrayBuffer()))
+      assert.strictEqual(Number(file.headers.get("content-length")), raw.length)
+      const again = created((yield* rider.post("/routes/import", undefined, { raw })).body)
+      assert.deepInclude(again, { name: "To a watch", duration: 600 })
+      assert.closeTo(Number(again["distance"]), 5000 * 11.1, 100)
     }))
 
   it.effect("are imported once under one Idempotency-Key", () =>

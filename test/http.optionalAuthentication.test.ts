@@ -68,6 +68,7 @@ layer(TestServer.layer())("where authentication is optional or none", (it) => {
         "/api/v1/collections/:ref",
         "/api/v1/collections/:ref/routes",
         "/api/v1/routes/:ref",
+        "/api/v1/routes/:ref/fit",
         "/api/v1/routes/:ref/geojson",
         "/api/v1/routes/:ref/gpx",
         "/api/v1/routes/:ref/kml",

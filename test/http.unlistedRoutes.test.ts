@@ -33,7 +33,7 @@ layer(TestServer.layer())("unlisted routes in collections", (it) => {
           const { text } = yield* stranger.get(path)
           for (const secret of [shareToken, route.shareToken, "Hidden"]) assert.notInclude(text, secret, path)
         }
-        for (const file of ["", "/gpx", "/geojson", "/tcx", "/kml"]) {
+        for (const file of ["", "/gpx", "/geojson", "/tcx", "/kml", "/fit"]) {
           assert.strictEqual((yield* stranger.get(`/routes/${route.id}${file}`)).status, 404)
         }
       }

@@ -135,6 +135,7 @@ describe("the OpenAPI document", () => {
       "collections.routes",
       "collections.setRoutes",
       "collections.update",
+      "files.fit",
       "files.geojson",
       "files.gpx",
       "files.import",

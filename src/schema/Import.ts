@@ -6,7 +6,7 @@ import { Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
 /** The formats that routes are exchanged in. */
-export const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml"])
+const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml", "fit"])
 
 /** What an import did to a file that its sender should know. */
 const ImportWarning = Schema.Struct({

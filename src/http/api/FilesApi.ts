@@ -30,6 +30,17 @@ const download = <const Name extends string, const Path extends `/:ref/${string}
       + "one address; 429 or 503 with `Retry-After` beyond."
   )
 
+const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
+  params: { ref: RouteRef },
+  success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/vnd.ant.fit" })),
+  error: NotFound
+}).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Download as FIT").annotate(
+  OpenApi.Description,
+  "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 bytes "
+    + "of the name, neither tags nor description. At most 8 downloads at once to one address; 429 or 503 with `Retry-After` "
+    + "beyond."
+)
+
 const file = { schema: { type: "string" } }
 
 const binary = { schema: { type: "string", format: "binary" } }
@@ -50,6 +61,7 @@ const importBody = {
     "application/vnd.garmin.tcx+xml": file,
     "application/vnd.google-earth.kml+xml": file,
     "application/vnd.google-earth.kmz": binary,
+    "application/vnd.ant.fit": binary,
     "application/zip": binary,
     "application/gzip": binary,
     "multipart/form-data": form,
@@ -72,7 +84,7 @@ export class FilesApi extends HttpApiGroup.make("files")
       .annotate(OpenApi.Override, { requestBody: importBody })
       .annotate(
         OpenApi.Description,
-        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX or KML, told apart by content type, else by "
+        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, told apart by content type, else by "
           + "content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be compressed "
           + "with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP archive (KMZ) or as "
           + "`multipart/form-data`: at most 100, of 8 MiB each and 16 MiB together unpacked, whose tracks are one list. A "
@@ -86,7 +98,8 @@ export class FilesApi extends HttpApiGroup.make("files")
     download("gpx", "/:ref/gpx", "application/gpx+xml", "Download as GPX"),
     download("geojson", "/:ref/geojson", "application/geo+json", "Download as GeoJSON"),
     download("tcx", "/:ref/tcx", "application/vnd.garmin.tcx+xml", "Download as TCX"),
-    download("kml", "/:ref/kml", "application/vnd.google-earth.kml+xml", "Download as KML")
+    download("kml", "/:ref/kml", "application/vnd.google-earth.kml+xml", "Download as KML"),
+    downloadFit
   )
   .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")

@@ -67,6 +67,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       .handle("geojson", download("geojson"))
       .handle("tcx", download("tcx"))
       .handle("kml", download("kml"))
+      .handle("fit", download("fit"))
   })
 )
 

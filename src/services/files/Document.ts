@@ -3,7 +3,10 @@ import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 
 /** The formats that routes are exchanged in. */
-export type FileFormat = "gpx" | "geojson" | "tcx" | "kml"
+export type FileFormat = TextFormat | "fit"
+
+/** Those that are text. */
+export type TextFormat = "gpx" | "geojson" | "tcx" | "kml"
 
 /** What a file says of a route. */
 export interface RouteDocument {
@@ -15,8 +18,8 @@ export interface RouteDocument {
   readonly geometry: ReadonlyArray<Position>
 }
 
-/** A route to be written; `createdAt` is an ISO 8601 instant. */
-export type WrittenRoute = RouteDocument & { readonly createdAt?: string }
+/** A route to be written; `createdAt` is an ISO 8601 instant, `duration` in seconds. */
+export type WrittenRoute = RouteDocument & { readonly createdAt?: string; readonly duration?: number }
 
 /** One kind of thing in a file that was not taken over, and how many of it there were. */
 export interface Dropped {

@@ -4,7 +4,8 @@ import { separate } from "./Choice.ts"
 import { detectFormat } from "./Detect.ts"
 import type { DraftFile, DraftTrack, Dropped, FileFormat } from "./Document.ts"
 import { decodedText } from "./Encodings.ts"
-import { MAX_FILES, type PackedFile, stemOf } from "./PackedFile.ts"
+import { readFit } from "./formats/Fit.ts"
+import { isFit, MAX_FILES, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
 import { unpackedFiles } from "./Unpack.ts"
 
@@ -17,7 +18,8 @@ interface NamedDraft {
 
 const unread = () =>
   new UnsupportedMediaType({
-    message: "Expected a file of GPX, GeoJSON, TCX or KML, compressed with gzip or not, or several of them as a ZIP "
+    message:
+      "Expected a file of GPX, GeoJSON, TCX, KML or FIT, compressed with gzip or not, or several of them as a ZIP "
       + "archive (KMZ) or as multipart/form-data"
   })
 
@@ -31,6 +33,10 @@ const isUnknown = ({ bytes, contentType }: PackedFile) =>
 /** None where the format is unknown. */
 const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   const { bytes, contentType, name } = file
+  if (isFit(bytes)) {
+    const read: NamedDraft = { name, format: "fit", draft: yield* readFit(bytes) }
+    return read
+  }
   const text = yield* Effect.catchTag(
     decodedText(bytes, contentType),
     "ValidationFailed",

@@ -1,7 +1,7 @@
 import type { Effect } from "effect"
 import type { ValidationFailed } from "../../schema/Errors.ts"
 import { chunked } from "./Chunks.ts"
-import type { DraftFile, FileFormat, WrittenRoute } from "./Document.ts"
+import type { DraftFile, TextFormat, WrittenRoute } from "./Document.ts"
 import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"
 import { readGpx } from "./formats/Gpx.ts"
 import { writeGpx } from "./formats/GpxWriter.ts"
@@ -10,14 +10,14 @@ import { writeKml } from "./formats/KmlWriter.ts"
 import { readTcx } from "./formats/Tcx.ts"
 import { writeTcx } from "./formats/TcxWriter.ts"
 
-const READERS: Record<FileFormat, (text: string) => Effect.Effect<DraftFile, ValidationFailed>> = {
+const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, ValidationFailed>> = {
   gpx: readGpx,
   geojson: readGeoJson,
   tcx: readTcx,
   kml: readKml
 }
 
-const WRITERS: Record<FileFormat, (route: WrittenRoute) => Generator<string>> = {
+const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = {
   gpx: writeGpx,
   geojson: writeGeoJson,
   tcx: writeTcx,
@@ -28,12 +28,12 @@ const WRITERS: Record<FileFormat, (route: WrittenRoute) => Generator<string>> = 
  * What a file says of its tracks, before the limits of a route are applied, and what was not read. The caller bounds the length of the
  * text. Reading is synchronous: it holds up the process for as long as it takes.
  */
-export const readRouteFile = (text: string, format: FileFormat): Effect.Effect<DraftFile, ValidationFailed> =>
+export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, ValidationFailed> =>
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
 
 /**
  * A file of the route in pieces of some 64 KiB, made as they are asked for. What is read from it again is the same route,
  * but for characters that XML cannot carry and, in GPX, timestamps of waypoints that are no `xsd:dateTime`.
  */
-export const writeRouteFile = (route: WrittenRoute, format: FileFormat): Iterable<string> =>
+export const writeRouteFile = (route: WrittenRoute, format: TextFormat): Iterable<string> =>
   chunked(WRITERS[format](route))

@@ -34,6 +34,8 @@ export const SpoolLimit = Context.Reference<number>("route-planning-service/Spoo
   defaultValue: () => 1024 * 1024 * 1024
 })
 
+const bytesOf = (piece: string | Uint8Array): Uint8Array => typeof piece === "string" ? Buffer.from(piece) : piece
+
 const makeSpool = (limitBytes: number) => {
   const disk = { bytes: 0 }
 
@@ -43,7 +45,7 @@ const makeSpool = (limitBytes: number) => {
   })
 
   return Effect.fnUntraced(function*(
-    texts: Iterable<string>
+    texts: Iterable<string | Uint8Array>
   ): Effect.fn.Return<SpooledFile, Unavailable, Scope.Scope> {
     const held: Array<Uint8Array> = []
     const own = { size: 0, onDisk: 0 }
@@ -51,7 +53,7 @@ const makeSpool = (limitBytes: number) => {
     const file = yield* Effect.cached(namelessFile("a download"))
 
     // One at a time: more would be made before the first is written, all in one go.
-    const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.encodeText)
+    const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.map(bytesOf))
     yield* Stream.runForEach(pieces, (piece) => {
       own.size += piece.length
       held.push(piece)
@@ -75,7 +77,7 @@ export class Spool extends Context.Service<Spool, {
    * the file is made of. A file of more than 128 KiB is on the disk for as long as its scope is open. `Unavailable` where the
    * disk has no room, or the files of the process together would have more than `SpoolLimit`.
    */
-  readonly take: (texts: Iterable<string>) => Effect.Effect<SpooledFile, Unavailable, Scope.Scope>
+  readonly take: (texts: Iterable<string | Uint8Array>) => Effect.Effect<SpooledFile, Unavailable, Scope.Scope>
 }>()("route-planning-service/Spool") {
   static readonly layer = Layer.effect(Spool, Effect.map(SpoolLimit, (limit) => Spool.of({ take: makeSpool(limit) })))
 }

@@ -1,7 +1,7 @@
 import { readProfile } from "../archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../archive/ListJobs.ts"
 import { readManifest } from "../archive/Manifests.ts"
-import { readFile } from "../routes/FileJobs.ts"
+import { readFile, writeFitFile } from "../routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../routes/RouteJobs.ts"
 import { readRoadless, readTrip, readWays } from "../routing/RouteJobs.ts"
 import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../routing/TraceJobs.ts"
@@ -21,5 +21,6 @@ serveJobs([
   readRoutes,
   readTrace,
   readTrip,
-  readWays
+  readWays,
+  writeFitFile
 ])

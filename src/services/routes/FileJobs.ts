@@ -1,10 +1,12 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { type PayloadTooLarge, type UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
-import { NewRoute } from "../../schema/Route.ts"
+import { Positions } from "../../schema/Geometry.ts"
+import { NewRoute, Waypoint } from "../../schema/Route.ts"
 import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
-import type { Draft, Dropped, FileFormat, ImportWarning } from "../files/Document.ts"
+import type { Draft, Dropped, FileFormat, ImportWarning, WrittenRoute } from "../files/Document.ts"
 import { finish, nameOf } from "../files/Finish.ts"
+import { writeFit } from "../files/formats/FitWriter.ts"
 import { readPacked } from "../files/ReadPacked.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { coordinatesOf } from "./Coordinates.ts"
@@ -111,4 +113,22 @@ export const readFile: HeavyJob<GivenFile, FileOutcome> = {
   share: "files",
   run: (given) =>
     Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
+}
+
+/** A route to be written, its long members as they are stored. */
+interface WrittenFile {
+  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
+  readonly geometry: string
+  readonly waypoints: string
+}
+
+const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
+const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
+
+/** Writes a course of FIT. */
+export const writeFitFile: HeavyJob<WrittenFile, Uint8Array> = {
+  name: "write FIT",
+  share: "files",
+  run: ({ geometry, route, waypoints }) =>
+    writeFit({ ...route, tags: [], geometry: decodeGeometry(geometry), waypoints: decodeWaypoints(waypoints) })
 }

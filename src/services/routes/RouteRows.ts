@@ -97,3 +97,11 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   geometry: row.geometry ?? undefined,
   version: row.version
 })
+
+/** Where a stored route starts. */
+export const StartRow = Schema.Struct({
+  has_geometry: Schema.Boolean,
+  waypoints: Schema.fromJsonString(
+    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
+  )
+})

@@ -23,7 +23,7 @@ import {
   startOf
 } from "./RouteColumns.ts"
 import { boundedPage } from "./RoutePages.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { routeColumns, RouteRow, StartRow, toStoredRoute } from "./RouteRows.ts"
 
 /** The versions that a caller has seen and would change; undefined changes whatever there is. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
@@ -35,11 +35,8 @@ export class Routes extends Context.Service<Routes, {
    * when the account is over one of its quotas.
    */
   readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, Conflict>
-  /** Stores routes, all of them or none; otherwise like `create`. */
-  readonly createAll: (
-    owner: UserId,
-    routes: ReadonlyArray<RouteDraft>
-  ) => Effect.Effect<ReadonlyArray<StoredRoute>, Conflict>
+  /** Stores routes like `create`, all of them or none. */
+  readonly createAll: (owner: UserId, routes: ReadonlyArray<RouteDraft>) => Effect.Effect<Array<StoredRoute>, Conflict>
   /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
@@ -182,15 +179,11 @@ export class Routes extends Context.Service<Routes, {
       })
 
       return Routes.of({
-        create: Effect.fn("Routes.create")(
-          store,
-          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
-        ),
+        create: Effect.fn("Routes.create")(store, Effect.catchTags(storeFailures)),
 
         createAll: Effect.fn("Routes.createAll")(
-          (owner, routes) => Effect.forEach(routes, (route) => store(owner, route)),
-          sql.withTransaction,
-          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+          (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
+          Effect.catchTags(storeFailures)
         ),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
@@ -256,14 +249,9 @@ export class Routes extends Context.Service<Routes, {
 const withLine = (row: RouteRow, line: Line): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
 
+const storeFailures = { SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die } as const
+
 /** No user has this id. */
 const NOBODY = 0
 
 const Columns = Schema.Record(Schema.String, Schema.Unknown)
-
-const StartRow = Schema.Struct({
-  has_geometry: Schema.Boolean,
-  waypoints: Schema.fromJsonString(
-    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
-  )
-})

@@ -1,0 +1,149 @@
+import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import type { Position } from "../../../schema/Geometry.ts"
+import type { Activity } from "../../../schema/Preferences.ts"
+import { metresBetween } from "../../routes/Geodesy.ts"
+import type { WrittenRoute } from "../Document.ts"
+import { NearestPositions } from "../NearestPositions.ts"
+
+/** Global message numbers, and the numbers of their fields, of the FIT profile. */
+const FILE_ID = 0
+const LAP = 19
+const RECORD = 20
+const EVENT = 21
+const COURSE = 31
+const COURSE_POINT = 32
+const TIMESTAMP = 253
+
+const FILE_TYPE_COURSE = 6
+const MANUFACTURER_DEVELOPMENT = 255
+const EVENT_TIMER = 0
+const EVENT_START = 0
+const EVENT_STOP_DISABLE_ALL = 9
+const GENERIC_POINT = 0
+
+const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
+const GENERIC_SPORT = 0
+
+/** 2.0, whose major version is in the upper half of the byte. */
+const PROTOCOL_VERSION = 0x20
+
+/** An earlier time would be one since the device was switched on. */
+const LEAST_INSTANT = Date.UTC(2000, 0)
+
+/** The bytes of a text field, its final zero included. */
+const MAX_TEXT_BYTES = 255
+const MAX_POINT_NAME_BYTES = 64
+
+const uint8 = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 1,
+  baseType: FitBaseType.Enum,
+  value
+})
+const uint16 = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 2,
+  baseType: FitBaseType.Uint16,
+  value
+})
+const uint32 = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 4,
+  baseType: FitBaseType.Uint32,
+  value
+})
+const semicircles = (number: number, degrees: number): FitEncoderField => ({
+  number,
+  size: 4,
+  baseType: FitBaseType.Sint32,
+  // 180 degrees would be one more than the largest number: it is the same meridian.
+  value: Math.min(Math.round(degrees * 2 ** 31 / 180), 2 ** 31 - 2)
+})
+
+/** The first characters of a text whose UTF-8 is short enough. */
+const text = (number: number, value: string, maxBytes: number): FitEncoderField => {
+  const kept = { text: "", bytes: 1 }
+  for (const character of value.replaceAll("\u0000", "")) {
+    const bytes = Buffer.byteLength(character)
+    if (kept.bytes + bytes > maxBytes) break
+    kept.text += character
+    kept.bytes += bytes
+  }
+  const bytes = FitEncoder.string(kept.text)
+  return { number, size: bytes.length, baseType: FitBaseType.String, value: bytes }
+}
+
+/** Metres from the start to each position. */
+const distancesOf = (geometry: ReadonlyArray<Position>): Float64Array => {
+  const metres = new Float64Array(geometry.length)
+  for (const [index, [lng, lat]] of geometry.entries()) {
+    const before = geometry[index - 1]
+    metres[index] = before === undefined ? 0 : (metres[index - 1] ?? 0) + metresBetween(before[0], before[1], lng, lat)
+  }
+  return metres
+}
+
+const MAX_UINT32 = 2 ** 32 - 2
+
+const centimetres = (metres: number) => Math.min(Math.round(100 * metres), MAX_UINT32)
+
+/** With a fifth of a metre and 500 m below the sea, as the profile has it. */
+const altitude = (elevation: number) => Math.min(Math.max(0, Math.round(5 * (elevation + 500))), MAX_UINT32)
+
+const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number): Array<FitEncoderField> => [
+  uint32(TIMESTAMP, time),
+  semicircles(0, lat),
+  semicircles(1, lng),
+  uint32(5, centimetres(metres)),
+  ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
+]
+
+/** A route as a course of FIT. Its times go by the duration of the route, or a second for each position without one. */
+export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoints }: WrittenRoute): Uint8Array => {
+  const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
+  const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
+  const distances = distancesOf(geometry)
+  const length = distances.at(-1) ?? 0
+  const timeAt = (index: number) =>
+    start + (duration === undefined || length === 0 ? index : Math.round(duration * (distances[index] ?? 0) / length))
+  const end = timeAt(Math.max(0, geometry.length - 1))
+  const last = geometry.at(-1)
+
+  encoder.writeMessage(FILE_ID, [
+    uint8(0, FILE_TYPE_COURSE),
+    uint16(1, MANUFACTURER_DEVELOPMENT),
+    uint16(2, 0),
+    uint32(4, start)
+  ])
+  encoder.writeMessage(COURSE, [
+    uint8(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
+    text(5, name, MAX_TEXT_BYTES)
+  ])
+  encoder.writeMessage(LAP, [
+    uint32(TIMESTAMP, end),
+    uint32(2, start),
+    ...(geometry[0] === undefined ? [] : [semicircles(3, geometry[0][1]), semicircles(4, geometry[0][0])]),
+    ...(last === undefined ? [] : [semicircles(5, last[1]), semicircles(6, last[0])]),
+    ...(duration === undefined ? [] : [uint32(7, Math.round(1000 * duration)), uint32(8, Math.round(1000 * duration))]),
+    uint32(9, centimetres(length))
+  ])
+  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, start), uint8(0, EVENT_TIMER), uint8(1, EVENT_START)])
+  for (const [index, position] of geometry.entries()) {
+    encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
+  }
+  const nearest = new NearestPositions(geometry, waypoints.length)
+  for (const [index, { coord, name }] of waypoints.entries()) {
+    const at = nearest.indexOf(coord)
+    encoder.writeMessage(COURSE_POINT, [
+      uint16(254, index),
+      uint32(1, timeAt(at)),
+      semicircles(2, coord[1]),
+      semicircles(3, coord[0]),
+      uint32(4, centimetres(distances[at] ?? 0)),
+      uint8(5, GENERIC_POINT),
+      ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
+    ], 2)
+  }
+  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, end), uint8(0, EVENT_TIMER), uint8(1, EVENT_STOP_DISABLE_ALL)])
+  return encoder.close()
+}
