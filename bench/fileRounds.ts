@@ -1,0 +1,118 @@
+import { getIssues } from "@placemarkio/check-geojson"
+import { Effect } from "effect"
+import { readFitMessages } from "fit-file-parser/raw"
+import { existsSync, readFileSync } from "node:fs"
+import { basename, join } from "node:path"
+import { validateXML } from "xmllint-wasm"
+import { draftsOf } from "../src/services/files/Choice.ts"
+import type { FileFormat, RouteDocument, TextFormat } from "../src/services/files/Document.ts"
+import { finish } from "../src/services/files/Finish.ts"
+import { writeFit } from "../src/services/files/formats/FitWriter.ts"
+import { readPacked } from "../src/services/files/ReadPacked.ts"
+import { writeRouteFile } from "../src/services/files/RouteFile.ts"
+
+/** What an export must be valid against; each with what it imports, by the names that it imports them by. */
+const SCHEMAS: Readonly<Partial<Record<FileFormat, ReadonlyArray<string>>>> = {
+  gpx: ["gpx-1.1.xsd"],
+  tcx: ["TrainingCenterDatabasev2.xsd"],
+  kml: ["ogckml22.xsd", "atom-author-link.xsd", "xAL.xsd", "kml22gx.xsd"]
+}
+
+/** The schema of GPX may be passed on, those of TCX and KML are looked for in the folder `SCHEMAS`. */
+const OWN_SCHEMAS = join(import.meta.dirname, "../test/support")
+
+const TEXT_FORMATS: ReadonlyArray<TextFormat> = ["gpx", "geojson", "tcx", "kml"]
+export const FORMATS: ReadonlyArray<FileFormat> = [...TEXT_FORMATS, "fit"]
+
+const MEMORY_PAGES = 16_384
+
+/** What became of one export of a route. */
+export interface Exported {
+  readonly format: FileFormat
+  readonly bytes: number
+  /** `valid`, `no schema`, or what is wrong. */
+  readonly validity: string
+  readonly isSameAgain: boolean
+}
+
+/** The routes of one file, and all that was made of them. */
+export interface Round {
+  readonly tracks: number
+  readonly positions: number
+  readonly metres: number
+  readonly warnings: number
+  readonly exports: ReadonlyArray<Exported>
+}
+
+const bytesOf = (route: RouteDocument, format: FileFormat): Uint8Array =>
+  format === "fit" ? writeFit(route) : Buffer.from([...writeRouteFile(route, format)].join(""))
+
+const schemaFiles = (format: FileFormat, folder: string | undefined) =>
+  (SCHEMAS[format] ?? []).map((name) =>
+    [OWN_SCHEMAS, ...(folder === undefined ? [] : [folder])].map((place) => join(place, name)).find((path) =>
+      existsSync(path)
+    )
+  )
+
+const fileOf = (path: string) => ({ fileName: basename(path), contents: readFileSync(path, "utf8") })
+
+const xmlValidity = async (bytes: Uint8Array, format: FileFormat, folder: string | undefined): Promise<string> => {
+  const [schema, ...imported] = schemaFiles(format, folder)
+  if (schema === undefined) return "no schema"
+  const { errors, valid } = await validateXML({
+    xml: { fileName: "export.xml", contents: bytes },
+    schema: fileOf(schema),
+    preload: imported.filter((path) => path !== undefined).map(fileOf),
+    maxMemoryPages: MEMORY_PAGES
+  })
+  return valid ? "valid" : errors[0]?.message ?? "invalid"
+}
+
+const validityOf = async (bytes: Uint8Array, format: FileFormat, folder: string | undefined): Promise<string> => {
+  if (format === "geojson") return getIssues(Buffer.from(bytes).toString())[0]?.message ?? "valid"
+  if (format !== "fit") return xmlValidity(bytes, format, folder)
+  // A strict reader: structure, definitions and both CRCs.
+  return readFitMessages(bytes, { messageNumbers: [] }).issues[0]?.code ?? "valid"
+}
+
+const joined = Effect.fnUntraced(function*(bytes: Uint8Array, name: string) {
+  const { draft } = yield* readPacked({ name, contentType: undefined, bytes }, undefined)
+  const drafts = yield* draftsOf(draft, { split: false, join: true, track: undefined })
+  const [route] = yield* Effect.forEach(drafts, finish)
+  return { draft, route }
+})
+
+/** FIT has steps of a centimetre. */
+const TOLERANCE: Readonly<Partial<Record<FileFormat, number>>> = { fit: 1e-7 }
+
+const isSame = (a: RouteDocument, b: RouteDocument | undefined, format: FileFormat): boolean =>
+  b !== undefined && a.name.slice(0, 60) === b.name.slice(0, 60) && a.geometry.length === b.geometry.length
+  && a.geometry.every((position, index) =>
+    [0, 1].every((axis) =>
+      Math.abs((position[axis] ?? 0) - (b.geometry[index]?.[axis] ?? Infinity)) <= (TOLERANCE[format] ?? 0)
+    )
+  )
+
+/** Imports a file, exports it in every format, validates the exports, and imports each again. */
+export const roundOf = Effect.fnUntraced(function*(bytes: Uint8Array, name: string, folder: string | undefined) {
+  const { draft, route } = yield* joined(bytes, name)
+  if (route === undefined) return yield* Effect.die("a joined file is one route")
+  const { document, measures, warnings } = route
+  const exports = yield* Effect.forEach(FORMATS, (format) =>
+    Effect.gen(function*() {
+      const file = bytesOf(document, format)
+      const validity = yield* Effect.promise(() => validityOf(file, format, folder))
+      const again = yield* Effect.option(joined(file, `again.${format}`))
+      const read = again._tag === "Some" ? again.value.route?.document : undefined
+      const exported: Exported = { format, bytes: file.length, validity, isSameAgain: isSame(document, read, format) }
+      return exported
+    }))
+  const round: Round = {
+    tracks: draft.tracks.length,
+    positions: document.geometry.length,
+    metres: Math.round(measures.distance ?? 0),
+    warnings: warnings.length,
+    exports
+  }
+  return round
+})
