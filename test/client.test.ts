@@ -1,4 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
+import polyline from "@mapbox/polyline"
 import { Effect, Fiber, Redacted, Ref } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
@@ -42,6 +43,24 @@ layer(TestServer.layer())("the typed client", (it) => {
       const route = yield* script.routes.get({ headers: {}, params: { ref: made.id }, query: {} })
       assert.deepStrictEqual(route, made)
       assert.deepStrictEqual(route.geometry, geometry)
+    }))
+
+  it.effect("stores the polyline of a computed route as it is, and reads it back to the last digit", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const polyline6 = "_mzbyA{lkgQwqC_yGo|JodI"
+      const { name, waypoints } = ride
+      const made = yield* script.routes.create({ headers: {}, payload: { name, waypoints, polyline6 } })
+      const decoded: ReadonlyArray<Position> = polyline.decode(polyline6, 6).map(([lat, lng]) => [lng, lat])
+      assert.deepStrictEqual(made.geometry, decoded)
+      assert.isAbove(made.distance ?? 0, 1000)
+      const read = yield* script.routes.get({ headers: {}, params: { ref: made.id }, query: { geometry: "polyline6" } })
+      assert.deepStrictEqual([read.polyline6, read.geometry], [polyline6, undefined])
+      const change = { headers: {}, params: { id: made.id } }
+      const changed = yield* script.routes.update({ ...change, payload: { polyline6: "" } })
+      assert.deepStrictEqual(changed.geometry, [])
+      const cleared = yield* script.routes.update({ ...change, payload: { polyline6: null } })
+      assert.isUndefined(cleared.geometry)
     }))
 
   it.effect("sends a file of any format, and gets one", () =>

@@ -26,11 +26,11 @@ layer(TestServer.layer())("the API page", (it) => {
       assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
     }))
 
-  it.effect("has its document beside it, as the contract says it", () =>
+  it.effect("has its document beside it, as the contract says it, for its public address", () =>
     Effect.gen(function*() {
       const { body, headers, status } = yield* (yield* anonymous).get("//api/openapi.json")
       assert.deepStrictEqual([status, headers.get("content-type")], [200, "application/json"])
-      assert.deepStrictEqual(body, JSON.parse(JSON.stringify(openApiDocument())))
+      assert.deepStrictEqual(body, JSON.parse(JSON.stringify(openApiDocument("http://localhost:3000"))))
       assert.strictEqual(headers.get("content-security-policy"), "default-src 'none'; frame-ancestors 'none'")
     }))
 

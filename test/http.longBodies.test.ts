@@ -73,6 +73,28 @@ layer(TestServer.layer())("a long body of a route", (it) => {
     60_000
   )
 
+  it.effect("with a polyline that is no line on Earth, or too long, is refused by the member's name, as a short one is", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const long = "n".repeat(70_000)
+      const refused = { odd: "_p~iF", "cut off": "_p~iF~ps|_", "a space": "_p~iF ps|U", "a latitude of 100": "_c`|jEA" }
+      const bodies = [
+        ...Object.values(refused).map((polyline6) => ({ polyline6 })),
+        { polyline6: "?".repeat(200_002) },
+        { polyline6: "??", geometry: [] }
+      ]
+      for (const body of bodies) {
+        for (const extra of ["", long]) {
+          const answer = yield* rider.post("/routes", newRoute({ ...body, extra }))
+          assert.deepStrictEqual([answer.status, issuesOf(answer.body).map(({ path }) => path)], [400, ["polyline6"]])
+        }
+      }
+      const line = "_izlhA~rlgdF".concat("A?".repeat(40_000))
+      const made = yield* rider.post("/routes", newRoute({ polyline6: line }))
+      const read = yield* rider.get(`/routes/${created(made.body).id}?geometry=polyline6`)
+      assert.deepInclude(read.body, { polyline6: line })
+    }))
+
   it.effect("comes back from the thread without what is ignored", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

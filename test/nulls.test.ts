@@ -121,7 +121,13 @@ describe("null in a request's body", () => {
       assert.deepStrictEqual(withoutNulls(decode(withNulls(schema, body))), withoutNulls(decode(body)), name)
       return name
     })
-    assert.includeMembers(tried, ["NewRoute", "RoutingRequest", "TraceRequest", "ProviderCredential", "NewCollection"])
+    assert.includeMembers(tried, [
+      "RouteInput",
+      "RoutingRequest",
+      "TraceRequest",
+      "ProviderCredential",
+      "CollectionInput"
+    ])
   })
 
   it("leaves a trace to be one of a ride, as no activity does", () => {

@@ -51,6 +51,28 @@ const scopeOf = ({ security }: Operation) =>
 const isForAnybody = ({ security }: Operation) =>
   security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
 
+type JsonSchema = Readonly<Record<string, unknown>>
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
+
+const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> => (Array.isArray(type) ? type : [type]).map(String)
+
+/** Every object of a document that may be a schema: all but examples, and conditions. */
+const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
+  if (!isSchema(value)) return []
+  const inside = Object.entries(value).flatMap(([name, part]) =>
+    /^(examples?|if|not)$/.test(name) ? [] : schemasIn(part)
+  )
+  return Array.isArray(value) ? inside : [value, ...inside]
+}
+
+const membersOf = (schema: JsonSchema = {}): ReadonlyMap<string, JsonSchema> =>
+  new Map(
+    Object.entries(isSchema(schema["properties"]) ? schema["properties"] : {}).flatMap(([name, member]) =>
+      isSchema(member) ? [[name, member] as const] : []
+    )
+  )
+
 const Report = Schema.decodeUnknownSync(Schema.Struct({ stdout: Schema.String }))
 
 const Problems = Schema.decodeUnknownSync(
@@ -208,13 +230,99 @@ describe("the OpenAPI document", () => {
   it("tells numbers in a query with their bounds and units, and instants by their format", () => {
     const parameters = byId.get("routes.listPublic")?.parameters ?? []
     const find = (name: string) => parameters.find((parameter) => parameter.name === name)
-    assert.deepStrictEqual(find("limit")?.schema, { type: "integer", minimum: 1, maximum: 200 })
+    assert.deepStrictEqual(find("limit")?.schema, { type: "integer", format: "int32", minimum: 1, maximum: 200 })
     assert.strictEqual(find("minDistance")?.description, "Metres")
     assert.deepInclude(document.components.schemas["Route"]?.["properties"], {
-      distance: { type: "number", description: "Metres" },
-      duration: { type: "number", description: "Seconds" },
-      createdAt: { type: "string", format: "date-time" }
+      distance: { type: "number", format: "double", description: "Metres" },
+      duration: { type: "number", format: "double", description: "Seconds" },
+      createdAt: { type: "string", format: "date-time", description: "When it was made" }
     })
+  })
+
+  it("keeps every digit in generated clients: each number has a format, each array its items", () => {
+    const schemas = schemasIn(openApiDocument())
+    const without = (type: string, member: string) =>
+      schemas.filter((schema) => typesOf(schema).includes(type) && !(member in schema))
+    assert.isAbove(schemas.length, 500)
+    assert.deepStrictEqual(without("number", "format"), [])
+    assert.deepStrictEqual(without("integer", "format"), [])
+    assert.deepStrictEqual(without("array", "items"), [])
+    assert.deepStrictEqual(
+      schemas.filter((schema) => schema["type"] === "integer" && schema["maximum"] === Number.MAX_SAFE_INTEGER)
+        .filter(({ format }) => format !== "int64"),
+      []
+    )
+  })
+
+  it("names no body as a generated constructor is named, and says nothing in words of its framework", () => {
+    assert.deepStrictEqual(Object.keys(document.components.schemas).filter((name) => name.startsWith("New")), [])
+    assert.notInclude(JSON.stringify(openApiDocument()), "\"x-effect")
+    assert.deepStrictEqual(
+      schemasIn(openApiDocument()).filter((schema) => schema["type"] === "boolean" && "enum" in schema),
+      []
+    )
+  })
+
+  it("takes and gives a line as positions, and as a polyline in a member of its own", () => {
+    const memberOf = (body: string, name: string) => membersOf(document.components.schemas[body]).get(name)
+    for (const body of ["Route", "RouteInput", "RoutePatch"]) {
+      assert.include(typesOf(memberOf(body, "geometry") ?? {}), "array")
+      assert.deepInclude(memberOf(body, "polyline6"), { format: "polyline6" })
+    }
+    const { schema } = byId.get("routes.get")?.parameters.find(({ name }) => name === "ref") ?? { schema: {} }
+    assert.deepStrictEqual(schema, { type: "string", pattern: "^[0-9a-fA-F]{32}$|^[1-9][0-9]{0,15}$" })
+  })
+
+  it("says of every member of a body what it is, and of every text that is sent what it may be", () => {
+    const isMute = (schema: JsonSchema) =>
+      typesOf(schema).some((type) => ["string", "number", "integer"].includes(type)) && !("enum" in schema)
+      && !("description" in schema)
+    const isOpen = (schema: JsonSchema) =>
+      typesOf(schema).includes("string") && !["enum", "maxLength", "pattern"].some((member) => member in schema)
+    const members = Object.entries(document.components.schemas).flatMap(([body, schema]) =>
+      schemasIn(schema).flatMap((part) => [...membersOf(part)].map(([name, member]) => ({ body, name, member })))
+    )
+    assert.deepStrictEqual(members.filter(({ member }) => isMute(member)), [])
+    const sent = new Set(
+      operations.flatMap(({ operation }) =>
+        [...JSON.stringify(operation.requestBody ?? {}).matchAll(/schemas\/(\w+)/g)].map(([, name = ""]) => name)
+      )
+    )
+    assert.deepStrictEqual(members.filter(({ body, member }) => sent.has(body) && isOpen(member)), [])
+  })
+
+  it("types what an error has for programs", () => {
+    const details = membersOf(membersOf(document.components.schemas["Error"]).get("details"))
+    assert.includeMembers([...details.keys()], ["issues", "impact", "reason", "traceId", "limitBytes", "etag"])
+    assert.deepInclude(details.get("retryAfterSeconds"), { type: "integer", format: "int64" })
+  })
+
+  it("spells headers as they usually are, titles its groups, and says what each response is", () => {
+    const headers = operations.flatMap(({ operation }) =>
+      operation.parameters.flatMap((parameter) => parameter.in === "header" ? [parameter.name] : [])
+    )
+    assert.deepStrictEqual(
+      new Set(headers),
+      new Set(["Idempotency-Key", "If-Match", "If-None-Match", "X-Service-Confirm"])
+    )
+    assert.deepStrictEqual(document.tags.filter(({ name }) => !/^[A-Z]/.test(name)), [])
+    const said = operations.flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap((answer) => "$ref" in answer ? [] : [answer.description])
+    )
+    assert.deepStrictEqual(said.filter((words) => !/\w .*\.$/.test(words)), [])
+  })
+
+  it("refuses both of two members that exclude each other, and twice the same route", () => {
+    assert.deepStrictEqual(document.components.schemas["ProviderCredential"]?.["oneOf"], [
+      { $ref: "#/components/schemas/ProviderCredentialByCode" },
+      { $ref: "#/components/schemas/ProviderCredentialByIdToken" },
+      { $ref: "#/components/schemas/ProviderCredentialByCredential" }
+    ])
+    assert.property(document.components.schemas["RouteInput"], "not")
+    for (const body of ["RouteOrder", "CollectionInput"]) {
+      const routeIds = membersOf(document.components.schemas[body]).get("routeIds")
+      assert.deepInclude(routeIds, { uniqueItems: true, maxItems: 1000 })
+    }
   })
 
   it("has an example of every body and every error", () => {

@@ -2,6 +2,7 @@ import { Config, Effect, Function, identity, Layer, Option, Scope } from "effect
 import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint, HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
+import { baseUrl } from "../services/Addresses.ts"
 import { DocumentedApi, openApiDocument } from "./api/openapi/Document.ts"
 import { toResponse } from "./ErrorResponse.ts"
 import { methodsRefusedAt } from "./MethodNotAllowed.ts"
@@ -77,7 +78,8 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
 })).pipe(Layer.provide(served(DOCS_PAGE, withPolicy)))
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument())))
+  const address = (yield* baseUrl).origin
+  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address))))
   yield* router.add("GET", DOCS_DOCUMENT, document)
 })).pipe(Layer.provide(served(DOCS_DOCUMENT, identity)))
 

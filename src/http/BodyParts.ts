@@ -1,4 +1,8 @@
 import { Context, Effect } from "effect"
+import { ValidationFailed } from "../schema/Errors.ts"
+import type { Position } from "../schema/Geometry.ts"
+import { HeavyWork } from "../services/heavy/HeavyWork.ts"
+import { BROKEN_LINE, encodedBytes, readEncodedLine } from "../services/routes/EncodedLine.ts"
 import type { RouteLine } from "../services/routes/RouteLine.ts"
 import type { MeasuredTrace } from "../services/routing/MeasuredTrace.ts"
 
@@ -14,6 +18,26 @@ export interface Parts {
 
 export const BodyParts = Context.Reference<Parts>("route-planning-service/BodyParts", { defaultValue: () => ({}) })
 
-/** The payload with its geometry, measured or as it came. */
-export const withGeometry = <A extends object>(payload: A) =>
-  Effect.map(BodyParts, ({ line }) => line === undefined ? payload : { ...payload, geometry: line })
+interface GivenLine {
+  readonly geometry?: ReadonlyArray<Position> | null
+  readonly polyline6?: string | null
+}
+
+/**
+ * The payload of a route with its line: measured, or the positions as they came. A polyline is measured here where it is
+ * short, else in a thread. Null in place of either form clears the line.
+ */
+export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
+  const measure = Effect.fnUntraced(function*(encoded: string) {
+    const line = yield* heavy.run(readEncodedLine, encoded, encodedBytes(encoded))
+    return line ?? (yield* ValidationFailed.of([BROKEN_LINE]))
+  })
+
+  return Effect.fnUntraced(function*<A extends GivenLine>({ geometry, polyline6, ...payload }: A) {
+    const { line } = yield* BodyParts
+    if (line !== undefined) return { ...payload, geometry: line }
+    if (typeof polyline6 === "string") return { ...payload, geometry: yield* measure(polyline6) }
+    const given = geometry === undefined ? polyline6 : geometry
+    return given === undefined ? payload : { ...payload, geometry: given }
+  })
+})

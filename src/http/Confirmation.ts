@@ -1,14 +1,6 @@
 import type { HttpServerRequest } from "effect/http"
-import { PreconditionRequired } from "../schema/Errors.ts"
+import { type Impact, PreconditionRequired } from "../schema/Errors.ts"
 import type { Principal } from "../schema/User.ts"
-
-/** What a destructive call would do. */
-interface Impact {
-  readonly action: string
-  readonly resource: string
-  readonly id?: number
-  readonly summary: string
-}
 
 /** People confirm before they call; a script says so with `X-Service-Confirm`, and only as exactly `true`. */
 export const isConfirmed = (caller: Principal, request: HttpServerRequest.HttpServerRequest): boolean =>

@@ -9,11 +9,14 @@ import { etagOf, isKnown } from "./ETag.ts"
  * A route as JSON. Its long members are JSON text already and go in as they stand: parsing and printing them again would
  * be most of the work of a read.
  */
-const toJson = ({ geometry, waypoints, ...members }: StoredRoute): string => {
+const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string => {
   const text = JSON.stringify({ ...members, version: undefined })
-  const line = geometry === undefined ? "" : `,"geometry":${geometry}`
-  return `${text.slice(0, -1)},"waypoints":${waypoints}${line}}`
+  return `${text.slice(0, -1)},"waypoints":${waypoints}${member("geometry", geometry)}${
+    member("polyline6", polyline6)
+  }}`
 }
+
+const member = (name: string, json: string | undefined) => json === undefined ? "" : `,"${name}":${json}`
 
 export const json = (body: string, options?: HttpServerResponse.Options) =>
   HttpServerResponse.text(body, { ...options, contentType: "application/json" })

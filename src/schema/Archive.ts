@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Preferences, Visibility } from "./Preferences.ts"
@@ -41,7 +41,7 @@ const identity = { origin: ShareToken, createdAt: Instant, updatedAt: Instant }
 
 /** A route of an archive: as a client would send it. */
 export const ArchivedRoute = Schema.Struct({
-  ...NewRoute.fields,
+  ...Struct.omit(NewRoute.fields, ["polyline6"]),
   ...identity,
   id: RouteId,
   visibility: Visibility,

@@ -14,7 +14,9 @@ const Description = trimmedText(0, 255)
 /** Ids in their order; a route stands in a collection at most once. */
 export const RouteIds = Schema.Array(RouteId).check(
   Schema.isMaxLength(MAX_ROUTES),
-  Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once")
+  Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once", {
+    toJsonSchema: () => ({ uniqueItems: true })
+  })
 )
 
 const description = Schema.optionalKey(Schema.NullOr(Description))
@@ -25,7 +27,7 @@ export const NewCollection = Schema.Struct({
   description,
   visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
   routeIds: Schema.optionalKey(Schema.NullOr(RouteIds))
-}).annotate({ identifier: "NewCollection" })
+}).annotate({ identifier: "CollectionInput" })
 export type NewCollection = typeof NewCollection.Type
 
 /** What a client may change of a collection; `null` clears the description. */

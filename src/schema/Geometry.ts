@@ -35,6 +35,22 @@ const brokenPositions = (positions: ReadonlyArray<unknown>) => {
   return [...Iterable.take(broken, MAX_REPORTED)]
 }
 
+/** The longitude, the latitude, then any number. A tuple would have generated clients without an elevation. */
+const documentedPosition = {
+  type: "array",
+  items: { type: "number" },
+  minItems: 2,
+  maxItems: 3,
+  if: { type: "null" },
+  else: {
+    prefixItems: [
+      { minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE },
+      { minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }
+    ]
+  },
+  description: "[lng, lat] or [lng, lat, elevation]: degrees (WGS 84), the elevation in metres"
+}
+
 const positionsFilter = Schema.makeFilter(
   (value: unknown) => {
     if (!Array.isArray(value)) return "Expected an array of positions"
@@ -42,11 +58,7 @@ const positionsFilter = Schema.makeFilter(
     return value.every(isPosition) ? undefined : brokenPositions(value)
   },
   {
-    toJsonSchema: () => ({
-      type: "array",
-      maxItems: MAX_POSITIONS,
-      items: { type: "array", items: { type: "number" }, minItems: 2, maxItems: 3 }
-    })
+    toJsonSchema: () => ({ type: "array", maxItems: MAX_POSITIONS, items: documentedPosition })
   }
 )
 
@@ -64,8 +76,30 @@ export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LAT
 /** `[lng, lat]` in degrees. */
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
 
+/** The decimals of the engine's polylines, and of ours. */
+export const POLYLINE_PRECISION = 6
+
+/** Two numbers a position, of up to six characters each. */
+const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS
+
+/**
+ * A polyline as a client sends it. That it is one, with positions on Earth, is found when it is decoded: off the event
+ * loop where it is long.
+ */
+export const EncodedLine = Schema.String.check(Schema.isMaxLength(MAX_POLYLINE_LENGTH)).annotate({
+  description: `At most ${MAX_POSITIONS} positions in place of \`geometry\`: an encoded polyline with six decimals`,
+  format: "polyline6"
+})
+
+/** A polyline as a response has it. */
+export const Polyline6 = Schema.String.annotate({
+  description: "An encoded polyline with six decimals, latitude first",
+  format: "polyline6"
+})
+
 /** How a read gives the line: whole, at most 200 positions of it, not at all, or as a polyline with six decimals. */
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({
-  description: "The line whole, at most 200 positions of it, not at all, or as a polyline with six decimals"
+  description:
+    "What of the line: `geometry` whole, at most 200 positions of it, nothing, or `polyline6` in place of `geometry`"
 })
 export type GeometryForm = typeof GeometryForm.Type

@@ -28,10 +28,10 @@ export const SessionIdFromPath = Schema.String.pipe(
 )
 
 /** The unguessable handle of a shared resource: 128 random bits in lower-case hex. */
-export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)).pipe(Schema.brand("ShareToken"))
+export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u)).pipe(Schema.brand("ShareToken"))
 export type ShareToken = typeof ShareToken.Type
 
-const DecimalId = Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/))
+const DecimalId = Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/u))
 
 /** An id in a path: plain decimal digits. Whatever else stands there names nothing, so it is answered with 404. */
 const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
@@ -42,7 +42,7 @@ export const TokenIdFromPath = fromPath(TokenId)
 export const CollectionIdFromPath = fromPath(CollectionId)
 export const UserIdFromPath = fromPath(UserId)
 
-const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/)).pipe(
+const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u)).pipe(
   Schema.decodeTo(
     ShareToken.annotate({ description: "A share token: 32 hex digits" }),
     SchemaTransformation.toLowerCase()

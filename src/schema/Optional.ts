@@ -12,6 +12,11 @@ export const optionalMember = <S extends Schema.Constraint>(schema: S) =>
     })
   )
 
+/** For documents: exactly one of these members; `null` is the same as leaving one out. */
+export const oneOfMembers = (...names: ReadonlyArray<string>) => ({
+  oneOf: names.map((name) => ({ required: [name], properties: { [name]: { not: { type: "null" } } } }))
+})
+
 /** The same with a default for what was left out. */
 export const defaultedMember = <S extends Schema.Constraint>(schema: S, value: S["Type"]) =>
   Schema.optionalKey(Schema.NullOr(schema)).pipe(

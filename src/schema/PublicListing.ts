@@ -3,6 +3,7 @@ import { GeometryForm } from "./Geometry.ts"
 import { Metres } from "./Measures.ts"
 import { listQuery } from "./Page.ts"
 import { Activity } from "./Preferences.ts"
+import { MAX_DISTANCE } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
 /** Which public routes: those that clear a quality gate, or all. */
@@ -41,6 +42,7 @@ const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<nu
 /** `minLng,minLat,maxLng,maxLat`. */
 const Bbox = Schema.String.annotate({
   description: "A viewport that the route's overlaps: minLng,minLat,maxLng,maxLat in degrees",
+  format: "bbox",
   examples: ["9.4,47.0,9.7,47.3"]
 }).check(
   Schema.makeFilter((text) => {
@@ -55,9 +57,15 @@ const Bbox = Schema.String.annotate({
   })
 )
 
+/** As clients print a number: a small one has an exponent. */
 const MetresFromQuery = Schema.String.check(
-  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,6})?$/, { expected: "a plain decimal number of metres" })
-).pipe(Schema.decodeTo(Metres, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.String() }))
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/, { expected: "a number of metres" })
+).pipe(
+  Schema.decodeTo(Metres.check(Schema.isBetween({ minimum: 0, maximum: MAX_DISTANCE })), {
+    decode: SchemaGetter.transform(Number),
+    encode: SchemaGetter.String()
+  })
+)
 
 const isRange = ({ maxDistance, minDistance }: { readonly minDistance?: number; readonly maxDistance?: number }) =>
   minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Coordinate, Positions } from "./Geometry.ts"
+import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
@@ -54,6 +54,7 @@ const clearable = {
   description: nullable(Description),
   activity: nullable(Activity),
   geometry: nullable(Positions),
+  polyline6: nullable(EncodedLine),
   distance: nullable(Distance),
   duration: nullable(Duration),
   elevationGain: nullable(Elevation),
@@ -64,6 +65,21 @@ const clearable = {
   favourite: nullable(Schema.Boolean)
 }
 
+/** A line comes in one form. */
+const oneLine = Schema.makeFilter(
+  ({ geometry, polyline6 }: { readonly geometry?: unknown; readonly polyline6?: unknown }) =>
+    typeof polyline6 !== "string" || geometry === undefined || geometry === null
+    || { path: ["polyline6"], issue: "Expected either geometry or polyline6" },
+  {
+    toJsonSchema: () => ({
+      not: {
+        required: ["geometry", "polyline6"],
+        properties: { geometry: { not: { type: "null" } }, polyline6: { not: { type: "null" } } }
+      }
+    })
+  }
+)
+
 /** What a client may say of a new route. `null` is the same as leaving a member out. */
 export const NewRoute = Schema.Struct({
   name: Name,
@@ -71,7 +87,7 @@ export const NewRoute = Schema.Struct({
   visibility: nullable(Visibility),
   provenance: nullable(Provenance),
   ...clearable
-}).annotate({ identifier: "NewRoute" })
+}).check(oneLine).annotate({ identifier: "RouteInput" })
 export type NewRoute = typeof NewRoute.Type
 
 /** What a client may change of a route: an absent member stays as it is, `null` clears an optional one. */
@@ -81,7 +97,7 @@ export const RoutePatch = Schema.Struct({
   visibility: Schema.optionalKey(Visibility),
   provenance: Schema.optionalKey(Provenance),
   ...clearable
-}).annotate({ identifier: "RoutePatch" })
+}).check(oneLine).annotate({ identifier: "RoutePatch" })
 export type RoutePatch = typeof RoutePatch.Type
 
 /** A route as it is answered. `distance` and `elevationGain` are in metres, `duration` in seconds. */
@@ -94,7 +110,8 @@ export const Route = Schema.Struct({
   tags: Schema.Array(Schema.String),
   favourite: Schema.Boolean.annotate({ description: "The owner's mark: `false` for everybody else" }),
   waypoints: Schema.Array(Waypoint),
-  geometry: Schema.optionalKey(Schema.Union([Schema.String, Positions])),
+  geometry: Schema.optionalKey(Positions),
+  polyline6: Schema.optionalKey(Polyline6),
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),
   elevationGain: Schema.optionalKey(Metres),
@@ -113,10 +130,14 @@ export type Route = typeof Route.Type
 /** JSON text as it is stored, to be put into an answer as it stands. */
 type JsonText = string
 
-/** A route whose long members are still text: what reads hand on, so that no request parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry"> {
+/**
+ * A route whose long members are still text: what reads hand on, so that no request parses them. It has the form of its line
+ * that was asked for, if any.
+ */
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
+  readonly polyline6: JsonText | undefined
   /** How often it was changed: what an ETag is made of. */
   readonly version: number
 }

@@ -1,15 +1,17 @@
 import { Schema } from "effect"
-import { Latitude, Longitude } from "./Geometry.ts"
+import { Latitude, Longitude, Polyline6 } from "./Geometry.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
-import { defaultedMember, optionalMember } from "./Optional.ts"
+import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { Activity, RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { TracePoints } from "./TracePoints.ts"
+import { MAX_TRACE, TracePoints } from "./TracePoints.ts"
 
 /** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
 export const EngineState = Schema.Union([
-  Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Timestamp }),
-  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) })
+  Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Timestamp }).annotate({
+    identifier: "EngineReady"
+  }),
+  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) }).annotate({ identifier: "EngineAway" })
 ]).annotate({ identifier: "EngineState" })
 export type EngineState = typeof EngineState.Type
 
@@ -31,8 +33,6 @@ const Warning = Schema.Struct({
 })
 export type Warning = typeof Warning.Type
 
-const Polyline6 = Schema.String.annotate({ description: "An encoded polyline with six decimals" })
-
 const Leg = Schema.Struct({
   shape: Polyline6,
   summary: Schema.Struct({ length: Kilometres, time: Seconds })
@@ -46,9 +46,6 @@ export const RoutingAnswer = Schema.Struct({
 }).annotate({ identifier: "RoutingAnswer" })
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
-/** The decimals of the engine's polylines, and of ours. */
-export const POLYLINE_PRECISION = 6
-
 /** Whether a decoded point, latitude first, may be one. */
 export const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
 
@@ -56,11 +53,20 @@ export const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat
 export const TraceRequest = Schema.Struct({
   activity: defaultedMember(Activity, "cycle"),
   shape: TracePoints,
-  encodedPolyline: optionalMember(Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000))),
+  encodedPolyline: optionalMember(
+    Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000)).annotate({
+      description: `2 to ${MAX_TRACE} points in place of \`shape\`: an encoded polyline with six decimals`,
+      format: "polyline6"
+    })
+  ),
   preferences: optionalMember(RequestedPreferences)
 }).check(
-  Schema.makeFilter(({ encodedPolyline, shape }) =>
-    (encodedPolyline === undefined) !== (shape === undefined) || "Expected either shape or encodedPolyline"
+  Schema.makeFilter(
+    ({ encodedPolyline, shape }) =>
+      (encodedPolyline === undefined) !== (shape === undefined) || "Expected either shape or encodedPolyline",
+    {
+      toJsonSchema: () => oneOfMembers("shape", "encodedPolyline")
+    }
   )
 ).annotate({ identifier: "TraceRequest" })
 export type TraceRequest = typeof TraceRequest.Type

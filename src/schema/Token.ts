@@ -17,7 +17,7 @@ export const NewToken = Schema.Struct({
   expiresInDays: Schema.optionalKey(
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_DAYS })))
   )
-}).annotate({ identifier: "NewToken" })
+}).annotate({ identifier: "TokenInput" })
 export type NewToken = typeof NewToken.Type
 
 export const daysOf = ({ expiresInDays }: NewToken): number | null =>

@@ -8,7 +8,7 @@ import type { Scope } from "./Token.ts"
 import { Usage } from "./Usage.ts"
 
 /** The public address of a user's profile. */
-export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/)).pipe(Schema.brand("Handle"))
+export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/u)).pipe(Schema.brand("Handle"))
 export type Handle = typeof Handle.Type
 
 /** Paths of their own below `/users/`, where otherwise a handle stands. */
@@ -61,7 +61,10 @@ export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, u
 })
 export type Profile = typeof Profile.Type
 
-const EMAIL = /^[^\s\p{Cc}@<>()[\]\\,;:"]{1,64}@[^\s\p{Cc}@.<>()[\]\\,;:"]+(\.[^\s\p{Cc}@.<>()[\]\\,;:"]+)+$/u
+// Control characters are spelt out: not every client's expressions have classes of Unicode.
+const EMAIL =
+  // oxlint-disable-next-line no-control-regex
+  /^[^\s\x00-\x1f\x7f-\x9f@<>()[\]\\,;:"]{1,64}@[^\s\x00-\x1f\x7f-\x9f@.<>()[\]\\,;:"]+(\.[^\s\x00-\x1f\x7f-\x9f@.<>()[\]\\,;:"]+)+$/u
 
 /** RFC 5321, 4.5.3.1. */
 const MAX_EMAIL = 254
@@ -78,7 +81,7 @@ const mappedLength = (email: string): number => {
 }
 
 /** An address as typed, trimmed. One `@`, no quoting, no comment; at most 254 characters, also once it is mapped. */
-export const Email = trimmedText(3, MAX_EMAIL).check(
+export const Email = trimmedText(3, MAX_EMAIL, { format: "email-address", pattern: EMAIL.source }).check(
   // A look-alike of `@` or of white space must not become the real one in somebody else's normalisation.
   Schema.makeFilter((email) => EMAIL.test(email) && EMAIL.test(email.normalize("NFKC")), {
     expected: "an email address"
@@ -107,13 +110,17 @@ export const PublicProfile = Schema.Struct({
 }).annotate({ identifier: "PublicProfile" })
 export type PublicProfile = typeof PublicProfile.Type
 
+const AVATAR = /^[Hh][Tt][Tt][Pp][Ss]:\/\/[^/\\\s]/u
+
 const isAvatar = (text: string) => {
   const url = URL.parse(text)
-  return /^https:\/\/[^/\\\s]/i.test(text) && url?.protocol === "https:" && url.username === "" && url.password === ""
+  return AVATAR.test(text) && url?.protocol === "https:" && url.username === "" && url.password === ""
 }
 
 /** An https URL without credentials. The service never fetches it. */
-const NewAvatar = trimmedText(1, 2048).check(Schema.makeFilter(isAvatar, { expected: "an https URL" }))
+const NewAvatar = trimmedText(1, 2048, { format: "uri", pattern: AVATAR.source }).check(
+  Schema.makeFilter(isAvatar, { expected: "an https URL" })
+)
 
 /** What users may change of their profile; `null` clears what is optional, preferences are merged member by member. */
 export const ProfilePatch = Schema.Struct({

@@ -52,10 +52,19 @@ const isSchema = (value: unknown): value is JsonSchema => typeof value === "obje
 const bounds = ({ maximum, minimum }: JsonSchema) =>
   minimum === undefined && maximum === undefined ? "" : ` ${String(minimum ?? "")} to ${String(maximum ?? "")}`
 
+/** What a schema says of values of one of its types. */
+const ofType = (schema: JsonSchema, type: unknown): JsonSchema => {
+  if (type === "null") return { type }
+  const { enum: values, ...rest } = schema
+  return { ...rest, type, ...(Array.isArray(values) ? { enum: values.filter((value) => value !== null) } : {}) }
+}
+
 /** A schema in a few words. */
 const typeOf = (schema: JsonSchema): string => {
   if (typeof schema["$ref"] === "string") return linkTo(nameOf(schema["$ref"]))
-  if (Array.isArray(schema["anyOf"])) return schema["anyOf"].filter(isSchema).map(typeOf).join(" or ")
+  const choices = schema["anyOf"] ?? schema["oneOf"]
+  if (Array.isArray(choices)) return choices.filter(isSchema).map(typeOf).join(" or ")
+  if (Array.isArray(schema["type"])) return schema["type"].map((type) => typeOf(ofType(schema, type))).join(" or ")
   if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => code(String(value))).join(", ")
   if (schema["type"] === "array" && isSchema(schema["items"])) return `array of ${typeOf(schema["items"])}`
   return `${String(schema["type"] ?? "any")}${bounds(schema)}`
@@ -153,8 +162,19 @@ const memberTable = ({ properties, required }: JsonSchema) =>
 const exampleOf = ({ examples }: JsonSchema) =>
   Array.isArray(examples) ? ["```json", JSON.stringify(examples[0], undefined, 2), "```", ""] : []
 
+const choiceLine = (schema: JsonSchema) =>
+  "oneOf" in schema || "anyOf" in schema ? [`- Exactly one of ${typeOf(schema)}`, ""] : []
+
 const schemaSection = ([name, schema]: readonly [string, JsonSchema]) =>
-  [`### ${name}`, "", ...memberTable(schema), ...exampleOf(schema)].join("\n")
+  [
+    `### ${name}`,
+    "",
+    String(schema["description"]),
+    "",
+    ...choiceLine(schema),
+    ...memberTable(schema),
+    ...exampleOf(schema)
+  ].join("\n")
 
 const schemaSections = () => [
   "## Bodies",

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
-import { optionalMember } from "../../schema/Optional.ts"
+import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
@@ -22,7 +22,8 @@ const ProviderCredential = Schema.Struct({
   Schema.makeFilter(
     ({ code, credential, idToken }) =>
       [code, credential, idToken].filter((value) => value !== undefined).length === 1
-      || "Expected exactly one of code, idToken and credential"
+      || "Expected exactly one of code, idToken and credential",
+    { toJsonSchema: () => oneOfMembers("code", "idToken", "credential") }
   )
 ).annotate({ identifier: "ProviderCredential" })
 
@@ -45,7 +46,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
         email: Email,
         password: Schema.RedactedFromValue(NewPassword),
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
-      }).annotate({ identifier: "NewAccount" }),
+      }).annotate({ identifier: "AccountInput" }),
       success: Success.pipe(HttpApiSchema.status("Created"))
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,

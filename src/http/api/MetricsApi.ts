@@ -12,5 +12,6 @@ export class MetricsApi extends HttpApiGroup.make("metrics")
       "Figures for Prometheus. Only from inside (`METRICS_ALLOWED_CIDRS`); to all others there is no such path."
     )
   )
+  .annotate(OpenApi.Title, "Metrics")
   .annotate(OpenApi.Description, "Figures for operators.")
 {}

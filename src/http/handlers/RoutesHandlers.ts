@@ -13,7 +13,7 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { BodyParts, withGeometry } from "../BodyParts.ts"
+import { BodyParts, makeWithGeometry } from "../BodyParts.ts"
 import { isConfirmed, unconfirmed } from "../Confirmation.ts"
 import { etagOf, expectedVersions } from "../ETag.ts"
 import { Idempotency } from "../Idempotency.ts"
@@ -29,6 +29,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const publicRoutes = yield* PublicRoutes
     const bin = yield* RouteBin
     const idempotency = yield* Idempotency
+    const withGeometry = yield* makeWithGeometry
 
     // A client that was too late hears what there is now, so that it can look at it and decide.
     const withCurrentTag = <A, E, R>(owner: UserId, id: RouteId, change: Effect.Effect<A, E | Conflict, R>) =>

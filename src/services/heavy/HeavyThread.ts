@@ -1,6 +1,7 @@
 import { readProfile } from "../archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../archive/ListJobs.ts"
 import { readManifest } from "../archive/Manifests.ts"
+import { readEncodedLine } from "../routes/EncodedLine.ts"
 import { readFile, writeFitFile } from "../routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../routes/RouteJobs.ts"
 import { readRoadless, readTrip, readWays } from "../routing/RouteJobs.ts"
@@ -12,6 +13,7 @@ serveJobs([
   joinMatches,
   measureShortTrace,
   readCollections,
+  readEncodedLine,
   readFile,
   readManifest,
   readNewRoute,

@@ -1,4 +1,4 @@
-import { POLYLINE_PRECISION } from "../../schema/Routing.ts"
+import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"

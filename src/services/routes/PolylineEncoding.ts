@@ -8,6 +8,10 @@ const CONTINUED = 0x20
 const MASK = 0x1f
 const FIRST_CHARACTER = 63
 
+/** A character has a value of 0 to 63, of which 32 says that the number goes on. */
+const LAST_CHARACTER = 0x7e
+const MAX_DIFFERENCE_BITS = MAX_CHARACTERS * BITS
+
 /** Halves are rounded away from zero, as in Google's own encoder. */
 const rounded = (value: number) => value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5)
 
@@ -40,4 +44,56 @@ export const encodePolyline = ({ lats, lngs }: Coordinates, factor: number): str
     lastLng = lng
   }
   return bytes.toString("latin1", 0, end)
+}
+
+/** How many numbers a polyline has, two for each position: each ends with a character below "_". */
+const numberCount = (encoded: string): number => {
+  let numbers = 0
+  for (let index = 0; index < encoded.length; index++) {
+    if (encoded.charCodeAt(index) < FIRST_CHARACTER + CONTINUED) numbers++
+  }
+  return numbers
+}
+
+/** How many positions a polyline has, counted without decoding it. */
+export const positionCount = (encoded: string): number => numberCount(encoded) / 2
+
+/** The differences that a polyline is made of, latitudes first; undefined where it is no polyline. */
+const differencesOf = (encoded: string): Int32Array | undefined => {
+  const differences = new Int32Array(numberCount(encoded))
+  let count = 0
+  let value = 0
+  let shift = 0
+  for (let index = 0; index < encoded.length; index++) {
+    const code = encoded.charCodeAt(index)
+    if (code < FIRST_CHARACTER || code > LAST_CHARACTER || shift === MAX_DIFFERENCE_BITS) return undefined
+    const bits = code - FIRST_CHARACTER
+    value |= (bits & MASK) << shift
+    shift += BITS
+    if (bits >= CONTINUED) continue
+    differences[count++] = (value & 1) === 1 ? ~(value >>> 1) : value >>> 1
+    value = 0
+    shift = 0
+  }
+  return shift === 0 && count % 2 === 0 ? differences : undefined
+}
+
+/**
+ * The reverse, in one pass: undefined for what is no polyline. Each coordinate is the number that is written with the
+ * decimals of the factor, so that encoding it again gives the same text.
+ */
+export const decodePolyline = (encoded: string, factor: number): Coordinates | undefined => {
+  const differences = differencesOf(encoded)
+  if (differences === undefined) return undefined
+  const lats = new Float64Array(differences.length / 2)
+  const lngs = new Float64Array(lats.length)
+  let lat = 0
+  let lng = 0
+  for (let index = 0; index < lats.length; index++) {
+    lat += differences[2 * index] ?? 0
+    lng += differences[2 * index + 1] ?? 0
+    lats[index] = lat / factor
+    lngs[index] = lng / factor
+  }
+  return { lats, lngs }
 }

@@ -7,10 +7,10 @@ import { boxAround, type RouteLine, routeLine } from "./RouteLine.ts"
 type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined
 
 /** A new route whose line may be measured already. */
-export type RouteDraft = Omit<NewRoute, "geometry"> & { readonly geometry?: Geometry }
+export type RouteDraft = Omit<NewRoute, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
 
 /** A change of a route whose line may be measured already. */
-export type RouteChange = Omit<RoutePatch, "geometry"> & { readonly geometry?: Geometry }
+export type RouteChange = Omit<RoutePatch, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
 
 export type Line = RouteLine | null | undefined
 

@@ -1,8 +1,11 @@
 import { Result } from "effect"
+import type { ValidationIssue } from "../../schema/Errors.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
+import { BROKEN_LINE, encodedLine } from "./EncodedLine.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
+import type { Line } from "./RouteColumns.ts"
 import type { RouteLine } from "./RouteLine.ts"
 
 /** What the body of a route has beside its text. */
@@ -10,20 +13,29 @@ interface RouteParts {
   readonly line?: RouteLine
 }
 
-/** Null clears the geometry of a route: it stays in the text. */
-const split = (
-  { line, rest }: WithLine<NewRoute | RoutePatch>
-): { readonly rest: unknown; readonly parts: RouteParts } =>
-  line === undefined || line === null
-    ? { rest: { ...rest, geometry: line }, parts: {} }
-    : { rest, parts: { line } }
+/** The line of a body in either form. Null clears it. */
+const lineOf = (
+  { line, rest: { polyline6 } }: WithLine<NewRoute | RoutePatch>
+): Result.Result<Line, ReadonlyArray<ValidationIssue>> =>
+  typeof polyline6 === "string"
+    ? Result.fromNullishOr(encodedLine(polyline6), () => [BROKEN_LINE])
+    : Result.succeed(line === undefined ? polyline6 : line)
+
+/** A line that is cleared stays in the text. */
+const split = (body: WithLine<NewRoute | RoutePatch>) =>
+  Result.map(lineOf(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
+    const { polyline6: _, ...rest } = body.rest
+    return line === undefined || line === null
+      ? { rest: { ...rest, geometry: line }, parts: {} }
+      : { rest, parts: { line } }
+  })
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 
 /** Takes the geometry out of the body of a new route, and measures it. */
-export const readNewRoute = longBodyJob("read new route", (text) => Result.map(newRoute(text), split))
+export const readNewRoute = longBodyJob("read new route", (text) => Result.flatMap(newRoute(text), split))
 
 const routePatch = readerWithLine(decodeBounded(RoutePatch))
 
 /** The same for the change of a route. */
-export const readRoutePatch = longBodyJob("read route patch", (text) => Result.map(routePatch(text), split))
+export const readRoutePatch = longBodyJob("read route patch", (text) => Result.flatMap(routePatch(text), split))

@@ -6,12 +6,14 @@ import { MAX_DISTANCE, Provenance, type StoredRoute } from "../../schema/Route.t
 import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
 import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
 
-const LINE: Record<GeometryForm, string> = {
+const POSITIONS: Record<GeometryForm, string> = {
   full: "r.geometry",
   simplified: "r.simplified",
   none: "NULL::text",
-  polyline6: "to_json(r.polyline6)::text"
+  polyline6: "NULL::text"
 }
+
+const encodedColumn = (form: GeometryForm) => form === "polyline6" ? "to_json(r.polyline6)::text" : "NULL::text"
 
 // The driver cannot decode an array of arrays, and fails all rows of a statement with it.
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
@@ -19,7 +21,9 @@ const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tag
 /** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
 export const routeColumns = (form: GeometryForm) => `
   r.id, r.name, r.description, r.activity, r.visibility, ${TAGS}, r.favourite, r.waypoints,
-  ${LINE[form]} AS geometry, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
+  ${POSITIONS[form]} AS geometry, ${
+  encodedColumn(form)
+} AS polyline6, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
   r.version, ${ownerColumns}`
 
@@ -41,6 +45,7 @@ export const RouteRow = Schema.Struct({
   favourite: Schema.Boolean,
   waypoints: Schema.String,
   geometry: Text,
+  polyline6: Text,
   distance: Measure,
   duration: Measure,
   elevation_gain: Measure,
@@ -95,6 +100,7 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   updatedAt: row.updated_at,
   waypoints: row.waypoints,
   geometry: row.geometry ?? undefined,
+  polyline6: row.polyline6 ?? undefined,
   version: row.version
 })
 

@@ -1,6 +1,7 @@
 import polyline from "@mapbox/polyline"
 import { Option, Predicate, Schema } from "effect"
-import { type MatchedPoint, POLYLINE_PRECISION, type TraceAnswer, TraceEdge } from "../../schema/Routing.ts"
+import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { type MatchedPoint, type TraceAnswer, TraceEdge } from "../../schema/Routing.ts"
 import type { TracePoint } from "../../schema/TracePoints.ts"
 
 const UNKNOWN_SURFACE = "unknown"

@@ -1,6 +1,7 @@
 import polyline from "@mapbox/polyline"
 import type { ValidationIssue } from "../../schema/Errors.ts"
-import { isOnEarth, POLYLINE_PRECISION, type TraceRequest } from "../../schema/Routing.ts"
+import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
 import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
 import { metresBetween } from "../routes/Geodesy.ts"
 

@@ -1,6 +1,7 @@
 import polyline from "@mapbox/polyline"
 import { Option, Schema } from "effect"
-import { isOnEarth, POLYLINE_PRECISION } from "../../schema/Routing.ts"
+import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { isOnEarth } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 
 const SHARE = "routes of the engine"

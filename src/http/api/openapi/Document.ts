@@ -1,15 +1,24 @@
-import { Array as Arr, Predicate, Record } from "effect"
+import { Array as Arr, Record } from "effect"
 import { OpenApi } from "effect/http-api"
 import { Api } from "../Api.ts"
+import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
-import { ERROR_EXAMPLES, EXAMPLES } from "./Examples.ts"
+import { ERROR_EXAMPLES } from "./Examples.ts"
+import { BODIES, MEDIA } from "./Glossary.ts"
 import { answerHeaders, errorHeaders, HEADERS, references } from "./Headers.ts"
 import { parametersOf } from "./Parameters.ts"
+import { portable } from "./Portable.ts"
 import { SECURITY_SCHEMES, securityOf } from "./Security.ts"
 import { conditionsOf } from "./Words.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
 type Response = OpenApi.OpenApiSpecResponse
+
+/** Whom to write to is the business of who runs the service; documents want somebody. */
+const CONTACT = { name: "The operator of this service" }
+
+/** Of the page: it asks the server that it came from. */
+const RELATIVE = "/"
 
 const METHODS = ["get", "put", "post", "patch", "delete"] as const
 
@@ -22,13 +31,32 @@ const errorName = ({ content }: Response): string =>
 const isError = (status: string) => Number(status) >= 400
 
 /** What was asked for is what the client has already. */
-const notModified = { description: "Not modified", headers: references(["ETag"]) }
+const notModified = { description: "It is still what the client has.", headers: references(["ETag"]) }
+
+const nameIn = (schema: unknown) => /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema) ?? "")?.[1] ?? ""
+
+/** What a response is: its body, a page of such, or a file. */
+const wordsOf = ({ content = {}, description }: Response): string => {
+  const [[type, { schema }] = ["", { schema: {} }]] = Object.entries(content)
+  const body = BODIES[nameIn(schema)]
+  if (body === undefined) return MEDIA[type] ?? description
+  return "items" in schema ? `One page. Each item: ${body}` : body
+}
+
+/** GeoJSON is JSON: what is text to the handler is an object to a client. */
+const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
+  Record.map(
+    content,
+    (media, type) => type === "application/geo+json" ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
+  )
 
 const describeAnswer = (status: string, response: Response, operation: Operation, declared: Declared) =>
   isError(status)
     ? { $ref: `#/components/responses/${errorName(response)}` }
     : {
       ...response,
+      description: wordsOf(response),
+      ...(response.content === undefined ? {} : { content: withObjects(response.content) }),
       headers: { ...references(answerHeaders(Number(status), response, operation, declared)), ...response.headers }
     }
 
@@ -44,14 +72,14 @@ const describeAnswers = (operation: Operation, declared: Declared) => ({
 /** The first clause of a description, for an endpoint that has no summary of its own. */
 const clauseOf = (description: string) => description.split(/[.;:]/, 1).join("").replaceAll("`", "")
 
-const describe = (operation: Operation, declared: Declared) => {
+const describe = (operation: Operation, declared: Declared, pathNames: ReadonlyMap<string, string>) => {
   const { callers, rateLimit } = declared
   const description = operation.description ?? ""
   return {
     ...operation,
     summary: operation.summary ?? clauseOf(description),
     description: `${description}\n\n${conditionsOf(declared)}`,
-    parameters: parametersOf(operation, declared.endpoint),
+    parameters: parametersOf(operation, declared.endpoint, pathNames),
     security: operation.security.length > 0 ? operation.security : securityOf(declared),
     responses: describeAnswers(operation, declared),
     ...(callers.kind === "caller" ? { "x-required-scope": callers.scope } : {}),
@@ -71,20 +99,6 @@ const sharedPath = (paths: OpenApi.OpenAPISpecPaths, path: string): string => {
   return alike.find((other) => paths[other]?.get !== undefined) ?? path
 }
 
-const renamed = <O extends { readonly parameters: ReadonlyArray<{ readonly name: string; readonly in: string }> }>(
-  operation: O,
-  from: string,
-  to: string
-) => {
-  const names = new Map(Arr.zip(namesIn(from), namesIn(to)))
-  return {
-    ...operation,
-    parameters: operation.parameters.map((parameter) =>
-      parameter.in === "path" ? { ...parameter, name: names.get(parameter.name) ?? parameter.name } : parameter
-    )
-  }
-}
-
 const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
   const endpoints = declaredEndpoints()
   const operations = Object.entries(paths).flatMap(([path, item]) =>
@@ -93,25 +107,14 @@ const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
       const declared = endpoints.get(operation?.operationId ?? "")
       if (operation === undefined || declared === undefined) return []
       const shared = sharedPath(paths, path)
-      return [{ path: shared, method, operation: renamed(describe(operation, declared), path, shared) }]
+      const names = new Map(Arr.zip(namesIn(path), namesIn(shared)))
+      return [{ path: shared, method, operation: describe(operation, declared, names) }]
     })
   )
   return Record.map(
     Arr.groupBy(operations, ({ path }) => path),
     (group) => Object.fromEntries(group.map(({ method, operation }) => [method, operation]))
   )
-}
-
-const errorSchema = {
-  type: "object",
-  description: "The one shape of every error, whoever produced it",
-  required: ["statusCode", "code", "message"],
-  properties: {
-    statusCode: { type: "integer" },
-    code: { type: "string", enum: [...new Set(Object.values(ERROR_EXAMPLES).map(({ code }) => code))] },
-    message: { type: "string" },
-    details: { type: "object", description: "What a program can act on" }
-  }
 }
 
 /** Every error that an operation names, once. */
@@ -135,34 +138,15 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
       })
   )
 
-const describeSchemas = (schemas: OpenApi.OpenAPIComponents["schemas"]) => ({
-  Error: errorSchema,
-  ...Object.fromEntries(
-    Object.entries(schemas)
-      .filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
-      .map(([name, schema]) => [name, name in EXAMPLES ? { ...schema, examples: [EXAMPLES[name]] } : schema])
-  )
-})
-
-/** Members that a schema does not name are ignored in requests, and may come to answers with a later version. */
-const opened = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(opened)
-  if (!Predicate.isObject(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([key, member]) =>
-      key === "additionalProperties" && member === false ? [] : [[key, opened(member)]]
-    )
-  )
-}
-
 /** The whole contract as an OpenAPI 3.1 document: what Effect derives of the schemas, and what they do not say. */
-const describeApi = ({ components, paths, ...spec }: OpenApi.OpenAPISpec) => ({
+const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => ({
   ...spec,
-  paths: opened(describePaths(paths)),
+  info: { ...info, contact: CONTACT },
+  paths: portable(describePaths(paths)),
   components: {
-    schemas: opened(describeSchemas(components.schemas)),
+    schemas: describeBodies(components.schemas),
     responses: errorResponses(paths),
-    headers: HEADERS,
+    headers: portable(HEADERS),
     securitySchemes: SECURITY_SCHEMES
   }
 })
@@ -174,5 +158,6 @@ export const DocumentedApi = Api.annotate(
     describeApi({ components, info, openapi, paths, security, servers, tags })
 )
 
-/** The OpenAPI document as it is served. */
-export const openApiDocument = () => OpenApi.fromApi(DocumentedApi)
+/** The OpenAPI document as it is served at an address. */
+export const openApiDocument = (address: string = RELATIVE) =>
+  OpenApi.fromApi(DocumentedApi.annotate(OpenApi.Servers, [{ url: address, description: "This service" }]))

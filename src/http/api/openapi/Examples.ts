@@ -2,6 +2,10 @@ import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 
 const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
 
+const ID_TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6Ij..."
+
+const ENGINE = { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" }
+
 const TRACED = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
 
 const summary = { id: 7, name: "Ada Rider", handle: "ada-rider", idHash: "0f6c1b9d4e2a87350f6c1b9d4e2a8735" }
@@ -83,6 +87,18 @@ const locations = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
 
 const shape = "_mzbyA{lkgQwqC_yGo|JodI"
 
+const geojson = {
+  type: "FeatureCollection",
+  features: [
+    { type: "Feature", properties: { role: "geometry" }, geometry: { type: "LineString", coordinates: geometry } },
+    {
+      type: "Feature",
+      properties: { role: "waypoint", name: "Start" },
+      geometry: { type: "Point", coordinates: [9.5209, 47.1415] }
+    }
+  ]
+}
+
 const usage = {
   routes: { used: 2, limit: 10_000 },
   storedBytes: { used: 81_920, limit: 1_073_741_824 },
@@ -119,13 +135,19 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
   },
   EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u" },
+  EngineAway: { status: "away" },
+  EngineReady: ENGINE,
+  Feature: geojson.features[0],
+  FeatureCollection: geojson,
+  LineString: geojson.features[0]?.geometry,
+  Point: { type: "Point", coordinates: [9.5209, 47.1415] },
   EmailSignIn: { email: "ada@example.com", password: "a long enough password" },
   Liveness: { status: "ok" },
   MintedToken: { ...token, token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz" },
-  NewAccount: { email: "ada@example.com", password: "a long enough password", name: "Ada Rider" },
-  NewCollection: { name: "Alpine passes", routeIds: [12] },
-  NewRoute: newRoute,
-  NewToken: { name: "backup script", scope: "read", expiresInDays: 90 },
+  AccountInput: { email: "ada@example.com", password: "a long enough password", name: "Ada Rider" },
+  CollectionInput: { name: "Alpine passes", routeIds: [12] },
+  RouteInput: newRoute,
+  TokenInput: { name: "backup script", scope: "read", expiresInDays: 90 },
   PasswordChange: { currentPassword: "a long enough password", newPassword: "another long password" },
   PasswordReset: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u", password: "another long password" },
   PersonalAccessToken: token,
@@ -139,8 +161,11 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },
+  ProviderCredentialByCode: { code: "4/0AdQt8qh..." },
+  ProviderCredentialByCredential: { credential: ID_TOKEN },
+  ProviderCredentialByIdToken: { idToken: ID_TOKEN },
   PublicProfile: { ...summary, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 },
-  Readiness: { status: "ok", routingEngine: { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" } },
+  Readiness: { status: "ok", routingEngine: ENGINE },
   ResetRequest: { email: "ada@example.com" },
   Route: route,
   RouteOrder: { routeIds: [12] },
@@ -171,6 +196,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
   },
   TraceRequest: { activity: "cycle", shape: locations },
+  TraceRequestByEncodedPolyline: { activity: "cycle", encodedPolyline: shape },
+  TraceRequestByShape: { activity: "cycle", shape: locations },
   Usage: usage,
   User: user,
   UserSummary: summary,

@@ -1,0 +1,58 @@
+import { Predicate, Schema } from "effect"
+import type { OpenApi } from "effect/http-api"
+import { ErrorDetails } from "../../../schema/Errors.ts"
+import { alternatives } from "./Alternatives.ts"
+import { ERROR_EXAMPLES, EXAMPLES } from "./Examples.ts"
+import { GEOJSON } from "./GeoJsonBodies.ts"
+import { BODIES, wordsFor } from "./Glossary.ts"
+import { portable } from "./Portable.ts"
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+const isObject = (value: unknown): value is JsonObject => Predicate.isObject(value)
+
+const describeMember = (body: string) => ([name, member]: readonly [string, unknown]) => {
+  const described = describeMembers(body, member)
+  const words = isObject(member) && !("$ref" in member) && !("description" in member) ? wordsFor(name, body) : undefined
+  return [name, isObject(described) && words !== undefined ? { ...described, description: words } : described] as const
+}
+
+/** A schema whose members all say what they are. */
+const describeMembers = (body: string, schema: unknown): unknown => {
+  if (!isObject(schema)) return schema
+  const { items, properties } = schema
+  return {
+    ...schema,
+    ...(isObject(properties)
+      ? { properties: Object.fromEntries(Object.entries(properties).map(describeMember(body))) }
+      : {}),
+    ...(items === undefined ? {} : { items: describeMembers(body, items) })
+  }
+}
+
+const errorSchema = () => ({
+  type: "object",
+  required: ["statusCode", "code", "message"],
+  properties: {
+    statusCode: { type: "integer", minimum: 400, maximum: 599 },
+    code: { type: "string", enum: [...new Set(Object.values(ERROR_EXAMPLES).map(({ code }) => code))] },
+    message: { type: "string" },
+    details: Schema.toJsonSchemaDocument(ErrorDetails).schema
+  }
+})
+
+/** The schemas of bodies: each with words, an example, and members with words. Errors have one for all. */
+export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
+  const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
+  const all = { Error: errorSchema(), ...GEOJSON, ...Object.fromEntries(bodies) }
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, schema]) => alternatives(name, portable(schema))).map(([name, schema]) => {
+      const described = describeMembers(name, schema)
+      return [name, {
+        ...(isObject(described) ? described : {}),
+        description: BODIES[name],
+        ...(name in EXAMPLES ? { examples: [EXAMPLES[name]] } : {})
+      }]
+    })
+  )
+}
