@@ -28,7 +28,7 @@ const ImportTrack = Schema.Struct({
   index: Schema.Int.annotate({ description: "What `track` takes: 0 for the first" }),
   name: Schema.String,
   file: Schema.optionalKey(Schema.String.annotate({ description: "The file that it is in, where there are several" })),
-  positions: Schema.Int,
+  positions: Schema.Int.annotate({ description: "How many positions it has" }),
   distance: Metres.annotate({ description: "Metres, without the gaps between its segments" }),
   bounds: Schema.optionalKey(Bounds),
   ...Place.fields
@@ -38,7 +38,7 @@ const ImportTrack = Schema.Struct({
 export const DryRun = Schema.Struct({
   format: FileFormat,
   tracks: Schema.Array(ImportTrack).annotate({ description: "The first 100 tracks of the file" }),
-  trackCount: Schema.Int,
+  trackCount: Schema.Int.annotate({ description: "How many tracks the file has" }),
   route: Schema.optionalKey(Schema.Json),
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),

@@ -76,7 +76,9 @@ export class FilesApi extends HttpApiGroup.make("files")
       query: ImportQuery,
       payload: anyFile,
       success: [
-        Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).pipe(HttpApiSchema.status("Created")),
+        Schema.Union([ImportedRoute, Schema.Array(ImportedRoute)]).annotate({
+          description: "The route that was made, or with `split` those that were."
+        }).pipe(HttpApiSchema.status("Created")),
         DryRun
       ],
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]

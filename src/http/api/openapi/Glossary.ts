@@ -66,6 +66,7 @@ export const BODIES: Readonly<Record<string, string>> = {
 export const MEDIA: Readonly<Record<string, string>> = {
   "application/geo+json": "The route as GeoJSON (RFC 7946).",
   "application/gpx+xml": "The route as GPX 1.1.",
+  "application/vnd.ant.fit": "The route as a FIT course.",
   "application/vnd.garmin.tcx+xml": "The route as TCX.",
   "application/vnd.google-earth.kml+xml": "The route as KML 2.2.",
   "application/zip": "The archive.",
