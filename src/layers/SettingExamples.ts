@@ -1,5 +1,5 @@
 /** A good value of each setting that can be malformed, for whoever is told that theirs is. */
-export const EXAMPLES: ReadonlyMap<string, string> = new Map([
+const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["API_DOCS_ENABLED", "true"],
   ["APP_URL", "https://app.example.com"],
   ["BASE_URL", "https://routes.example.com"],

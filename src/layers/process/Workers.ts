@@ -8,7 +8,7 @@ import { NotServing, Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 /** How many processes serve the port (`WORKERS`). */
-export const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
+const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
 /** Who lived so long did not die of how it was started. */
 const STEADY = Duration.seconds(30)
