@@ -21,7 +21,14 @@ const reply = (status: number): Reply => ({
   ended: performance.now()
 })
 
-const outcome = { rounds: 1, requests: 2, lost: 0, twice: 0, wrong: new Map<string, number>() }
+const outcome = {
+  rounds: 1,
+  requests: 2,
+  lost: 0,
+  twice: 0,
+  wrong: new Map<string, number>(),
+  late: new Map<string, number>()
+}
 
 describe("npm run torture", () => {
   it.effect("has a write in the ledger on the disk before the client goes on", () =>
@@ -65,11 +72,13 @@ describe("npm run torture", () => {
 
   it("fails for a row that was lost, stored twice or wrong, and not for one that was skipped", () => {
     const line = (changed: object) => ({ key: "key", title: "a fault", outcome: { ...outcome, ...changed } })
-    assert.isTrue(isHeld(line({})))
-    assert.isFalse(isHeld(line({ lost: 1 })))
-    assert.isFalse(isHeld(line({ twice: 1 })))
-    assert.isFalse(isHeld(line({ wrong: new Map([["500", 1]]) })))
-    assert.isTrue(isHeld({ key: "key", title: "a fault", outcome: { skipped: "no root" } }))
+    assert.isTrue(isHeld(line({}), false))
+    assert.isFalse(isHeld(line({ lost: 1 }), false))
+    assert.isFalse(isHeld(line({ twice: 1 }), false))
+    assert.isFalse(isHeld(line({ wrong: new Map([["500", 1]]) }), true))
+    const late = line({ late: new Map([["no response in time", 1]]) })
+    assert.deepStrictEqual([isHeld(late, true), isHeld(late, false)], [true, false])
+    assert.isTrue(isHeld({ key: "key", title: "a fault", outcome: { skipped: "no root" } }, false))
     assert.include(
       tableOf([line({ recovery: 1500 })]),
       "| a fault | 1      | 2        | 0    | 0     | 0     | -              | 1.50 s"

@@ -13,6 +13,8 @@ export interface Outcome {
   readonly twice: number
   /** What else was seen that must not be, by how often. */
   readonly wrong: ReadonlyMap<string, number>
+  /** What took longer than it may, by how often; judged in the full form. */
+  readonly late: ReadonlyMap<string, number>
   readonly longestOutage?: number | undefined
   /** The longest of all rounds; Infinity: not while it was waited for. */
   readonly recovery?: number | undefined
@@ -21,12 +23,16 @@ export interface Outcome {
 }
 
 /** The outcome of one round in which nothing was lost or stored twice, unless its members have other values. */
-export const outcomeOf = ({ wrong }: Pick<Recorder, "wrong">, members: Partial<Outcome> = {}): Outcome => ({
+export const outcomeOf = (
+  { late, wrong }: Pick<Recorder, "late" | "wrong">,
+  members: Partial<Outcome> = {}
+): Outcome => ({
   rounds: 1,
   requests: 0,
   lost: 0,
   twice: 0,
   wrong,
+  late,
   ...members
 })
 

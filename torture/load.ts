@@ -86,9 +86,11 @@ const writing =
       if (reply.status === 201) return acknowledge(reply)
       const now = performance.now()
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
-      if (now - held.since > HELD_AFTER) return recorder.complain("a key is held for more than 6 s (409)")
-      if (now - began > PERSISTENCE) return recorder.complain("a write got no response within 60 s")
-      if (now - ended() > LAST_CALL) return recorder.complain("a write got no response within 20 s of the last fault")
+      if (now - held.since > HELD_AFTER) return recorder.complainOfTime("a key is held for more than 6 s (409)")
+      if (now - began > PERSISTENCE) return recorder.complainOfTime("a write got no response within 60 s")
+      if (now - ended() > LAST_CALL) {
+        return recorder.complainOfTime("a write got no response within 20 s of the last fault")
+      }
       await pause(pauseAfter(reply, attempt))
     }
   }

@@ -143,7 +143,7 @@ const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, 
     if (reply.status === 404) return recorder.complain(`${call.method} ${call.path}: 404`)
     await pause(100)
   }
-  return recorder.complain("an operation got no response within 100 s")
+  return recorder.complainOfTime("an operation got no response within 100 s")
 }
 
 /** A client that does its operations one after the other. */

@@ -27,11 +27,14 @@ const messageOf = ({ text }: Reply) => /"message":"([^"]*)"/.exec(text)?.[1] ?? 
 export const makeRecorder = () => {
   const seen: Array<Instant> = []
   const wrong = new Map<string, number>()
+  const late = new Map<string, number>()
   const replies = new Map<string, number>()
   const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
-  const complain = (text: string, count = 1) => {
-    if (count > 0) wrong.set(text, (wrong.get(text) ?? 0) + count)
+  const countIn = (complaints: Map<string, number>) => (text: string, count = 1) => {
+    if (count > 0) complaints.set(text, (complaints.get(text) ?? 0) + count)
   }
+  const complain = countIn(wrong)
+  const complainOfTime = countIn(late)
   /** Waits for a reply and counts it. `what` names the call in a complaint. */
   const watch = async (call: () => Promise<Reply>, what: string) => {
     const instant: Instant = { began: performance.now(), state: "open" }
@@ -48,7 +51,7 @@ export const makeRecorder = () => {
     }
     if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
     if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) complain(`${what}: ${status} ${messageOf(reply)}`)
-    if (failure === GAVE_UP) complain(`${what}: ${GAVE_UP}`)
+    if (failure === GAVE_UP) complainOfTime(`${what}: ${GAVE_UP}`)
     return reply
   }
   const begunIn = (from: number, to: number) =>
@@ -69,11 +72,14 @@ export const makeRecorder = () => {
   return {
     watch,
     complain,
+    /** Of what took too long, which a machine with other work makes it do: not judged in the short form. */
+    complainOfTime,
     rateIn,
     recovery,
     /** Outages count from here. */
     begin: () => void (state.lastGood = performance.now()),
     wrong,
+    late,
     /** As one prints them: `201: 500, 503: 20, ECONNREFUSED: 100`. */
     replies: () => [...replies].map(([kind, count]) => `${kind}: ${count}`).join(", "),
     /** Requests that were refused or got no response, where none may be. */

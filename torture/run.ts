@@ -20,7 +20,7 @@ const chosen = ({ isShort, only }: Options) => {
 
 /** A harness that breaks shows nothing, so that a fault of its own is a wrong result. */
 const broken = (cause: Cause.Cause<unknown>) =>
-  outcomeOf({ wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]]) }, { rounds: 0 })
+  outcomeOf({ late: new Map(), wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]]) }, { rounds: 0 })
 
 const lineOf = Effect.fnUntraced(function*(fault: Fault, run: Run) {
   const began = performance.now()
@@ -33,7 +33,7 @@ const lineOf = Effect.fnUntraced(function*(fault: Fault, run: Run) {
   )
   const line: Line = { key: fault.key, title: fault.title, outcome }
   const seconds = ((performance.now() - began) / 1000).toFixed(0)
-  yield* Console.log(`${isHeld(line) ? "     " : "WRONG"} ${fault.title} (${seconds} s)`)
+  yield* Console.log(`${isHeld(line, run.options.isShort) ? "     " : "WRONG"} ${fault.title} (${seconds} s)`)
   return line
 })
 
@@ -55,7 +55,7 @@ const torture = Effect.gen(function*() {
         : lineOf(fault, { options, ledger, keeper, directory, prefix: `${key}~`, budget, world })
     }))
   yield* Console.log(`\n${tableOf(lines)}\n\n${lines.flatMap(notesOf).join("\n")}`)
-  return lines.every(isHeld)
+  return lines.every((line) => isHeld(line, options.isShort))
 }).pipe(Effect.scoped)
 
 // Requests without a response would keep it alive.

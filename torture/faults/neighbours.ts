@@ -69,17 +69,16 @@ const measured = Effect.fnUntraced(
 const judged = Effect.fnUntraced(
   function*(world: World, recorder: Recorder, one: NamedNeighbour, form: "short" | "full") {
     const seconds = SECONDS[form]
-    // The p99 of the few requests of the short form is that of the machine.
-    const isJudged = form === "full"
     const normal = yield* measured(world, recorder, one, "normal", seconds)
     const failing = yield* Effect.forEach(
       FAILURES,
       (behaviour) =>
         Effect.map(measured(world, recorder, one, behaviour, seconds), ({ failed, p99 }) => {
           const isSlower = p99 > normal.p99 * TIMES && p99 - normal.p99 > LEAST
-          if (isSlower && isJudged) {
-            recorder.complain(`${one.name}, ${behaviour}: p99 of everything else above 1.5 times`)
-          }
+          recorder.complainOfTime(
+            `${one.name}, ${behaviour}: p99 of everything else above 1.5 times`,
+            isSlower ? 1 : 0
+          )
           recorder.complain(`${one.name}, ${behaviour}: everything else failed`, failed)
           return `${behaviour} ${p99.toFixed(0)} ms`
         })

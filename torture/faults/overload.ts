@@ -47,8 +47,7 @@ export const overload: Fault = {
     const world = yield* run.world
     const seconds = SECONDS[formOf(run.options)]
     const recorder = makeRecorder()
-    // In the short form figures are printed and not judged: they depend on what else the machine does.
-    const judge = (isMissed: boolean, text: string) => recorder.complain(text, isMissed && !run.options.isShort ? 1 : 0)
+    const judge = (isMissed: boolean, text: string) => recorder.complainOfTime(text, isMissed ? 1 : 0)
     const pid = world.service.pid()
     yield* loaded(run.keeper, world, 0, 2)
     const before = yield* loaded(run.keeper, world, 0, seconds)
@@ -79,7 +78,7 @@ export const overload: Fault = {
       recorder.complain(kind, count)
     )
     after.filter((one) => !isGood(one)).forEach(({ count, kind }) =>
-      recorder.complain(`${kind} a second after the load`, count)
+      recorder.complainOfTime(`${kind} a second after the load`, count)
     )
     return outcomeOf(recorder, {
       requests: countOf(before) + countOf(during) + countOf(after),

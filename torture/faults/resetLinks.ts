@@ -57,7 +57,7 @@ const twoAtOnce = Effect.fnUntraced(function*(asking: Asking, recorder: Recorder
   const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b).join(" and ")
   if (statuses !== "200 and 400") recorder.complain(`two links of one account at once: ${statuses}`)
   const slow = replies.filter(({ began, ended }) => ended - began > AT_ONCE)
-  recorder.complain("one of two links of an account took more than 1 s", slow.length)
+  recorder.complainOfTime("one of two links of an account took more than 1 s", slow.length)
 })
 
 export const resetLinks: Fault = {

@@ -75,6 +75,7 @@ export const rollingRestarts: Fault = {
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((sum, one) => sum + of(one), 0)
     const recorder = makeRecorder()
     for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.wrong])) recorder.complain(text, count)
+    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.late])) recorder.complainOfTime(text, count)
     return outcomeOf(recorder, {
       rounds: sum(({ rounds }) => rounds),
       requests: sum(({ recorder }) => recorder.requests()),
