@@ -82,7 +82,7 @@ describe("the image", () => {
     const command = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))(
       /^CMD (\[.*\])$/m.exec(finalStage)?.[1]
     )
-    assert.strictEqual(`NODE_ENV=production ${command.join(" ")}`, manifest.scripts["start"])
+    assert.strictEqual(`NODE_ENV=production exec ${command.join(" ")}`, manifest.scripts["start"])
     assert.include(finalStage, "\nENV NODE_ENV=production\n")
     assert.include(finalStage, "\nUSER 1000:1000\n")
   })
