@@ -23,6 +23,10 @@ const stateOf = (status: number) => {
 
 const messageOf = ({ text }: Reply) => /"message":"([^"]*)"/.exec(text)?.[1] ?? text.slice(0, 80)
 
+const countIn = (complaints: Map<string, number>) => (text: string, count = 1) => {
+  if (count > 0) complaints.set(text, (complaints.get(text) ?? 0) + count)
+}
+
 /** What the clients of one fault saw. */
 export const makeRecorder = () => {
   const seen: Array<Instant> = []
@@ -30,9 +34,6 @@ export const makeRecorder = () => {
   const late = new Map<string, number>()
   const replies = new Map<string, number>()
   const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
-  const countIn = (complaints: Map<string, number>) => (text: string, count = 1) => {
-    if (count > 0) complaints.set(text, (complaints.get(text) ?? 0) + count)
-  }
   const complain = countIn(wrong)
   const complainOfTime = countIn(late)
   /** Waits for a reply and counts it. `what` names the call in a complaint. */

@@ -1,5 +1,6 @@
 import type { HttpServerRequest } from "effect/http"
-import { type Impact, PreconditionRequired } from "../schema/Errors.ts"
+import type { Impact } from "../schema/ErrorDetails.ts"
+import { PreconditionRequired } from "../schema/Errors.ts"
 import type { Principal } from "../schema/User.ts"
 
 /** People confirm before they call; a script says so with `X-Service-Confirm`, and only as exactly `true`. */

@@ -62,9 +62,9 @@ export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, u
 export type Profile = typeof Profile.Type
 
 // Control characters are spelt out: not every client's expressions have classes of Unicode.
-const EMAIL =
-  // oxlint-disable-next-line no-control-regex
-  /^[^\s\x00-\x1f\x7f-\x9f@<>()[\]\\,;:"]{1,64}@[^\s\x00-\x1f\x7f-\x9f@.<>()[\]\\,;:"]+(\.[^\s\x00-\x1f\x7f-\x9f@.<>()[\]\\,;:"]+)+$/u
+const UNUSUAL = String.raw`\s\x00-\x1f\x7f-\x9f@<>()[\]\\,;:"`
+
+const EMAIL = new RegExp(String.raw`^[^${UNUSUAL}]{1,64}@[^.${UNUSUAL}]+(\.[^.${UNUSUAL}]+)+$`, "u")
 
 /** RFC 5321, 4.5.3.1. */
 const MAX_EMAIL = 254

@@ -1,6 +1,6 @@
 import { Predicate, Schema } from "effect"
 import type { OpenApi } from "effect/http-api"
-import { ErrorDetails } from "../../../schema/Errors.ts"
+import { ErrorDetails } from "../../../schema/ErrorDetails.ts"
 import { alternatives } from "./Alternatives.ts"
 import { ERROR_EXAMPLES, EXAMPLES } from "./Examples.ts"
 import { GEOJSON } from "./GeoJsonBodies.ts"
