@@ -59,7 +59,8 @@ const MAIL: Mail = {
   to: "rider@example.com",
   subject: "Verify",
   text: "Open:",
-  link: Redacted.make("https://x/?token=canary")
+  link: Redacted.make("https://x/?token=canary"),
+  ifNotYou: "Ignore it if you're \"<not>\" Ada."
 }
 
 const FROM = { EMAIL_FROM: "Routes <routes@example.com>" }
@@ -77,18 +78,21 @@ const sendWith = Effect.fnUntraced(function*(more: Readonly<Record<string, strin
 
 const send = sendWith(FROM)
 
-it.live("a mail is posted to the provider, with the key and the whole link", () =>
+it.live("a mail is posted to the provider as text and HTML, with the key and the whole link", () =>
   Effect.gen(function*() {
     yield* send
     const { received } = yield* Provider
     assert.strictEqual(received.length, 1)
     assert.strictEqual(received[0]?.headers.authorization, "Bearer canary-key")
-    assert.deepStrictEqual(JSON.parse(received[0]?.body ?? ""), {
+    const { html, ...mail } = JSON.parse(received[0]?.body ?? "")
+    assert.deepStrictEqual(mail, {
       from: "Routes <routes@example.com>",
       to: ["rider@example.com"],
       subject: "Verify",
-      text: "Open:\n\nhttps://x/?token=canary\n"
+      text: "Open:\n\nhttps://x/?token=canary\n\nIgnore it if you're \"<not>\" Ada.\n"
     })
+    assert.include(html, "<p><a href=\"https://x/?token=canary\">https://x/?token=canary</a></p>")
+    assert.include(html, "<p>Ignore it if you&#39;re &quot;&lt;not&gt;&quot; Ada.</p>")
   }).pipe(Effect.provide(Provider.layer(200))))
 
 it.live("mails come from no-reply and the host of BASE_URL unless EMAIL_FROM is set", () =>

@@ -1,17 +1,28 @@
 import { Config, Effect, Layer, Option } from "effect"
 import type { HttpClient } from "effect/http"
 import { Mailer } from "../services/mail/Mailer.ts"
+import { smtpMailerLayer, smtpUrl } from "../services/mail/SmtpMailer.ts"
+import { SettingsRefused } from "./Refusal.ts"
 
-/** By the provider's API where there is a key for it, else another way. */
+const refused = new SettingsRefused({ message: "EMAIL_API_KEY and SMTP_URL are both set: set one of them" })
+
+/** By the provider's API where there is a key for it, by SMTP where there is a server, else another way. */
 export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
-  Layer.unwrap(Effect.map(
-    Config.option(Config.Redacted("EMAIL_API_KEY")),
-    (key): Layer.Layer<Mailer, E | Config.ConfigError, R | HttpClient.HttpClient> =>
-      Option.isSome(key) ? Mailer.layerApi : other
-  ))
+  Layer.unwrap(Effect.gen(function*(): Effect.fn.Return<
+    Layer.Layer<Mailer, E | Config.ConfigError, R | HttpClient.HttpClient>,
+    Config.ConfigError | SettingsRefused
+  > {
+    const hasKey = Option.isSome(yield* Config.option(Config.Redacted("EMAIL_API_KEY")))
+    const hasServer = Option.isSome(yield* Config.option(smtpUrl))
+    if (hasKey && hasServer) return yield* refused
+    if (hasKey) return Mailer.layerApi
+    return hasServer ? smtpMailerLayer : other
+  }))
 
-/** By the provider's API where there is a key for it, else on standard output. */
+/** By an API or by SMTP where one is configured, else on standard output. */
 export const mailerLayer = mailerLayerOr(Layer.provide(
   Mailer.layerStandardOutput,
-  Layer.effectDiscard(Effect.logWarning("EMAIL_API_KEY is not set: mailed links go to standard output"))
+  Layer.effectDiscard(
+    Effect.logWarning("neither EMAIL_API_KEY nor SMTP_URL is set: mailed links go to standard output")
+  )
 ))

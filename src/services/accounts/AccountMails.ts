@@ -4,11 +4,12 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import { appUrl } from "../Addresses.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
-import { LINK_LIFETIME, type MailedTokenPurpose, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
+import { INVITATION_LIFETIME, LINK_LIFETIME, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
 import { Audit } from "../operations/Audit.ts"
 import { emailKey } from "./EmailAddresses.ts"
+import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
 /** A mail, and the account that it goes to, if it goes to one. */
@@ -30,6 +31,7 @@ export class AccountMails extends Context.Service<AccountMails, {
       const mailedTokens = yield* MailedTokens
       const signUps = yield* SignUps
       const app = yield* appUrl
+      const isOpen = yield* signUpEnabled
 
       const findAccount = SqlSchema.findOneOption({
         Request: Schema.String,
@@ -39,9 +41,9 @@ export class AccountMails extends Context.Service<AccountMails, {
 
       // Where an account has the address too, whose sign-ups have no links: who knows the password of a sign-up sees how long
       // it is kept.
-      const keep = Effect.fnUntraced(function*(id: SignUpId, purpose: MailedTokenPurpose) {
+      const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
         const now = yield* Clock.currentTimeMillis
-        yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(LINK_LIFETIME[purpose])))
+        yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))
       })
 
       const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
@@ -58,29 +60,45 @@ export class AccountMails extends Context.Service<AccountMails, {
         const addressee = yield* signUps.addresseeOf(id)
         if (Option.isNone(addressee)) return Option.none()
         const { email, userId } = addressee.value
-        yield* keep(id, "verify-email")
+        yield* keep(id, LINK_LIFETIME["verify-email"])
         const mail = userId === undefined ? yield* verification(id, email) : knownUserMail(email)
         return Option.some<ComposedMail>({ userId, mail })
+      })
+
+      const forInvitation = Effect.fnUntraced(function*(id: SignUpId) {
+        const addressee = yield* signUps.addresseeOf(id)
+        if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
+        yield* keep(id, INVITATION_LIFETIME)
+        const { token } = yield* mailedTokens.issue("reset-password", { signUpId: id }, INVITATION_LIFETIME)
+        const mail = invitationMail(addressee.value.email, mailedLink(app, "reset-password", token))
+        return Option.some<ComposedMail>({ userId: undefined, mail })
       })
 
       const forReset = Effect.fnUntraced(function*(email: string) {
         const account = yield* findAccount(emailKey(email))
         const signUp = yield* signUps.findNewest(email)
-        if (Option.isSome(signUp)) yield* keep(signUp.value.id, "reset-password")
+        if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
         if (Option.isSome(account)) {
           const { email, id } = account.value
           yield* audit.record("password.reset_requested", { userId: id })
           return Option.some<ComposedMail>({ userId: id, mail: yield* reset(email, { userId: id }) })
         }
-        if (Option.isNone(signUp)) return Option.none()
+        if (Option.isNone(signUp) || !(isOpen || (yield* signUps.isInvited(email)))) return Option.none()
         const { email: typed, id } = signUp.value
         return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
       }, Effect.orDie)
 
       return AccountMails.of({
-        compose: Effect.fn("AccountMails.compose")((request) =>
-          request.kind === "verify-email" ? forSignUp(request.signUpId) : forReset(request.email)
-        )
+        compose: Effect.fn("AccountMails.compose")((request) => {
+          switch (request.kind) {
+            case "verify-email":
+              return forSignUp(request.signUpId)
+            case "reset-password":
+              return forReset(request.email)
+            case "invitation":
+              return forInvitation(request.signUpId)
+          }
+        })
       })
     })
   )
@@ -89,15 +107,27 @@ export class AccountMails extends Context.Service<AccountMails, {
 const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Verify your email address",
-  text: "Open this link within 24 hours to verify your email address and sign in. If you did not sign up, ignore it:",
-  link
+  text: "Open this link within 24 hours to verify your email address and sign in:",
+  link,
+  ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
+})
+
+const invitationMail = (email: string, link: Mail["link"]): Mail => ({
+  to: email,
+  subject: "You are invited",
+  text:
+    "An administrator of the Route Planning Service invites you. Open this link within 7 days to choose a password, which "
+    + "makes your account:",
+  link,
+  ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
 })
 
 const resetMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Reset your password",
-  text: "Open this link within 30 minutes to choose a new password. If you did not ask for it, ignore it:",
-  link
+  text: "Open this link within 30 minutes to choose a new password:",
+  link,
+  ifNotYou: "If you did not ask for it, ignore this mail: your password stays as it is."
 })
 
 const knownUserMail = (email: string): Mail => ({
@@ -105,5 +135,6 @@ const knownUserMail = (email: string): Mail => ({
   subject: "You already have an account",
   text: "Somebody, probably you, tried to sign up with this address. It already has an account: sign in instead, or "
     + "request a password reset.",
-  link: undefined
+  link: undefined,
+  ifNotYou: "If it was not you, ignore this mail: nothing has changed."
 })

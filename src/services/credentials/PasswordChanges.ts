@@ -7,6 +7,7 @@ import { accountLock } from "../accounts/AccountLock.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { type SignUp, SignUps } from "../accounts/SignUps.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
+import type { Mail } from "../mail/Mailer.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { Audit } from "../operations/Audit.ts"
 import { MailedTokens, staleLink, type TokenOwner } from "./MailedTokens.ts"
@@ -26,12 +27,13 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
    * Uses a link: the password is set, every session ends, and no other link can be used. Personal access tokens stay. The
-   * link of a sign-up proves the address and makes the account. A password that the policy refuses leaves the link as it is.
+   * link of a sign-up proves the address and makes the account; `Forbidden` where sign-up is closed and it is no invitation.
+   * A password that the policy refuses leaves the link as it is.
    */
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
-  ) => Effect.Effect<void, ValidationFailed | Unavailable>
+  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
   /** Sets or changes the password; the current one is asked for where there is one. All other sessions end. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
@@ -80,8 +82,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         return rows.length > 0
       })
 
-      const notice = (owner: typeof OwnerRow.Type, text: string) =>
-        outbox.put(owner.id, { to: owner.email, subject: "Your password was changed", text, link: undefined })
+      const notice = (owner: typeof OwnerRow.Type, text: string) => outbox.put(owner.id, changedMail(owner.email, text))
 
       const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
         const now = new Date(yield* Clock.currentTimeMillis)
@@ -94,8 +95,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* audit.record("password.reset", { userId: owner.id })
         yield* notice(
           owner,
-          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
-            + "work: revoke them if this was not you, and request another reset."
+          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still work."
         )
       })
 
@@ -103,12 +103,8 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
         if (Option.isNone(opened)) return yield* staleLink()
         yield* audit.record("password.reset", { userId: opened.value })
-        yield* outbox.put(opened.value, {
-          to: signUp.email,
-          subject: "Your password was changed",
-          text: "Your account was made with the password that you chose by a mailed link.",
-          link: undefined
-        })
+        const text = "Your account was made with the password that you chose by a mailed link."
+        yield* outbox.put(opened.value, changedMail(signUp.email, text))
       })
 
       const ownerOf = (token: Redacted.Redacted) =>
@@ -139,7 +135,8 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         const owner = yield* ownerOf(token)
         yield* policy.check("password", password, yield* personOf(owner))
         const digest = yield* passwords.hash(password)
-        yield* signIns("userId" in owner ? resetAccount(owner.userId, token, digest) : resetSignUp(token, digest))
+        if ("userId" in owner) return yield* signIns(resetAccount(owner.userId, token, digest))
+        yield* signIns(resetSignUp(token, digest))
       }, Effect.scoped)
 
       const refuseChange = (userId: UserId) =>
@@ -188,6 +185,16 @@ interface Person {
   readonly email: string
   readonly name: string
 }
+
+const changedMail = (to: string, text: string): Mail => ({
+  to,
+  subject: "Your password was changed",
+  text,
+  link: undefined,
+  ifNotYou:
+    "If this was not you, somebody else knows your password or reads your mails: secure your mailbox, request a "
+    + "password reset, and revoke your personal access tokens."
+})
 
 const wrongPassword = new Forbidden({ message: "The current password is wrong" })
 

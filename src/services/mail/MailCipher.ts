@@ -8,7 +8,8 @@ const StoredMail = Schema.Struct({
   to: Schema.String,
   subject: Schema.String,
   text: Schema.String,
-  link: Schema.optionalKey(Schema.String)
+  link: Schema.optionalKey(Schema.String),
+  ifNotYou: Schema.optionalKey(Schema.String)
 })
 
 /** A mail that is to be composed, and the trace of the request that it is for. */
@@ -27,8 +28,14 @@ export type OutboxPayload = StoredRequest | Mail
 
 const toStored = (payload: OutboxPayload): typeof Payload.Type => {
   if ("request" in payload) return payload
-  const { link, subject, text, to } = payload
-  return { to, subject, text, ...(link === undefined ? {} : { link: Redacted.value(link) }) }
+  const { ifNotYou, link, subject, text, to } = payload
+  return {
+    to,
+    subject,
+    text,
+    ...(link === undefined ? {} : { link: Redacted.value(link) }),
+    ...(ifNotYou === undefined ? {} : { ifNotYou })
+  }
 }
 
 const fromStored = (stored: typeof Payload.Type): OutboxPayload => {

@@ -7,6 +7,7 @@ import { SignUpId } from "../../schema/Ids.ts"
  */
 export const MailRequest = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("verify-email"), signUpId: SignUpId }),
-  Schema.Struct({ kind: Schema.Literal("reset-password"), email: Schema.String })
+  Schema.Struct({ kind: Schema.Literal("reset-password"), email: Schema.String }),
+  Schema.Struct({ kind: Schema.Literal("invitation"), signUpId: SignUpId })
 ])
 export type MailRequest = typeof MailRequest.Type

@@ -1,17 +1,21 @@
 import { Clock, Config, Console, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { baseUrl } from "../Addresses.ts"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../operations/LogFormat.ts"
 import { httpUrl } from "../SettingTypes.ts"
 import { hangUp } from "../Upstream.ts"
+import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
-/** A mail with one link. The link is a secret: whoever has it acts as the addressee. */
+/**
+ * A mail with one link. The link is a secret: anyone who has it acts as the addressee. `ifNotYou` is what to do for somebody
+ * who did not cause the mail.
+ */
 export interface Mail {
   readonly to: string
   readonly subject: string
   readonly text: string
   readonly link: Redacted.Redacted | undefined
+  readonly ifNotYou?: string | undefined
 }
 
 /** Of one try. A process that is to end waits for the mail that it is sending. */
@@ -44,15 +48,20 @@ export class Mailer extends Context.Service<Mailer, {
     Effect.gen(function*() {
       const key = yield* Config.Redacted("EMAIL_API_KEY")
       const url = yield* mailApiUrl
-      const { hostname } = yield* baseUrl
-      const from = yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
+      const from = yield* mailSender
       const client = yield* HttpClient.HttpClient
       return Mailer.of({
         send: Effect.fn("Mailer.send")((mail, idempotencyKey) =>
           HttpClientRequest.post(url).pipe(
             HttpClientRequest.bearerToken(key),
             HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
-            HttpClientRequest.bodyJsonUnsafe({ from, to: [mail.to], subject: mail.subject, text: textOf(mail) }),
+            HttpClientRequest.bodyJsonUnsafe({
+              from,
+              to: [mail.to],
+              subject: mail.subject,
+              text: textOf(mail),
+              html: htmlOf(mail)
+            }),
             client.execute,
             Effect.tap(hangUp),
             Effect.flatMap(HttpClientResponse.filterStatusOk),
@@ -66,8 +75,6 @@ export class Mailer extends Context.Service<Mailer, {
     })
   )
 }
-
-const textOf = (mail: Mail) => mail.link === undefined ? mail.text : `${mail.text}\n\n${Redacted.value(mail.link)}\n`
 
 /** A line as the log has them, whatever its level is, with the members of the mail. */
 const jsonLineOf = Effect.fnUntraced(function*({ link, subject, to }: Mail) {

@@ -1,0 +1,91 @@
+import { Config, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { createTransport } from "nodemailer"
+import { baseUrl } from "../Addresses.ts"
+import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
+import { htmlOf, mailSender, textOf } from "./MailText.ts"
+
+const SmtpUrl = Schema.RedactedFromValue(
+  Schema.URLFromString.check(
+    Schema.makeFilter(({ hostname, pathname, protocol, search }) =>
+      /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
+        ? undefined
+        : "Expected an SMTP server as in smtp://user:password@mail.example.com:587"
+    )
+  )
+)
+
+/** The server that mails are handed to (`SMTP_URL`), with its credentials. */
+export const smtpUrl = Config.schema(SmtpUrl, "SMTP_URL")
+
+/** Submission (RFC 6409) and submissions (RFC 8314). */
+const DEFAULT_PORT = { plain: 587, tls: 465 } as const
+
+const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
+
+const serverOf = ({ hostname, password, port, protocol, username }: URL) => {
+  const secure = protocol === "smtps:"
+  const hasCredentials = username !== ""
+  return {
+    host: hostname.replace(/^\[|\]$/g, ""),
+    port: port === "" ? DEFAULT_PORT[secure ? "tls" : "plain"] : Number(port),
+    secure,
+    // STARTTLS is used where it is offered; a network in between must not be able to take the credentials by removing it.
+    requireTLS: !secure && hasCredentials && !isLoopback(hostname),
+    ...(hasCredentials ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {})
+  }
+}
+
+/** The kind of a failure and the status of the server. Its words may repeat addresses and credentials. */
+const reasonOf = (error: unknown) =>
+  error instanceof Error
+    ? ["code" in error ? error.code : error.name, "responseCode" in error ? error.responseCode : undefined]
+      .filter((part) => part !== undefined)
+      .join(" ")
+    : "unknown"
+
+/**
+ * Any SMTP server (RFC 5321), one connection a mail. A try that the server did not answer in time may have been taken: the
+ * next has the same Message-ID (RFC 5322, 3.6.4), by which mail servers and readers drop the second.
+ */
+export const smtpMailerLayer = Layer.effect(
+  Mailer,
+  Effect.gen(function*() {
+    const server = serverOf(Redacted.value(yield* smtpUrl))
+    const from = yield* mailSender
+    const { hostname } = yield* baseUrl
+    const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
+    const transport = createTransport({
+      ...server,
+      name: hostname,
+      connectionTimeout: milliseconds,
+      dnsTimeout: milliseconds,
+      greetingTimeout: milliseconds,
+      socketTimeout: milliseconds,
+      disableFileAccess: true,
+      disableUrlAccess: true
+    })
+    return Mailer.of({
+      send: Effect.fn("Mailer.send")((mail, idempotencyKey) =>
+        Effect.tryPromise({
+          try: () =>
+            transport.sendMail({
+              from,
+              to: { name: "", address: mail.to },
+              subject: mail.subject,
+              text: textOf(mail),
+              html: htmlOf(mail),
+              messageId: `<${idempotencyKey}@${hostname}>`,
+              headers: { "Auto-Submitted": "auto-generated" }
+            }),
+          catch: (error) => new MailNotSent({ reason: `SMTP ${reasonOf(error)}` })
+        }).pipe(
+          Effect.timeoutOrElse({
+            duration: MAIL_TIMEOUT,
+            orElse: () => Effect.fail(new MailNotSent({ reason: "SMTP timeout" }))
+          }),
+          Effect.asVoid
+        )
+      )
+    })
+  })
+)
