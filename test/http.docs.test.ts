@@ -8,22 +8,35 @@ import { TestServer } from "./support/TestServer.ts"
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
 layer(TestServer.layer())("the API page", (it) => {
-  it.effect("may run its own two scripts, ask our own origin, and nothing else", () =>
+  it.effect("may run its own file and script, ask our own origin, and nothing else", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const { headers, status, text } = yield* visitor.get("//api")
       assert.deepStrictEqual([status, headers.get("content-type")], [200, "text/html"])
-      const [bundle = "", start = "", ...more] = text.split("<script>").slice(1).map((part) =>
+      const [start = "", ...more] = text.split("<script>").slice(1).map((part) =>
         part.slice(0, part.indexOf("</script>"))
       )
+      assert.include(start, "createApiReference")
       assert.deepStrictEqual(more, [])
       assert.strictEqual(
         headers.get("content-security-policy"),
-        `default-src 'none'; script-src ${hashOf(bundle)} ${hashOf(start)}; style-src 'unsafe-inline'; img-src data:; `
+        `default-src 'none'; script-src 'self' ${hashOf(start)}; style-src 'unsafe-inline'; img-src data:; `
           + "font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
       )
       assert.strictEqual(headers.get("x-content-type-options"), "nosniff")
       assert.strictEqual(headers.get("referrer-policy"), "no-referrer")
+    }))
+
+  it.effect("has its scripts in a file that is kept for a year under a path with its hash", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const { text } = yield* visitor.get("//api")
+      const path = /<script src="(assets\/reference-[\w-]{16}\.js)"><\/script>/.exec(text)?.[1] ?? ""
+      const { headers, status, ...file } = yield* visitor.get(`//${path}`)
+      assert.deepStrictEqual([status, headers.get("content-type")], [200, "text/javascript; charset=utf-8"])
+      assert.strictEqual(headers.get("cache-control"), "public, max-age=31536000, immutable")
+      assert.isAbove(file.text.length, 1_000_000)
+      assert.strictEqual((yield* visitor.get("//assets/reference-AAAAAAAAAAAAAAAA.js")).status, 404)
     }))
 
   it.effect("has its document beside it, as the contract says it, for its public address", () =>

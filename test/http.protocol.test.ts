@@ -46,7 +46,6 @@ layer(TestServer.layer())("the protocol", (it) => {
     Effect.gen(function*() {
       const { origin } = yield* TestServer
       const paths = [
-        "/",
         "/nothing",
         "/api/",
         "/api/v1",

@@ -1,13 +1,13 @@
-import { Config, Effect, Function, identity, Layer, Option, Scope } from "effect"
-import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerResponse } from "effect/http"
-import { HttpApiEndpoint, HttpApiScalar } from "effect/http-api"
+import { Config, Effect, Layer, Option, Scope } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { baseUrl } from "../services/Addresses.ts"
 import { DocumentedApi, openApiDocument } from "./api/openapi/Document.ts"
-import { toResponse } from "./ErrorResponse.ts"
+import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./Assets.ts"
+import { toResponse, unknownPath } from "./ErrorResponse.ts"
 import { methodsRefusedAt } from "./MethodNotAllowed.ts"
-import { Limiter } from "./middleware/RateLimit.ts"
-import { DOCS_DOCUMENT, DOCS_PAGE } from "./RouteTemplates.ts"
+import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "./RouteTemplates.ts"
 
 /** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
 export const docsEnabled = Config.all({
@@ -28,14 +28,13 @@ const SCALAR = {
 const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
 
 /**
- * Its scripts by their hash and no other, requests to ourselves and nobody else. Styles have to be allowed: the page
- * makes them as it goes.
+ * Our own file and the page's own script by its hash, requests to ourselves and nobody else. Styles have to be allowed: the
+ * page makes them as it goes.
  */
-const policyFor = (html: string) => {
-  const scripts = [...html.matchAll(/<script>(.*?)<\/script>/gs)].map(([, script = ""]) => hashOf(script))
-  return [
+const policyFor = (start: string) =>
+  [
     "default-src 'none'",
-    `script-src ${scripts.join(" ")}`,
+    `script-src 'self' ${hashOf(start)}`,
     "style-src 'unsafe-inline'",
     "img-src data:",
     "font-src data:",
@@ -44,49 +43,54 @@ const policyFor = (html: string) => {
     "form-action 'none'",
     "frame-ancestors 'none'"
   ].join("; ")
+
+interface DocsPage {
+  readonly page: HttpServerResponse.HttpServerResponse
+  readonly bundle: Asset
 }
 
-const withPolicy = Function.memoize((response: HttpServerResponse.HttpServerResponse) => {
-  const html = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
-  return HttpServerResponse.setHeader(response, "content-security-policy", policyFor(html))
-})
+/** Effect's page has its 3 MB of scripts in it. They become a file of their own, which browsers keep. */
+const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
+  const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
+  const [before, script = "", between, start = "", after] = text.split(/<script>|<\/script>/)
+  const bundle = makeAsset("reference", "js", script)
+  const html = `${before}<script src="${bundle.path.slice(1)}"></script>${between}<script>${start}</script>${after}`
+  return {
+    page: HttpServerResponse.setHeader(HttpServerResponse.html(html), "content-security-policy", policyFor(start)),
+    bundle
+  }
+}
 
-/** Both answers are long and have few words: they travel compressed. They count like every other endpoint. */
-const served = (
-  path: HttpRouter.PathInput,
-  finish: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
-) =>
-  HttpRouter.middleware(Effect.gen(function*() {
-    const limiter = yield* Limiter
-    const platform = yield* HttpPlatform.HttpPlatform
-    const endpoint = HttpApiEndpoint.get("docs", path)
-    return (httpEffect) =>
-      Effect.matchEffect(limiter.countAddress(endpoint), {
-        onFailure: (refusal) => Effect.succeed(toResponse(refusal)),
-        onSuccess: () => HttpMiddleware.compression()(Effect.map(httpEffect, finish))
-      }).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
-  })).layer
-
-/** The page's 3 MB are loaded when somebody asks for them, not at the start. */
+/** The scripts are loaded when the page is opened, not at the start. */
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: DOCS_PAGE, scalar: SCALAR }))
     .pipe(
       Scope.provide(yield* Effect.scope),
       Effect.cached
     )
-  yield* router.add("GET", DOCS_PAGE, Effect.flatten(page))
-})).pipe(Layer.provide(served(DOCS_PAGE, withPolicy)))
+  const separated = yield* Effect.cached(Effect.map(Effect.flatten(page), separate))
+  const assetFor = ({ url }: HttpServerRequest.HttpServerRequest) =>
+    Effect.map(separated, ({ bundle }) => url === bundle.path ? assetResponse(bundle) : toResponse(unknownPath()))
+  yield* router.add("GET", DOCS_PAGE, Effect.map(separated, ({ page }) => page))
+  yield* router.add("GET", DOCS_ASSET, assetFor)
+}))
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const address = (yield* baseUrl).origin
   const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address))))
   yield* router.add("GET", DOCS_DOCUMENT, document)
-})).pipe(Layer.provide(served(DOCS_DOCUMENT, identity)))
+}))
 
 /** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
 export const apiDocsLayer = Layer.unwrap(
   Effect.map(docsEnabled, (isEnabled) =>
     isEnabled
-      ? Layer.mergeAll(pageLayer, documentLayer, methodsRefusedAt(DOCS_PAGE), methodsRefusedAt(DOCS_DOCUMENT))
+      ? Layer.mergeAll(
+        pageLayer.pipe(Layer.provide(countedAndCompressed(DOCS_PAGE))),
+        documentLayer.pipe(Layer.provide(countedAndCompressed(DOCS_DOCUMENT))),
+        methodsRefusedAt(DOCS_PAGE),
+        methodsRefusedAt(DOCS_ASSET),
+        methodsRefusedAt(DOCS_DOCUMENT)
+      )
       : Layer.empty)
 )

@@ -19,8 +19,9 @@ const refusalsOf = (path: HttpRouter.PathInput, allowed: ReadonlyArray<string>) 
     .filter((method) => !allowed.includes(method))
     .map((method) => HttpRouter.route(method, path, refusal(allowed)))
 
-/** The same for a path outside the contract that answers GET. */
-export const methodsRefusedAt = (path: HttpRouter.PathInput) => HttpRouter.addAll(refusalsOf(path, withHead(["GET"])))
+/** The same for a path outside the contract, which has GET unless it is said. */
+export const methodsRefusedAt = (path: HttpRouter.PathInput, methods: ReadonlyArray<string> = ["GET"]) =>
+  HttpRouter.addAll(refusalsOf(path, withHead(methods)))
 
 /** Answers every known path with a method that it does not have; the router alone would call it unknown. */
 export const methodNotAllowedLayer = HttpRouter.addAll(

@@ -17,6 +17,20 @@ export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: fals
 export const DOCS_PAGE = "/api"
 export const DOCS_DOCUMENT = "/api/openapi.json"
 
+/** Pages for people, which are no endpoints of the contract either. Mails lead to the first two. */
+export const PAGES = {
+  home: "/",
+  verifyEmail: "/verify-email",
+  resetPassword: "/reset-password",
+  cancelDeletion: "/me/cancel-deletion"
+} as const
+
+/** What pages load: the name of a file changes with what is in it. */
+export const ASSETS = "/assets"
+
+/** The scripts of the interactive page. */
+export const DOCS_ASSET = `${ASSETS}/:file` as const
+
 const templates = FindMyWay.make<string>(ROUTER)
 
 // What a path does not have is named as its GET is: HEAD, and what is refused with 405.
@@ -28,7 +42,8 @@ for (const path of paths) {
   }
 }
 
-for (const path of [DOCS_PAGE, DOCS_DOCUMENT] as const) templates.all(path, path)
+for (const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES)] as const) templates.all(path, path)
+templates.all(DOCS_ASSET, `${ASSETS}/{file}`)
 
 /** The router knows the methods of `HttpMethod.all`. Every other one counts as TRACE, which no path has. */
 export const routedMethod = (method: string): HttpMethod.HttpMethod =>

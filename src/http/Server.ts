@@ -20,6 +20,7 @@ import { Idempotency } from "./Idempotency.ts"
 import { methodNotAllowedLayer, otherMethodsLayer } from "./MethodNotAllowed.ts"
 import { answerHeadersLayer } from "./middleware/AnswerHeaders.ts"
 import { authenticationLayer } from "./middleware/Authentication.ts"
+import { Credentials } from "./middleware/Credentials.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
@@ -28,6 +29,7 @@ import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
+import { pagesLayer } from "./pages/Pages.ts"
 import { refusalLayer } from "./Refusal.ts"
 import { RequestBodies } from "./RequestBodies.ts"
 import { ROUTER } from "./RouteTemplates.ts"
@@ -64,6 +66,11 @@ const api = HttpApiBuilder.layer(Api).pipe(
 
 const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
 
+const pages = pagesLayer.pipe(
+  Layer.provide(Credentials.layer),
+  Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
+)
+
 const routes = Layer.mergeAll(
   errorShapeLayer,
   answerHeadersLayer,
@@ -75,6 +82,7 @@ const routes = Layer.mergeAll(
   otherMethodsLayer,
   api,
   docs,
+  pages,
   methodNotAllowedLayer
 )
 

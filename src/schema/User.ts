@@ -91,13 +91,14 @@ export const Email = trimmedText(3, MAX_EMAIL, { format: "email-address", patter
   })
 )
 
-const MAX_PASSWORD_LENGTH = 1024
+/** Code points of a password after NFKC. */
+export const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
 
 /** A new password, counted after NFKC, as it is hashed. Its strength is checked by the `PasswordPolicy` service. */
-export const NewPassword = WellFormedString.check(isNormalizedLength(12, MAX_PASSWORD_LENGTH))
+export const NewPassword = WellFormedString.check(isNormalizedLength(PASSWORD_LENGTH.minimum, PASSWORD_LENGTH.maximum))
 
 /** A password to be verified: whatever `NewPassword` accepts, and shorter ones, which are merely wrong. */
-export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, MAX_PASSWORD_LENGTH))
+export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, PASSWORD_LENGTH.maximum))
 
 /** 32 random bytes, base64url: the secret of a mailed link. */
 export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { existsSync } from "node:fs"
-import { type Browser as Chromium, chromium, type Page } from "playwright-core"
+import { type Browser as Chromium, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
 const PLACES = [
   "/usr/bin/chromium",
@@ -45,8 +45,8 @@ const watch = async (page: Page, origin: string): Promise<Visit> => {
 
 /** A real browser. */
 export class Browser extends Context.Service<Browser, {
-  /** A new page, for an origin and no other. */
-  readonly visit: (origin: string) => Effect.Effect<Visit>
+  /** A new page with cookies of its own, for an origin and no other. */
+  readonly visit: (origin: string, options?: BrowserContextOptions) => Effect.Effect<Visit>
 }>()("test/Browser") {
   static readonly layer = Layer.effect(
     Browser,
@@ -60,8 +60,10 @@ export class Browser extends Context.Service<Browser, {
       ),
       (browser) =>
         Browser.of({
-          visit: (origin) =>
-            Effect.promise(async () => watch(await browser.newPage({ viewport: { width: 1400, height: 900 } }), origin))
+          visit: (origin, options) =>
+            Effect.promise(async () =>
+              watch(await browser.newPage({ viewport: { width: 1400, height: 900 }, ...options }), origin)
+            )
         })
     )
   )

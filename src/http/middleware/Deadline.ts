@@ -59,7 +59,7 @@ const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
  * a server that hangs is not over when it is interrupted, so the work is told to stop and left behind rather than waited
  * for. An interruption, as by a client that went away, stops the work the same way.
  */
-const within = <A, E, R>(
+export const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   duration: Duration.Duration
 ): Effect.Effect<A, E | Unavailable, R> =>

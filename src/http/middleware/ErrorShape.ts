@@ -103,11 +103,16 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
 
 const shuttingDown = new Unavailable({ message: "The service is shutting down" })
 
-const render = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
-  if (isAbandoned(cause)) return HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST })
+/** The error that a client gets for a cause. What only an operator can tell apart is logged, and is an internal error. */
+export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   const known = Cause.hasInterruptsOnly(cause) ? shuttingDown : toServiceError(failureOf(cause))
-  return toResponse(known ?? (yield* renderUnknown(cause)))
+  return known ?? (yield* renderUnknown(cause))
 })
+
+const render = (cause: Cause.Cause<unknown>) =>
+  isAbandoned(cause)
+    ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
+    : Effect.map(serviceErrorOf(cause), toResponse)
 
 const FailureText = Schema.fromJsonString(Schema.Struct({
   statusCode: Schema.Int,

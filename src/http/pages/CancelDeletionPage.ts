@@ -1,0 +1,126 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { Conflict, type ServiceError, Unauthorized } from "../../schema/Errors.ts"
+import { Email, PasswordAttempt, type User } from "../../schema/User.ts"
+import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { erasureDueAt } from "../../services/accounts/GraceWindow.ts"
+import { Profiles } from "../../services/accounts/Profiles.ts"
+import { html } from "../../services/Html.ts"
+import { Api } from "../api/Api.ts"
+import { Credentials } from "../middleware/Credentials.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { PAGES } from "../RouteTemplates.ts"
+import { deviceOf, signInResponses } from "../SignInResponses.ts"
+import type { Page } from "./Layout.ts"
+import { decodeField, type Fields, pageLayer } from "./PageRoutes.ts"
+import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
+
+const TITLE = "Keep your account"
+
+const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
+
+const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
+const tooLate = new Conflict({ message: "The 30 days are over: this account can no longer be kept" })
+const signedOut = new Unauthorized({ message: "You are no longer signed in: sign in again" })
+
+const signInForm = (email: string, error?: ServiceError): Page => {
+  const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  return {
+    title: TITLE,
+    body: html`${alert(error && plainWords(error))}
+<p>An account whose deletion was requested can be kept for 30 days. Sign in to see whether yours is one. If you sign in by
+another provider, do so in your app first, and then open this page again.</p>
+<form method="post" action="cancel-deletion" novalidate>
+<label for="email">Email address</label>
+<input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
+<button type="submit">Sign in</button>
+</form>`,
+    error
+  }
+}
+
+const dateOf = (instant: Date) => instant.toLocaleDateString("en", { dateStyle: "long", timeZone: "UTC" })
+
+const pendingPage = ({ email }: User, until: Date): Page => ({
+  title: TITLE,
+  body: html`<p>The account <strong>${email}</strong>, with all its routes and collections, will be erased on
+<strong>${dateOf(until)}</strong>.</p>
+<form method="post" action="cancel-deletion">
+<button type="submit">Keep the account</button>
+</form>
+<p>Want it erased? There is nothing to do: close this page.</p>`
+})
+
+const nothingPending = ({ email }: User): Page => ({
+  title: TITLE,
+  body: html`<p>The account <strong>${email}</strong> is not going to be deleted. There is nothing to do.</p>`
+})
+
+const kept: Page = {
+  title: "Your account stays",
+  body:
+    html`<p role="status">The deletion is cancelled. Your routes and collections are there again, and this device is signed
+in.</p>
+<h2>What is next</h2>
+<p>Sign in again in your apps. You did not request the deletion? Then change your password, and revoke the personal access
+tokens that you do not know.</p>`
+}
+
+const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
+
+/** The screen for those whose account is to be deleted: it signs them in, says when, and takes it back. */
+export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const credentials = yield* Credentials
+  const deletion = yield* AccountDeletion
+  const limiter = yield* Limiter
+  const profiles = yield* Profiles
+  const { limitLogIn, signedIn } = yield* signInResponses
+  const { auth: { endpoints: { logIn } }, users: { endpoints: { cancelDeletion } } } = Api.groups
+
+  /** The session of a request. Personal access tokens have none. */
+  const currentSession = Effect.map(
+    credentials.readOptional(cancelDeletion),
+    Option.flatMap((principal) => principal.kind === "session" ? Option.some(principal) : Option.none())
+  )
+
+  const signIn = Effect.fnUntraced(function*(fields: Fields, request: HttpServerRequest.HttpServerRequest) {
+    yield* limiter.countAddress(logIn)
+    const email = yield* decodeField(Email, fields["email"], wrongCredentials)
+    const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
+    yield* limitLogIn(request, email)
+    yield* signedIn(request, yield* accounts.logIn({ email, password }, deviceOf(request)))
+    return { seeOther: "cancel-deletion" }
+  })
+
+  const cancel = Effect.gen(function*() {
+    const session = yield* currentSession
+    if (Option.isNone(session)) return yield* signedOut
+    yield* limiter.count(`user:${session.value.userId}`, cancelDeletion)
+    yield* deletion.cancel(session.value.userId)
+    return kept
+  })
+
+  const show = Effect.gen(function*() {
+    const session = yield* currentSession
+    if (Option.isNone(session)) return signInForm("")
+    if (session.value.deletion === "over") return notCancelled(tooLate)
+    const user = yield* profiles.user(session.value.userId)
+    return user.deletionRequestedAt === null
+      ? nothingPending(user)
+      : pendingPage(user, erasureDueAt(new Date(user.deletionRequestedAt)))
+  })
+
+  return pageLayer({
+    path: PAGES.cancelDeletion,
+    show: () => show,
+    submit: {
+      run: (fields, request) => fields["email"] === undefined ? cancel : signIn(fields, request),
+      refused: (error, { email }) =>
+        email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInForm(email ?? "", error)
+    }
+  })
+}))

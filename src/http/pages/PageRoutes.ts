@@ -1,0 +1,114 @@
+import { Cause, Effect, Layer, Schema } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiEndpoint } from "effect/http-api"
+import { type ServiceError, UnsupportedMediaType } from "../../schema/Errors.ts"
+import { html } from "../../services/Html.ts"
+import { AnswerWithin } from "../api/Requests.ts"
+import { decodeUtf8 } from "../Body.ts"
+import { methodsRefusedAt } from "../MethodNotAllowed.ts"
+import { CrossSite } from "../middleware/CrossSite.ts"
+import { within } from "../middleware/Deadline.ts"
+import { serviceErrorOf } from "../middleware/ErrorShape.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { RequestBodies } from "../RequestBodies.ts"
+import { type Page, pageResponse } from "./Layout.ts"
+import { alert, plainWords } from "./Refusals.ts"
+
+/** The fields of a form as they were sent. One that is missing is undefined. */
+export type Fields = Readonly<Record<string, string | undefined>>
+
+/** A page, or a path relative to it to go on with (303). */
+export type PageResult = Page | { readonly seeOther: string }
+
+/** A path for people: `show` for a GET, which changes nothing, and `submit` for a form. */
+export interface PageRoute<E, R, E2, R2> {
+  readonly path: HttpRouter.PathInput
+  readonly show: (query: URLSearchParams) => Effect.Effect<PageResult, E, R>
+  readonly submit?: {
+    /** Whatever it fails with is shown by `refused`. */
+    readonly run: (
+      fields: Fields,
+      request: HttpServerRequest.HttpServerRequest
+    ) => Effect.Effect<PageResult, E2, R2>
+    readonly refused: (error: ServiceError, fields: Fields) => Page
+  } | undefined
+}
+
+/** A password of the greatest length, of which every character takes twelve, and a token. */
+const FORM_LIMIT_BYTES = 32 * 1024
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i
+
+const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
+  FORM_TYPE.test(headers["content-type"] ?? "")
+    ? Effect.void
+    : Effect.fail(new UnsupportedMediaType({ message: "Send the form as application/x-www-form-urlencoded" }))
+
+const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
+
+/** A page for what no form can mend. */
+const failure = (error: ServiceError): Page => ({
+  title: "This did not work",
+  body: html`${alert(plainWords(error))}`,
+  error
+})
+
+const responseTo = (path: string, result: PageResult) =>
+  "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
+
+/** What fails, a defect included, becomes a page. A client that went away gets none. */
+const orPage = <E, R>(
+  work: Effect.Effect<PageResult, E, R>,
+  refused: (error: ServiceError) => Page
+) =>
+  Effect.catchCause(work, (cause) =>
+    Cause.hasInterrupts(cause)
+      ? Effect.failCause(cause)
+      : Effect.map(serviceErrorOf(cause), (error): PageResult => refused(error)))
+
+const DEADLINE = AnswerWithin.defaultValue()
+
+/** Serves a page. Its requests are limited by address; what another site makes a browser send is refused. */
+export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
+  HttpRouter.use(Effect.fnUntraced(function*(router) {
+    const bodies = yield* RequestBodies
+    const crossSite = yield* CrossSite
+    const limiter = yield* Limiter
+    const endpoint = HttpApiEndpoint.get("page", path)
+
+    const shown = Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      yield* limiter.countAddress(endpoint)
+      return yield* show(queryOf(request))
+    })
+
+    const readFields = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+      yield* crossSite.check(request)
+      yield* checkType(request)
+      const text = yield* decodeUtf8(yield* bodies.read(request, FORM_LIMIT_BYTES))
+      const fields: Fields = Object.fromEntries(new URLSearchParams(text))
+      return fields
+    })
+
+    yield* router.add(
+      "GET",
+      path,
+      Effect.map(orPage(within(shown, DEADLINE), failure), (page) => responseTo(path, page))
+    )
+    if (submit === undefined) return
+
+    const submitted = Effect.gen(function*() {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const fields = yield* readFields(request)
+      return yield* orPage(submit.run(fields, request), (error) => submit.refused(error, fields))
+    })
+    yield* router.add(
+      "POST",
+      path,
+      Effect.map(orPage(Effect.scoped(within(submitted, DEADLINE)), failure), (page) => responseTo(path, page))
+    )
+  })).pipe(Layer.merge(methodsRefusedAt(path, submit === undefined ? ["GET"] : ["GET", "POST"])))
+
+/** A field decoded; `refused` is what is said of one that does not fit, since a schema's own words are for programs. */
+export const decodeField = <A, I>(schema: Schema.Codec<A, I>, value: string | undefined, refused: ServiceError) =>
+  Effect.mapError(Schema.decodeUnknownEffect(schema)(value), () => refused)

@@ -1,0 +1,21 @@
+import { Config, Effect, Layer } from "effect"
+import { assetLayer } from "../Assets.ts"
+import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
+import { homePageLayer } from "./HomePage.ts"
+import { STYLESHEET } from "./Layout.ts"
+import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
+import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
+
+/** The pages that mailed links lead to where nobody has a front end of their own; none with `PAGES_ENABLED=false`. */
+export const pagesLayer = Layer.unwrap(
+  Effect.map(Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true)), (isEnabled) =>
+    isEnabled
+      ? Layer.mergeAll(
+        assetLayer(STYLESHEET),
+        cancelDeletionPageLayer,
+        homePageLayer,
+        resetPasswordPageLayer,
+        verifyEmailPageLayer
+      )
+      : Layer.empty)
+)

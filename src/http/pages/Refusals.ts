@@ -1,0 +1,29 @@
+import type { ServiceError } from "../../schema/Errors.ts"
+import { type Html, html } from "../../services/Html.ts"
+
+const waitFor = (details: ServiceError["details"]) => {
+  const seconds = details?.["retryAfterSeconds"]
+  return typeof seconds === "number" ? `Try again in ${seconds} seconds.` : "Try again in a moment."
+}
+
+/** What went wrong, for somebody who does not know what HTTP is. */
+export const plainWords = ({ details, message, statusCode }: ServiceError): string => {
+  switch (statusCode) {
+    case 429:
+      return `That was tried too often. ${waitFor(details)}`
+    case 503:
+    case 504:
+      return `The service is busy or is starting. ${waitFor(details)}`
+    case 500:
+      return "Something went wrong on our side. Try again later."
+    default:
+      return `${message}.`
+  }
+}
+
+/** The id of the message that a field refers to by `aria-describedby`. */
+export const ERROR_ID = "error"
+
+/** The message about a form, read at once by a screen reader. */
+export const alert = (text: string | undefined): Html =>
+  text === undefined ? html`` : html`<p class="error" id="${ERROR_ID}" role="alert">${text}</p>`

@@ -1,0 +1,95 @@
+import { Effect, Layer, Schema } from "effect"
+import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
+import { MailedToken, NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
+import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
+import { html } from "../../services/Html.ts"
+import { Api } from "../api/Api.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { PAGES } from "../RouteTemplates.ts"
+import type { Page } from "./Layout.ts"
+import { decodeField, pageLayer } from "./PageRoutes.ts"
+import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
+
+const TITLE = "Choose a new password"
+
+const Token = Schema.RedactedFromValue(MailedToken)
+const Password = Schema.RedactedFromValue(NewPassword)
+
+const RULE = `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
+
+const noLink = ValidationFailed.at("token", "Expected the token of a mailed link")
+const wrongLength = ValidationFailed.at("password", `Expected ${RULE}`)
+
+const issuesOf = Schema.decodeUnknownOption(
+  Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
+)
+
+/** What is wrong with the password, where it is the password that is wrong. */
+const passwordIssue = ({ details }: ServiceError) => {
+  const found = issuesOf(details)
+  return found._tag === "Some" ? found.value.issues.find(({ path }) => path === "password")?.message : undefined
+}
+
+const unusable = (error: ServiceError): Page => ({
+  title: TITLE,
+  body: html`${alert("This link is incomplete, has expired or was used already.")}
+<p>A link can be used once, and expires: 30 minutes after a reset was requested, 7 days after an invitation. Your password is
+as it was. Ask for another link where you asked for this one.</p>
+<p>Copied from the mail? Check that the whole of it was copied.</p>`,
+  error
+})
+
+const formWith = (token: string, error?: ServiceError): Page => {
+  const issue = error === undefined ? undefined : passwordIssue(error)
+  const message = issue === undefined ? error && plainWords(error) : `Choose another password. ${issue}.`
+  const state = issue === undefined
+    ? html`aria-describedby="password-hint"`
+    : html`aria-describedby="password-hint ${ERROR_ID}" aria-invalid="true" autofocus`
+  return {
+    title: TITLE,
+    body: html`${alert(message)}
+<form method="post" action="reset-password" novalidate>
+<input type="hidden" name="token" value="${token}">
+<label for="password">New password</label>
+<p class="hint" id="password-hint">${RULE}. A few words that do not belong together are long and easy to remember.</p>
+<input type="password" id="password" name="password" autocomplete="new-password" required ${state}>
+<button type="submit">Set the password</button>
+</form>
+<p>This signs you out on every device. You did not ask for it? Close this page: your password stays as it is.</p>`,
+    error
+  }
+}
+
+const changed: Page = {
+  title: "Your password is set",
+  body: html`<p role="status">The new password counts from now on, and you were signed out on every device.</p>
+<h2>What is next</h2>
+<p>Sign in with it in the app that you use. Scripts with a personal access token go on as before; revoke the tokens that you
+do not know.</p>
+<p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
+}
+
+/** Where the link of a reset or an invitation leads. The link alone does nothing: a new password uses it up. */
+export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const limiter = yield* Limiter
+  const passwordChanges = yield* PasswordChanges
+  return pageLayer({
+    path: PAGES.resetPassword,
+    show: (query) => {
+      const token = query.get("token")
+      return Effect.succeed(token === null || token === "" ? unusable(noLink) : formWith(token))
+    },
+    submit: {
+      run: Effect.fnUntraced(function*(fields) {
+        yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
+        const token = yield* decodeField(Token, fields["token"], noLink)
+        yield* passwordChanges.reset(token, yield* decodeField(Password, fields["password"], wrongLength))
+        return changed
+      }),
+      refused: (error, { token }) => {
+        const isOfLink = error.statusCode === 400 && passwordIssue(error) === undefined
+        return isOfLink || token === undefined ? unusable(error) : formWith(token, error)
+      }
+    }
+  })
+}))

@@ -1,0 +1,71 @@
+import { Effect, Layer, Schema } from "effect"
+import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
+import { MailedToken } from "../../schema/User.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { html } from "../../services/Html.ts"
+import { Api } from "../api/Api.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { PAGES } from "../RouteTemplates.ts"
+import { deviceOf, signInResponses } from "../SignInResponses.ts"
+import type { Page } from "./Layout.ts"
+import { decodeField, pageLayer } from "./PageRoutes.ts"
+import { alert, plainWords } from "./Refusals.ts"
+
+const TITLE = "Verify your email address"
+
+const Token = Schema.RedactedFromValue(MailedToken)
+
+const unusable = (error: ServiceError): Page => ({
+  title: TITLE,
+  body: html`${alert("This link is incomplete, has expired or was used already.")}
+<p>A link can be used once, within 24 hours. Was it used already? Then your address is verified: sign in with your password.
+If not, sign in all the same, and you will get another link by mail.</p>
+<p>Copied from the mail? Check that the whole of it was copied.</p>`,
+  error
+})
+
+const noLink = ValidationFailed.at("token", "Expected the token of a mailed link")
+
+const formWith = (token: string, error?: ServiceError): Page => ({
+  title: TITLE,
+  body: html`${alert(error === undefined ? undefined : plainWords(error))}
+<p>This makes your account, and signs you in on this device.</p>
+<form method="post" action="verify-email">
+<input type="hidden" name="token" value="${token}">
+<button type="submit">Verify and sign in</button>
+</form>
+<p>You did not sign up? Close this page: without the button nothing happens.</p>`,
+  error
+})
+
+const verified = (email: string): Page => ({
+  title: "Your address is verified",
+  body: html`<p role="status">You are signed in as <strong>${email}</strong> on this device.</p>
+<h2>What is next</h2>
+<p>Go back to the app that you signed up in and sign in with your email address and password. Or
+<a href="./">see what this service does</a>.</p>`
+})
+
+/** Where the link of a sign-up leads. The link alone does nothing, since mail scanners follow links: its reader confirms it. */
+export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const limiter = yield* Limiter
+  const { signedIn } = yield* signInResponses
+  return pageLayer({
+    path: PAGES.verifyEmail,
+    show: (query) => {
+      const token = query.get("token")
+      return Effect.succeed(token === null || token === "" ? unusable(noLink) : formWith(token))
+    },
+    submit: {
+      run: Effect.fnUntraced(function*(fields, request) {
+        yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
+        const token = yield* decodeField(Token, fields["token"], noLink)
+        const { user } = yield* signedIn(request, yield* accounts.verifyEmail(token, deviceOf(request)))
+        return verified(user.email)
+      }),
+      refused: (error, { token }) =>
+        error.statusCode === 400 || token === undefined ? unusable(error) : formWith(token, error)
+    }
+  })
+}))
