@@ -12,7 +12,8 @@ const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 const Manifest = Schema.Struct({
   version: Schema.String,
   scripts: Schema.Record(Schema.String, Schema.String),
-  dependencies: Schema.Record(Schema.String, Schema.String)
+  dependencies: Schema.Record(Schema.String, Schema.String),
+  devDependencies: Schema.Record(Schema.String, Schema.String)
 })
 const manifest = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest))(textOf("package.json"))
 
@@ -92,6 +93,17 @@ describe("the image", () => {
       [...textOf(file).matchAll(/image: route-planning-service:(\S+)/g)].map(([, version]) => version)
     )
     assert.deepStrictEqual(named, [manifest.version, manifest.version])
+    assert.include(finalStage, `org.opencontainers.image.version="${manifest.version}"`)
+  })
+
+  it("stands, as all others, on images of an exact version, by digest where one is known", () => {
+    const images = ["Dockerfile", "deploy/valhalla/Dockerfile", "deploy/compose.yaml"].flatMap((file) =>
+      [...textOf(file).matchAll(/(?:^FROM|^ +image:) (?!route-planning-service)(\S+)/gm)].map(([, image = ""]) => image)
+    )
+    assert.isAbove(images.length, 8)
+    assert.deepStrictEqual(images.filter((image) => !/:v?\d+\.\d+(\.\d+)?(-[\w-]+)?(@|$)/.test(image)), [])
+    assert.deepStrictEqual(images.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image)), ["grafana/grafana:12.4.4"])
+    assert.include(dockerfile, `FROM node:${manifest.devDependencies["node"]}-`)
   })
 
   it("comes with the engine that the tests run", () => {

@@ -37,6 +37,8 @@ const production = (env: Readonly<Record<string, string>>) =>
 
 /** What starts that should not, or starts as something else. */
 const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
+  ["ADMIN_EMAILS", "canary"],
+  ["ADMIN_EMAILS", "ada@example.com, canary@"],
   ["API_DOCS_ENABLED", "canary"],
   ["APP_URL", "canary"],
   ["BASE_URL", "canary.example.com"],
@@ -60,12 +62,14 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["OTEL_TRACES_SAMPLER", "canary"],
   ["OTEL_TRACES_SAMPLER_ARG", "canary"],
   ["OUTBOX_POLL_INTERVAL", "canary"],
+  ["PAGES_ENABLED", "canary"],
   ["PASSWORD_MIN_STRENGTH", "canary"],
   ["PASSWORD_MIN_STRENGTH", "5"],
   ["PASSWORD_MIN_STRENGTH", "-1"],
   ["PASSWORD_MIN_STRENGTH", "1.5"],
   ["PORT", "canary"],
   ["PORT", "99999"],
+  ["PROVIDER_SIGN_IN_ENABLED", "canary"],
   ["PURGE_SWEEP_INTERVAL", "-1 seconds"],
   ["RATE_LIMITS_ENABLED", "canary"],
   ["REDIS_URL", "canary"],
@@ -73,6 +77,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["ROUTING_ENGINE_TIMEOUT", "40 seconds"],
   ["ROUTING_ENGINE_URL", "canary:8002"],
   ["SHUTDOWN_DRAIN_DELAY", "canary"],
+  ["SIGNUP_ENABLED", "canary"],
   ["TELEMETRY_ENABLED", "canary"],
   ["TRUSTED_PROXIES", "canary"]
 ]
@@ -115,6 +120,12 @@ describe("a production start", () => {
         "JWT_SECRET is shorter than 32 characters; PAT_PEPPER is shorter than 32 characters"
       )
       assert.isTrue(Exit.isSuccess(yield* Effect.exit(start(COMPLETE))))
+      const { GOOGLE_CLIENT_ID: _id, GOOGLE_CLIENT_SECRET: _secret, ...withoutProvider } = COMPLETE
+      assert.strictEqual(
+        yield* refusal(withoutProvider),
+        "GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing"
+      )
+      yield* start({ ...withoutProvider, PROVIDER_SIGN_IN_ENABLED: "false" })
       assert.include(
         yield* refusal({ ...COMPLETE, NODE_ENV: "production", RATE_LIMITS_ENABLED: "false" }),
         "RATE_LIMITS_ENABLED"

@@ -5,6 +5,7 @@ import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasur
 import { AccountMails } from "../services/accounts/AccountMails.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
 import { Handles } from "../services/accounts/Handles.ts"
+import { Invitations } from "../services/accounts/Invitations.ts"
 import { NewAccounts } from "../services/accounts/NewAccounts.ts"
 import { Profiles } from "../services/accounts/Profiles.ts"
 import { Pseudonyms } from "../services/accounts/Pseudonyms.ts"
@@ -64,6 +65,12 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
     ))
   )
 
+/** What administrators, and operators on the server, make accounts by. */
+export const invitationsLayer = Invitations.layer.pipe(
+  Layer.provide(NewAccounts.layer),
+  Layer.provide([Audit.layer, Handles.layer, MailedTokens.layer, Outbox.layer, SignUps.layer])
+)
+
 /** What the routing engine is asked for. */
 const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer)
 
@@ -75,6 +82,7 @@ const servicesLayer = Layer.mergeAll(
   Collections.layer,
   Health.layer,
   IdempotencyKeys.layer,
+  invitationsLayer,
   Metrics.layer,
   PublicRoutes.layer,
   RateLimits.layer,

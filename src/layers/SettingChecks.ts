@@ -1,10 +1,13 @@
-import { Effect, Result } from "effect"
+import { Config, Effect, Result } from "effect"
 import { docsEnabled } from "../http/ApiDocs.ts"
 import { trustedProxies } from "../http/ClientAddress.ts"
 import { insideNetworks } from "../http/Inside.ts"
 import { corsOrigins } from "../http/middleware/CrossSite.ts"
+import { pagesEnabled } from "../http/pages/Pages.ts"
 import { bodyMemoryBudget } from "../http/RequestBodies.ts"
 import { erasureInterval } from "../services/accounts/AccountErasure.ts"
+import { adminEmails } from "../services/accounts/Roles.ts"
+import { signUpEnabled } from "../services/accounts/SignUpPolicy.ts"
 import { appUrl, baseUrl, port } from "../services/Addresses.ts"
 import { importDiskBudget } from "../services/archive/ImportDisk.ts"
 import { minStrength } from "../services/credentials/PasswordPolicy.ts"
@@ -13,12 +16,13 @@ import { quotaLimits } from "../services/limits/Quotas.ts"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { mailApiUrl } from "../services/mail/Mailer.ts"
 import { firstPoll } from "../services/mail/OutboxDelivery.ts"
+import { smtpUrl } from "../services/mail/SmtpMailer.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { metricsEnabled } from "../services/metrics/Metrics.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { purgeInterval } from "../services/operations/Purge.ts"
 import { grafanaUrls } from "../services/operations/SystemStatus.ts"
-import { issuerUrl } from "../services/provider/IdentityProvider.ts"
+import { issuerUrl, providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
 import { databaseWait } from "./Database.ts"
 import { maxRunning } from "./Overload.ts"
@@ -28,6 +32,7 @@ import { traceSettings } from "./telemetry/TraceSettings.ts"
 
 /** What can be malformed: where it is used it would be found one by one, and some of it only when the database is there. */
 const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+  adminEmails,
   appUrl,
   baseUrl,
   bodyMemoryBudget,
@@ -47,14 +52,18 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   maxRunning,
   metricsEnabled,
   minStrength,
+  pagesEnabled,
   poolSize,
   port,
+  providerSignInEnabled,
   purgeInterval,
   queueLength,
   queueTimeout,
   quotaLimits,
   rateLimitsEnabled,
   redisUrl,
+  signUpEnabled,
+  Config.option(smtpUrl),
   traceSettings,
   trustedProxies
 ]

@@ -1,5 +1,6 @@
 /** A good value of each setting that can be malformed, for whoever is told that theirs is. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
+  ["ADMIN_EMAILS", "ada@example.com,grace@example.com"],
   ["API_DOCS_ENABLED", "true"],
   ["APP_URL", "https://app.example.com"],
   ["BASE_URL", "https://routes.example.com"],
@@ -28,14 +29,18 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["OTEL_TRACES_SAMPLER", "parentbased_traceidratio"],
   ["OTEL_TRACES_SAMPLER_ARG", "0.1"],
   ["OUTBOX_POLL_INTERVAL", "5 seconds"],
+  ["PAGES_ENABLED", "true"],
   ["PASSWORD_MIN_STRENGTH", "3"],
   ["PORT", "3000"],
+  ["PROVIDER_SIGN_IN_ENABLED", "true"],
   ["PURGE_SWEEP_INTERVAL", "1 hour"],
   ["RATE_LIMITS_ENABLED", "true"],
   ["REDIS_URL", "redis://localhost:6379"],
   ["ROUTING_ENGINE_TIMEOUT", "10 seconds"],
   ["ROUTING_ENGINE_URL", "http://localhost:8002"],
   ["SHUTDOWN_DRAIN_DELAY", "3 seconds"],
+  ["SIGNUP_ENABLED", "true"],
+  ["SMTP_URL", "smtp://user:password@mail.example.com:587"],
   ["TELEMETRY_ENABLED", "true"],
   ["TRUSTED_PROXIES", "10.0.0.0/8"],
   ["WORKERS", "2"]

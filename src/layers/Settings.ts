@@ -1,5 +1,6 @@
 import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
+import { providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { SettingsRefused } from "./Refusal.ts"
 import { complaintsAboutSettings } from "./SettingChecks.ts"
 import { withExample } from "./SettingExamples.ts"
@@ -13,6 +14,9 @@ const REQUIRED = [
   "GOOGLE_CLIENT_ID",
   "GOOGLE_CLIENT_SECRET"
 ]
+
+/** Not required where nobody signs in by a provider. */
+const OF_PROVIDER = new Set(["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET"])
 
 /** What others must not be able to guess. */
 const SECRETS = new Set(["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"])
@@ -66,8 +70,11 @@ const refuseFor = (complaints: ReadonlyArray<string>) =>
  */
 export const settingsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
+    // One that is malformed is named below.
+    const hasProvider = yield* Effect.orElseSucceed(providerSignInEnabled, () => true)
+    const required = REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name))
     yield* refuseFor([
-      ...(yield* Effect.forEach(REQUIRED, complaintAbout)).flat(),
+      ...(yield* Effect.forEach(required, complaintAbout)).flat(),
       ...yield* databaseComplaint,
       ...yield* complaintsAboutSettings,
       ...yield* limitsComplaint

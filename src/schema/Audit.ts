@@ -21,6 +21,7 @@ export const AuditEvent = Schema.Literals([
   "admin.users_listed",
   "admin.user_viewed",
   "admin.user_deleted",
+  "admin.user_invited",
   "admin.deletions_listed",
   "admin.routes_listed",
   "admin.route_deleted",

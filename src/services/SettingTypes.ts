@@ -1,5 +1,6 @@
 import { ByteSize, Config, Duration, Result, Schema, SchemaTransformation } from "effect"
 import { IpNetwork } from "effect/net"
+import { Email } from "../schema/User.ts"
 
 /** A whole number from one to another, both included. */
 export const whole = (minimum: number, maximum: number, name: string) =>
@@ -55,6 +56,19 @@ const Origin = Schema.String.check(
 
 /** Origins as browsers name them, comma separated. */
 export const origins = (name: string) => Config.schema(Listed.pipe(Schema.decodeTo(Schema.Array(Origin))), name)
+
+const isEmail = Schema.is(Email)
+
+/** Email addresses, comma separated. */
+export const EmailList = Listed.pipe(
+  Schema.decodeTo(
+    Schema.Array(
+      Schema.String.check(
+        Schema.makeFilter((text) => isEmail(text) ? undefined : "Expected an email address as in ada@example.com")
+      )
+    )
+  )
+)
 
 const Network = Schema.String.check(
   Schema.makeFilter((text) =>

@@ -1,12 +1,14 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AdminRoute, AdminSearch, AdminUser, Overview, PendingDeletion, SystemStatus } from "../../schema/Admin.ts"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { Email } from "../../schema/User.ts"
 import { Tier } from "./Access.ts"
 import { AdminAuthentication } from "./Authentication.ts"
+import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 const query = listQuery({ query: Schema.optionalKey(AdminSearch) })
@@ -46,6 +48,19 @@ export class AdminApi extends HttpApiGroup.make("admin")
         OpenApi.Description,
         "Begins the 30 days of an account, as its owner could: hidden at once, erased at their end unless its owner signs "
           + "in and cancels. Refused (409) for one's own."
+      ),
+    HttpApiEndpoint.post("invite", "/invitations", {
+      payload: Schema.Struct({ email: Email }).annotate({ identifier: "Invitation" }),
+      success: Success.pipe(HttpApiSchema.status("Created")),
+      error: Conflict
+    })
+      .middleware(JsonBody)
+      .annotate(Tier, "strict")
+      .annotate(OpenApi.Summary, "Invite somebody").annotate(
+        OpenApi.Description,
+        "Mails a link, which expires after 7 days, by which its reader chooses a password and has an account, also where "
+          + "sign-up is closed. Refused (409) for an address that has an account. One address gets 5 mails an hour and 10 a "
+          + "day at most."
       ),
     HttpApiEndpoint.get("deletions", "/deletions", { query: listQuery({}), success: Schema.Array(PendingDeletion) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)

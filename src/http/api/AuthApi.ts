@@ -39,7 +39,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
       OpenApi.Description,
       "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
         + "address is linked. An ID token may be sent again until it expires, an authorization code once. Sets the session "
-        + "cookie."
+        + "cookie. 403 with the reason `signup_disabled` at a first sign-in without an invitation where sign-up is closed, "
+        + "and `provider_sign_in_disabled` where this sign-in is switched off."
     ),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({
@@ -47,7 +48,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
         password: Schema.RedactedFromValue(NewPassword),
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
       }).annotate({ identifier: "AccountInput" }),
-      success: Success.pipe(HttpApiSchema.status("Created"))
+      success: Success.pipe(HttpApiSchema.status("Created")),
+      error: Forbidden
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
       "Mails a verification link, which expires after 24 hours; the account is made when the link is used, with the name, "
@@ -59,7 +61,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
     ),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),
-      success: SignIn
+      success: SignIn,
+      error: Forbidden
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Prove an email address").annotate(
       OpenApi.Description,
       "Consumes the token of a verification link: makes the account, ends every other sign-up of the address, and signs in."
@@ -90,7 +93,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
         token: Schema.RedactedFromValue(MailedToken),
         password: Schema.RedactedFromValue(NewPassword)
       }).annotate({ identifier: "PasswordReset" }),
-      success: Success
+      success: Success,
+      error: Forbidden
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Reset a password").annotate(
       OpenApi.Description,
       "Uses a reset link's token up: sets the password, proves the address, and ends every session. Signs nobody in."

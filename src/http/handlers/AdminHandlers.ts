@@ -3,6 +3,7 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
+import { Invitations } from "../../services/accounts/Invitations.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Administration } from "../../services/operations/Administration.ts"
 import { Audit } from "../../services/operations/Audit.ts"
@@ -23,6 +24,7 @@ export const AdminHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const administration = yield* Administration
     const audit = yield* Audit
+    const invitations = yield* Invitations
     const system = yield* SystemStatus
     const { lists } = yield* Bulkheads
 
@@ -46,6 +48,11 @@ export const AdminHandlers = HttpApiBuilder.group(
         Effect.flatMap(
           CurrentSession,
           ({ userId }) => Effect.as(administration.deleteUser(userId, params.id), success)
+        ),
+      invite: ({ payload }) =>
+        Effect.flatMap(
+          CurrentSession,
+          ({ userId }) => Effect.as(invitations.invite(userId, payload.email), success)
         ),
       deletions: (asked) => answer(asked, administration.deletions),
       routes: (asked) => answer(asked, (admin, page) => administration.routes(admin, asked.query.query, page)),

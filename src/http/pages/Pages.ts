@@ -6,9 +6,12 @@ import { STYLESHEET } from "./Layout.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
-/** The pages that mailed links lead to where nobody has a front end of their own; none with `PAGES_ENABLED=false`. */
+/** Whether there are pages (`PAGES_ENABLED`). */
+export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
+
+/** The pages that mailed links lead to where nobody has a front end of their own. */
 export const pagesLayer = Layer.unwrap(
-  Effect.map(Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true)), (isEnabled) =>
+  Effect.map(pagesEnabled, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(
         assetLayer(STYLESHEET),

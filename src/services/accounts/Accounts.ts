@@ -15,6 +15,7 @@ import { emailKey } from "./EmailAddresses.ts"
 import { graceBegan } from "./GraceWindow.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
+import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
 /** A sign-in: the session's token and whose it is. */
@@ -33,11 +34,11 @@ export class Accounts extends Context.Service<Accounts, {
   /**
    * Asks for an account, which there is once the link that this mails is used. Any number of sign-ups of one address may be
    * pending. Succeeds alike, and takes the same time, whether or not the address has an account: its owner gets a mail that
-   * says so.
+   * says so. `Forbidden` for every address where sign-up is closed.
    */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined }
-  ) => Effect.Effect<void, ValidationFailed | Unavailable>
+  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
   /**
    * Uses a verification link: the name, the spelling of the address and the password of its sign-up become those of the
    * account, every other sign-up of the address ends, and the caller is signed in.
@@ -45,7 +46,7 @@ export class Accounts extends Context.Service<Accounts, {
   readonly verifyEmail: (
     token: Redacted.Redacted,
     device: Device
-  ) => Effect.Effect<SignIn, ValidationFailed | Unavailable>
+  ) => Effect.Effect<SignIn, ValidationFailed | Forbidden | Unavailable>
   /**
    * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. The password of the
    * newest pending sign-up of the address gets `Forbidden` and another mail, whether or not the address has an account.
@@ -68,6 +69,7 @@ export class Accounts extends Context.Service<Accounts, {
       const profiles = yield* Profiles
       const sessions = yield* Sessions
       const signUps = yield* SignUps
+      const isOpen = yield* signUpEnabled
 
       // What is not proven is no account: an earlier version made such rows.
       const findByEmail = SqlSchema.findOneOption({
@@ -141,12 +143,14 @@ export class Accounts extends Context.Service<Accounts, {
       ) {
         const isOfSignUp = yield* passwords.verify(password, signUp?.passwordHash)
         if (!isOfSignUp || signUp === undefined) return yield* signIns(refuse(account?.id))
+        if (!isOpen) return yield* signUpClosed()
         yield* signIns(mailAgain(signUp.id, account?.id))
         return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
       })
 
       return Accounts.of({
         signUp: Effect.fn("Accounts.signUp")(function*({ email, name, password }) {
+          if (!isOpen) return yield* signUpClosed()
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
           yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(

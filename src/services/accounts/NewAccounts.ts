@@ -1,10 +1,12 @@
 import { Clock, Context, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
+import type { Forbidden } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey } from "./EmailAddresses.ts"
 import { Handles } from "./Handles.ts"
+import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
 /** Somebody whose address is proven. */
@@ -31,9 +33,10 @@ export class NewAccounts extends Context.Service<NewAccounts, {
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
   /**
    * Makes the account of a proven address with a handle of its own, and deletes every sign-up of the address. None when an
-   * account has proven the address already. To be called in a transaction.
+   * account has proven the address already. `Forbidden` where sign-up is closed and the address was not invited. To be called
+   * in a transaction.
    */
-  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>>
+  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, Forbidden>
 }>()("route-planning-service/NewAccounts") {
   static readonly layer = Layer.effect(
     NewAccounts,
@@ -42,6 +45,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
       const handles = yield* Handles
       const mailedTokens = yield* MailedTokens
       const signUps = yield* SignUps
+      const isOpen = yield* signUpEnabled
 
       // A row that is not proven is one that a process of an earlier version made.
       const insert = SqlSchema.findOneOption({
@@ -96,9 +100,10 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         }),
 
         open: Effect.fn("NewAccounts.open")(function*(person) {
+          if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* signUpClosed()
           yield* signUps.removeAll(person.email)
           return Option.map(yield* openWithHandle(person), ({ id }) => id)
-        }, Effect.orDie)
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
       })
     })
   )

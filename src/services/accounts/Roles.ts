@@ -1,6 +1,10 @@
 import { Config, Context, Effect, Layer } from "effect"
 import type { Role } from "../../schema/User.ts"
+import { EmailList } from "../SettingTypes.ts"
 import { emailKey } from "./EmailAddresses.ts"
+
+/** The addresses of administrators (`ADMIN_EMAILS`). */
+export const adminEmails = Config.schema(EmailList, "ADMIN_EMAILS").pipe(Config.withDefault([]))
 
 /** Who is an administrator: whoever has proven a mailbox that `ADMIN_EMAILS` (comma separated) lists. */
 export class Roles extends Context.Service<Roles, {
@@ -9,8 +13,7 @@ export class Roles extends Context.Service<Roles, {
   static readonly layer = Layer.effect(
     Roles,
     Effect.gen(function*() {
-      const emails = yield* Config.String("ADMIN_EMAILS").pipe(Config.withDefault(""))
-      const admins = new Set(emails.split(",").filter((email) => email.includes("@")).map(emailKey))
+      const admins = new Set((yield* adminEmails).map(emailKey))
       return Roles.of({
         of: ({ email, isEmailVerified }) => isEmailVerified && admins.has(emailKey(email)) ? "admin" : "user"
       })

@@ -26,7 +26,10 @@ export interface Addressee {
  * be pending for one address, each with its own password and links; the account is made from the one whose link is used.
  */
 export class SignUps extends Context.Service<SignUps, {
-  readonly add: (signUp: Omit<SignUp, "id">) => Effect.Effect<SignUpId>
+  /** `isInvited` where an operator asked for it: its link makes an account whoever may sign up. */
+  readonly add: (signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean }) => Effect.Effect<SignUpId>
+  /** Whether a pending sign-up of an address is an invitation. */
+  readonly isInvited: (email: string) => Effect.Effect<boolean>
   /** The newest pending sign-up of an address, for a log-in or a reset before any link was used. */
   readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
   /** None when the sign-up is gone. Until the caller's transaction ends it stays. */
@@ -90,17 +93,25 @@ export class SignUps extends Context.Service<SignUps, {
       })
 
       return SignUps.of({
-        add: Effect.fn("SignUps.add")(function*({ email, name, passwordHash }) {
+        add: Effect.fn("SignUps.add")(function*({ email, isInvited = false, name, passwordHash }) {
           const now = yield* Clock.currentTimeMillis
           const { id } = yield* insert({
             email,
             email_key: emailKey(email),
             name,
             password_hash: passwordHash ?? null,
+            is_invited: isInvited,
             created_at: new Date(now),
             expires_at: new Date(now + Duration.toMillis(UNPROVEN_KEPT))
           })
           return id
+        }, Effect.orDie),
+
+        isInvited: Effect.fn("SignUps.isInvited")(function*(email) {
+          const now = new Date(yield* Clock.currentTimeMillis)
+          const rows = yield* sql`
+            SELECT id FROM sign_ups WHERE email_key = ${emailKey(email)} AND is_invited AND expires_at > ${now} LIMIT 1`
+          return rows.length > 0
         }, Effect.orDie),
 
         findNewest: Effect.fn("SignUps.findNewest")(function*(email) {

@@ -11,6 +11,9 @@ import { graceBegan } from "../accounts/GraceWindow.ts"
 /** After how long the link of each purpose expires. */
 export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
+/** After how long a link to choose a first password expires, which somebody gets who did not ask for it. */
+export const INVITATION_LIFETIME = Duration.days(7)
+
 const MAX_LIVE_RESETS = 3
 
 export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
@@ -28,10 +31,11 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
  * standard hash is enough for a secret of 256 bits (OWASP ASVS 6.5.2).
  */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** Of an owner's links to reset the password the three newest can be used. */
+  /** Of an owner's links to reset the password the three newest can be used. The purpose says when it expires, or `lifetime`. */
   readonly issue: (
     purpose: MailedTokenPurpose,
-    owner: TokenOwner
+    owner: TokenOwner,
+    lifetime?: Duration.Duration
   ) => Effect.Effect<{ readonly token: Redacted.Redacted; readonly expiresAt: Date }>
   /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
@@ -98,10 +102,10 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           )`
 
       return MailedTokens.of({
-        issue: Effect.fn("MailedTokens.issue")(function*(purpose, owner) {
+        issue: Effect.fn("MailedTokens.issue")(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
-          const expiresAt = new Date(now + Duration.toMillis(LINK_LIFETIME[purpose]))
+          const expiresAt = new Date(now + Duration.toMillis(lifetime))
           if ("userId" in owner) yield* lockAccount(owner.userId)
           yield* sql`INSERT INTO email_tokens ${
             sql.insert({

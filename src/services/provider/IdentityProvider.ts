@@ -1,12 +1,6 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import {
-  type BadGateway,
-  type Forbidden,
-  type GatewayTimeout,
-  type Unauthorized,
-  Unavailable
-} from "../../schema/Errors.ts"
+import { type BadGateway, Forbidden, type GatewayTimeout, type Unauthorized, Unavailable } from "../../schema/Errors.ts"
 import { httpUrl } from "../SettingTypes.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { askProvider } from "./ProviderCalls.ts"
@@ -27,6 +21,9 @@ export interface Identity {
 
 /** What a browser brings from the provider: a code to be exchanged, or the ID token itself. */
 export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
+
+/** Whether anyone may sign in by a provider (`PROVIDER_SIGN_IN_ENABLED`). */
+export const providerSignInEnabled = Config.Boolean("PROVIDER_SIGN_IN_ENABLED").pipe(Config.withDefault(true))
 
 const GOOGLE = "https://accounts.google.com"
 
@@ -50,7 +47,10 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
     credential: ProviderCredential
   ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
 }>()("route-planning-service/IdentityProvider") {
-  /** With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two nobody is identified. */
+  /**
+   * With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two nobody is identified. `Forbidden`
+   * for everybody where it is switched off.
+   */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -58,6 +58,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
       const secret = yield* Config.Redacted("GOOGLE_CLIENT_SECRET").pipe(Config.withDefault(Redacted.make("")))
       const issuer = yield* issuerUrl
       const client = yield* HttpClient.HttpClient
+      if (!(yield* providerSignInEnabled)) return IdentityProvider.of({ identify: disabled })
       if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
 
       const keysFor = yield* makeProviderKeys(client)
@@ -105,6 +106,14 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
     })
   )
 }
+
+const disabled = () =>
+  Effect.fail(
+    new Forbidden({
+      message: "Sign-in by an identity provider is switched off here: sign in by email",
+      details: { reason: "provider_sign_in_disabled" }
+    })
+  )
 
 const notConfigured = () =>
   Effect.fail(new Unavailable({ message: "Sign-in by an identity provider is not configured" }))

@@ -29,7 +29,8 @@ const MAX_ATTEMPTS = 10
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
    * Signs in whom the provider knows: by its subject identifier; else by a proven email address, whose account is
-   * linked; else as a new account. An ID token signs in as often as it is sent, until it expires. `Conflict` when that account is linked to another identity of the provider.
+   * linked; else as a new account. An ID token signs in as often as it is sent, until it expires. `Conflict` when that
+   * account is linked to another identity of the provider, `Forbidden` for a new account where sign-up is closed.
    */
   readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, ProviderFailure | Conflict>
 }>()("route-planning-service/ProviderSignIn") {
@@ -105,7 +106,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const resolveRacing = (
         identity: Identity,
         attempt = 0
-      ): Effect.Effect<UserId, Conflict | SqlError.SqlError | Schema.SchemaError> =>
+      ): Effect.Effect<UserId, Conflict | Forbidden | SqlError.SqlError | Schema.SchemaError> =>
         resolve(identity).pipe(
           Effect.catchReason(
             "SqlError",

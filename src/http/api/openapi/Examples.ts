@@ -142,6 +142,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   LineString: geojson.features[0]?.geometry,
   Point: { type: "Point", coordinates: [9.5209, 47.1415] },
   EmailSignIn: { email: "ada@example.com", password: "a long enough password" },
+  Invitation: { email: "ada@example.com" },
   Liveness: { status: "ok" },
   MintedToken: { ...token, token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz" },
   AccountInput: { email: "ada@example.com", password: "a long enough password", name: "Ada Rider" },

@@ -20,6 +20,7 @@ export const BODIES: Readonly<Record<string, string>> = {
   GrafanaUrls: "Where the dashboards are.",
   ImportOutcome: "How many an import created, took out of the trash and left as they were.",
   ImportReport: "What an import of an archive did.",
+  Invitation: "Whom to invite.",
   LineString: "A line of two positions or more.",
   Liveness: "The process responds.",
   MintedToken: "A personal access token with the token itself, which is shown this once.",

@@ -1,0 +1,74 @@
+import { Context, Effect, Layer, Option, type Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { Conflict } from "../../schema/Errors.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { appUrl } from "../Addresses.ts"
+import { mailedLink } from "../credentials/MailedLinks.ts"
+import { MailedTokens } from "../credentials/MailedTokens.ts"
+import { Outbox } from "../mail/Outbox.ts"
+import { Audit } from "../operations/Audit.ts"
+import { emailKey } from "./EmailAddresses.ts"
+import { nameFrom, NewAccounts } from "./NewAccounts.ts"
+import { SignUps } from "./SignUps.ts"
+
+/** Accounts that operators ask for, also where nobody else may sign up. */
+export class Invitations extends Context.Service<Invitations, {
+  /**
+   * Mails a link that expires after 7 days, by which its reader chooses a password and has an account. `Conflict` when the
+   * address has one.
+   */
+  readonly invite: (admin: UserId, email: string) => Effect.Effect<void, Conflict>
+  /**
+   * Makes an account of an address that the operator vouches for, without a password. The link, by which one is chosen,
+   * expires after 30 minutes. `Conflict` when the address has an account.
+   */
+  readonly create: (email: string) => Effect.Effect<Redacted.Redacted, Conflict>
+}>()("route-planning-service/Invitations") {
+  static readonly layer = Layer.effect(
+    Invitations,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const mailedTokens = yield* MailedTokens
+      const newAccounts = yield* NewAccounts
+      const outbox = yield* Outbox
+      const signUps = yield* SignUps
+      const app = yield* appUrl
+
+      const add = Effect.fnUntraced(function*(email: string) {
+        const accounts = yield* sql`
+          SELECT id FROM users WHERE email_key = ${emailKey(email)} AND email_verified_at IS NOT NULL`
+        if (accounts.length > 0) return yield* taken()
+        return yield* signUps.add({ email, name: nameFrom(email, undefined), passwordHash: undefined, isInvited: true })
+      })
+
+      const addAndMail = Effect.fnUntraced(function*(admin: UserId, email: string) {
+        const signUpId = yield* add(email)
+        yield* outbox.request({ kind: "invitation", signUpId })
+        yield* audit.record("admin.user_invited", { userId: admin })
+      }, sql.withTransaction)
+
+      return Invitations.of({
+        invite: Effect.fn("Invitations.invite")(
+          (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+
+        create: Effect.fn("Invitations.create")(
+          function*(email) {
+            yield* add(email)
+            const userId = yield* newAccounts.open({ email, name: undefined })
+            if (Option.isNone(userId)) return yield* taken()
+            const { token } = yield* mailedTokens.issue("reset-password", { userId: userId.value })
+            return mailedLink(app, "reset-password", token)
+          },
+          sql.withTransaction,
+          // The address is invited.
+          Effect.catchTags({ Forbidden: Effect.die, SqlError: Effect.die })
+        )
+      })
+    })
+  )
+}
+
+const taken = () => Effect.fail(new Conflict({ message: "The address has an account already" }))

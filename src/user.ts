@@ -1,0 +1,29 @@
+import { Console, Effect, Layer, Redacted, Schema } from "effect"
+import { invitationsLayer } from "./layers/Application.ts"
+import { databaseLive } from "./layers/Database.ts"
+import { randomnessLive } from "./layers/Live.ts"
+import { run } from "./layers/process/Run.ts"
+import { Email } from "./schema/User.ts"
+import { Invitations } from "./services/accounts/Invitations.ts"
+
+class WrongArguments extends Schema.TaggedError<WrongArguments>()("WrongArguments", { message: Schema.String }) {}
+
+const usage = new WrongArguments({ message: "say whose account: npm run user -- create <email>" })
+
+const emailArgument = Effect.suspend(() => {
+  const [, , command, email, ...more] = process.argv
+  return command === "create" && more.length === 0
+    ? Effect.mapError(Schema.decodeUnknownEffect(Email)(email), () => usage)
+    : Effect.fail(usage)
+})
+
+/** Makes an account on the server itself, for the first administrator or where nobody else may sign up. */
+const create = Effect.gen(function*() {
+  const email = yield* emailArgument
+  yield* Effect.gen(function*() {
+    const link = yield* (yield* Invitations).create(email)
+    yield* Console.log(`account of ${email}: choose its password within 30 minutes at ${Redacted.value(link)}`)
+  }).pipe(Effect.provide(invitationsLayer.pipe(Layer.provide([databaseLive, randomnessLive]))))
+})
+
+run(create, "pretty")
