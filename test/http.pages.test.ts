@@ -5,6 +5,7 @@ import { type Actor, anonymous, newEmail, signedIn, withHeaders } from "./suppor
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
 import { Mailbox } from "./support/Mailbox.ts"
 import { type Answer, TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -96,7 +97,7 @@ layer(TestServer.layer())("pages", (it) => {
       const token = yield* resetToken(rider.email)
       const refused = yield* submit(visitor, "resetPassword", { token, password: "short" })
       assert.strictEqual(refused.status, 400)
-      assertAlert(refused, "Choose another password. Expected 12 to 1,024 characters.")
+      assertAlert(refused, "Choose another password. Use 12 to 1,024 characters.")
       assert.include(refused.text, "aria-describedby=\"password-hint error\" aria-invalid=\"true\"")
       assert.include(refused.text, `name="token" value="${token}"`)
       assert.notInclude(refused.text, "short")
@@ -157,6 +158,24 @@ layer(TestServer.layer())("pages", (it) => {
       assertAlert(again, "There is no deletion that can be cancelled.")
       assert.include((yield* returned.get(pathOf("cancelDeletion"))).text, "is not going to be deleted")
       assert.strictEqual((yield* submit(visitor, "cancelDeletion", {})).status, 401)
+    }))
+
+  it.effect("mails say what to do for somebody who did not cause them", () =>
+    Effect.gen(function*() {
+      const mailbox = yield* Mailbox
+      const visitor = yield* anonymous
+      const { email } = yield* signedIn
+      yield* visitor.post("/auth/signup-email", { email, password: PASSWORD })
+      yield* submit(visitor, "resetPassword", { token: yield* resetToken(email), password: PASSWORD })
+      yield* until(Effect.map(mailbox.mailsTo(email), (mails) => mails.length === 4))
+      const mails = yield* mailbox.mailsTo(email)
+      assert.deepStrictEqual(mails.map(({ subject }) => subject).toSorted(), [
+        "Reset your password",
+        "Verify your email address",
+        "You already have an account",
+        "Your password was changed"
+      ])
+      for (const { ifNotYou } of mails) assert.match(ifNotYou ?? "", /^If (you did|it was|this was) not .*[.]$/)
     }))
 
   it.effect("the first page says what this is and leads to the documentation", () =>

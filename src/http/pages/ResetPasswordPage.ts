@@ -18,7 +18,7 @@ const Password = Schema.RedactedFromValue(NewPassword)
 const RULE = `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
 
 const noLink = ValidationFailed.at("token", "Expected the token of a mailed link")
-const wrongLength = ValidationFailed.at("password", `Expected ${RULE}`)
+const wrongLength = ValidationFailed.at("password", `Use ${RULE}`)
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
