@@ -12,7 +12,7 @@ LABEL org.opencontainers.image.title="Route Planning Service" \
       org.opencontainers.image.version="0.1.0" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.source="$SOURCE" \
-      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim" \
+      org.opencontainers.image.base.name="node:24.21.0-bookworm-slim" \
       org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
