@@ -26,7 +26,7 @@ it.effect("an account is erased 30 days after its owner asked for it", () =>
         mapDate: Effect.succeedNone
       }),
       Layer.mock(IdentityProvider, {}),
-      Layer.mock(Places, {})
+      Layer.mock(Places, { hasCities: Effect.succeed(false) })
     )
     // Any PostgreSQL does: an empty database is migrated at the start.
     const secrets = { JWT_SECRET: "a".repeat(32), ANALYTICS_SALT: "b".repeat(32), PAT_PEPPER: "c".repeat(32) }

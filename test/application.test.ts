@@ -74,7 +74,10 @@ const stubPlaces = Layer.effect(
   Effect.map(
     Asked,
     (asked) =>
-      Places.of({ at: () => Effect.as(asking(asked, "places at"), { placeCity: "Stubville", placeCountryCode: "LI" }) })
+      Places.of({
+        at: () => Effect.as(asking(asked, "places at"), { placeCity: "Stubville", placeCountryCode: "LI" }),
+        hasCities: Effect.succeed(false)
+      })
   )
 )
 
@@ -120,10 +123,10 @@ type Outside =
   | Etag.Generator
 
 describe("the type of the application", () => {
-  it("requires every outside dependency, and the background the mailer and randomness for mailed links", () => {
+  it("requires every outside dependency, and the background the mailer, places and randomness for mailed links", () => {
     expectTypeOf<Layer.Services<typeof applicationLayer>>().toEqualTypeOf<Outside>()
     expectTypeOf<Layer.Services<typeof backgroundLayer>>().toEqualTypeOf<
-      SqlClient.SqlClient | Mailer | SecureRandom.SecureRandom
+      SqlClient.SqlClient | Mailer | Places | SecureRandom.SecureRandom
     >()
   })
 

@@ -14,7 +14,10 @@ const logged: Array<string> = []
 
 const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
-const broken = Layer.succeed(Places, { at: () => Effect.die(new Error("SELECT secret FROM /etc/places")) })
+const broken = Layer.succeed(Places, {
+  at: () => Effect.die(new Error("SELECT secret FROM /etc/places")),
+  hasCities: Effect.succeed(false)
+})
 
 const Failure = Schema.Struct({
   statusCode: Schema.Literal(500),

@@ -388,7 +388,10 @@ layer(TestServer.layer().pipe(Layer.provideMerge(recording)))("an import that th
     }))
 })
 
-const slow = Layer.succeed(Places, { at: () => Effect.as(Effect.sleep("11 seconds"), {}) })
+const slow = Layer.succeed(Places, {
+  at: () => Effect.as(Effect.sleep("11 seconds"), {}),
+  hasCities: Effect.succeed(false)
+})
 
 /** Lets 11 seconds pass again and again until there is an answer. */
 const answerOf = <A>(call: Effect.Effect<A>) =>

@@ -62,7 +62,7 @@ describe("the image", () => {
     const paths = new Set(
       references.filter(({ name }) => name.startsWith(".")).map(({ file, name }) => toPath(file, name))
     )
-    assert.isTrue(paths.has("migrations") && paths.has("src/services/places/CitiesReader.ts"))
+    assert.isTrue(paths.has("migrations") && paths.has("src/services/places/cities.bin.br"))
     assert.includeMembers(copied, ["package.json"])
     const outside = [...paths].filter((path) => !copied.some((root) => path === root || path.startsWith(`${root}/`)))
     assert.deepStrictEqual(outside, [])

@@ -56,7 +56,10 @@ const answerOf = async (send: Send, url: string, method: string, call: Call): Pr
 }
 
 /** Spares a test that is not about places the loading of all cities of the world. */
-export const nowhere = Layer.succeed(Places, { at: () => Effect.succeed({}) })
+export const nowhere = Layer.succeed(Places, {
+  at: () => Effect.succeed({}),
+  hasCities: Effect.succeed(false)
+})
 
 /** Hundreds of riders sign up in the tests, and 50 ms of a core for each would be a tenth of the run. */
 const cheapHashes = Layer.succeed(HashCost, { memoryCost: 8, timeCost: 1 })

@@ -1,18 +1,9 @@
 import { Effect, Schema } from "effect"
-import { around } from "geokdbush"
+import { distance } from "geokdbush"
 import KDBush from "kdbush"
-import { fork } from "node:child_process"
-import { fileURLToPath } from "node:url"
-
-/** The cities of the world as they travel from the process that reads them: lists are lines of one text. */
-const PackedCities = Schema.Struct({
-  index: Schema.instanceOf(Uint8Array),
-  names: Schema.String,
-  /** Country and first-order division of each city, `LI.11`. */
-  divisions: Schema.String,
-  regions: Schema.instanceOf(Map<string, string>)
-})
-export type PackedCities = typeof PackedCities.Type
+import { readFile } from "node:fs/promises"
+import { promisify } from "node:util"
+import { brotliDecompress } from "node:zlib"
 
 /** A city, and the region of its country where that is known. */
 interface City {
@@ -20,44 +11,124 @@ interface City {
   readonly region: string | undefined
 }
 
-/** The cities of GeoNames (geonames.org, CC BY 4.0) with more than 1,000 inhabitants, or fewer where they matter. */
+/** Cities, towns and villages of GeoNames (geonames.org, CC BY 4.0), without the sections of towns. */
 export interface Cities {
-  /** The nearest city of a country within so many kilometres. */
-  readonly nearestIn: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
+  /** The city of a country that a position lies in or beside, with its centre within so many kilometres. */
+  readonly cityAt: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
 }
 
-const unpack = (packed: PackedCities): Cities => {
-  const index = KDBush.from(packed.index.slice().buffer)
-  const names = packed.names.split("\n")
-  const divisions = packed.divisions.split("\n")
+/** Radii are stored in units of 10 metres. */
+export const RADIUS_UNITS = 100
+
+/** Counts for a place whose population is unknown, and for the smallest villages. */
+const LEAST_POPULATION = 1000
+
+/**
+ * How far a city extends from its centre, in kilometres, were it a circle: 0.6 for 1,000 inhabitants, 1.5 for 10,000, 3.8
+ * for 100,000, 9.5 for 1 million and 22 for 8 million. The exponent is below one half because large cities are denser.
+ */
+export const radiusOf = (population: number): number => 0.0377 * Math.max(population, LEAST_POPULATION) ** 0.4
+
+/** A centre is a point of the map and not of the town: distances below this say nothing. */
+const CENTRE_KILOMETRES = 0.5
+
+/**
+ * How far a position is from being in a city; the lowest wins. Below 1 within the city's circle, as the part of the radius:
+ * in the middle of a suburb that is a town of its own the suburb wins over the large city, and 5 km from the middle of a
+ * large city its small parts lose. Outside it counts the kilometres to the circle, so that a large city does not reach
+ * out to the villages around it.
+ */
+const scoreOf = (kilometres: number, radius: number): number => {
+  const beyond = kilometres + CENTRE_KILOMETRES - radius
+  return beyond <= 0 ? 1 + beyond / radius : 1 + beyond
+}
+
+type Box = readonly [west: number, south: number, east: number, north: number]
+
+const KILOMETRES_OF_A_DEGREE = 111.19
+
+/** What lies within a distance lies in these boxes: two where they cross the antimeridian. */
+const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArray<Box> => {
+  const height = kilometres / KILOMETRES_OF_A_DEGREE
+  const south = lat - height
+  const north = lat + height
+  const shrunk = Math.cos(Math.max(Math.abs(south), Math.abs(north)) * Math.PI / 180)
+  const width = shrunk <= 0 ? 180 : Math.min(180, height / shrunk)
+  if (width === 180) return [[-180, south, 180, north]]
+  if (lng - width < -180) return [[-180, south, lng + width, north], [lng - width + 360, south, 180, north]]
+  if (lng + width > 180) return [[lng - width, south, 180, north], [-180, south, lng + width - 360, north]]
+  return [[lng - width, south, lng + width, north]]
+}
+
+/** Country and first-level region of a city, by its number in the file. */
+const Divisions = Schema.fromJsonString(
+  Schema.Array(Schema.Struct({ country: Schema.String, region: Schema.optionalKey(Schema.String) }))
+)
+
+const NEWLINE = 10
+
+/** Where each of so many lines of a text begins, and where one more would. */
+const lineStarts = (text: Buffer, count: number): Uint32Array => {
+  const starts = new Uint32Array(count + 1)
+  for (const line of starts.keys()) {
+    if (line > 0) starts[line] = text.indexOf(NEWLINE, starts[line - 1]) + 1
+  }
+  return starts
+}
+
+/**
+ * The sections of what `npm run cities` writes, after the length of each as 32 bits in little-endian order: the index of
+ * the positions, in whose order the others are; the radii and the divisions of the cities, 16 bits each; the divisions as
+ * JSON; and the names, each with a newline. Each is a copy, which begins where the numbers of a typed array may begin, and
+ * the file is not kept.
+ */
+const sectionsOf = (file: Buffer) => {
+  const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))
+  const section = (number: number) => {
+    const start = lengths.slice(0, number).reduce((sum, length) => sum + length, lengths.length * 4)
+    return new Uint8Array(file.subarray(start, start + (lengths[number] ?? 0))).buffer
+  }
   return {
-    nearestIn: (country, lng, lat, kilometres) => {
-      const isInCountry = (city: number) => divisions[city]?.startsWith(`${country}.`) ?? false
-      const [city = -1] = around(index, lng, lat, 1, kilometres, isInCountry)
-      const name = names[city]
-      return name === undefined ? undefined : { name, region: packed.regions.get(divisions[city] ?? "") }
-    }
+    index: KDBush.from(section(0)),
+    radii: new Uint16Array(section(1)),
+    divisionOf: new Uint16Array(section(2)),
+    divisions: Buffer.from(section(3)).toString(),
+    names: Buffer.from(section(4))
   }
 }
 
-const READER = fileURLToPath(new URL("./CitiesReader.ts", import.meta.url))
+// Typed arrays and one text for all names: 167,000 strings and objects would take three times the memory.
+const unpack = Effect.fnUntraced(function*(file: Buffer) {
+  const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
+  const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
+  const starts = lineStarts(names, radii.length)
+  const scoreAt = (city: number, lng: number, lat: number, kilometres: number) => {
+    const away = distance(lng, lat, index.coords[city * 2] ?? 0, index.coords[city * 2 + 1] ?? 0)
+    return away > kilometres ? Infinity : scoreOf(away, (radii[city] ?? 0) / RADIUS_UNITS)
+  }
 
-/**
- * Reads the cities in a process of its own: parsing 17 MB would hold up requests for half a second, and the 100 MB that
- * parsing leaves behind end with the process.
- */
-export const readCities = Effect.callback<unknown>((resume) => {
-  const reader = fork(READER, {
-    serialization: "advanced",
-    execArgv: [],
-    stdio: ["ignore", "ignore", "inherit", "ipc"]
-  })
-  reader.once("message", (packed) => resume(Effect.succeed(packed)))
-  reader.once("error", (error) => resume(Effect.die(error)))
-  reader.once("exit", (code) => resume(Effect.die(new Error(`the reader of the cities ended with ${code}`))))
-  return Effect.sync(() => reader.kill())
-}).pipe(
-  Effect.flatMap(Schema.decodeUnknownEffect(PackedCities)),
-  Effect.map(unpack),
+  const cityAt: Cities["cityAt"] = (country, lng, lat, kilometres) => {
+    const best = { city: -1, score: Infinity }
+    for (const box of boxesAround(lng, lat, kilometres)) {
+      for (const city of index.range(...box)) {
+        if (divisions[divisionOf[city] ?? -1]?.country !== country) continue
+        const score = scoreAt(city, lng, lat, kilometres)
+        if (score < best.score) Object.assign(best, { city, score })
+      }
+    }
+    return best.city < 0 ? undefined : {
+      name: names.toString("utf8", starts[best.city], (starts[best.city + 1] ?? 0) - 1),
+      region: divisions[divisionOf[best.city] ?? -1]?.region
+    }
+  }
+  return { cityAt }
+})
+
+const FILE = new URL("./cities.bin.br", import.meta.url)
+
+/** Reads the cities, which are prepared, beside the requests: most of the work is that of another thread. */
+export const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
+  Effect.flatMap((file) => Effect.tryPromise(() => promisify(brotliDecompress)(file))),
+  Effect.flatMap(unpack),
   Effect.withSpan("Cities.read")
 )
