@@ -331,6 +331,19 @@ layer(TestServer.layer())("entity tags", (it) => {
       assert.strictEqual((yield* get(renamed.headers.get("etag") ?? "")).status, 200)
     }))
 
+  it.effect("change with a place that is derived again, which nobody has edited", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = created((yield* rider.post("/routes", newRoute({}))).body)
+      const etag = (yield* rider.get(`/routes/${id}`)).headers.get("etag") ?? ""
+      yield* SqlClient.SqlClient.use((sql) => sql`UPDATE routes SET place_city = 'Berlin' WHERE id = ${id}`)
+      const current = yield* rider.get(`/routes/${id}`, { headers: { "if-none-match": etag } })
+      assert.strictEqual(current.status, 200)
+      assert.deepInclude(current.body, { placeCity: "Berlin" })
+      const edited = yield* rider.patch(`/routes/${id}`, { name: "edited" }, { headers: { "if-match": etag } })
+      assert.strictEqual(edited.status, 200)
+    }))
+
   it.effect("keep two devices from overwriting each other", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -1,9 +1,10 @@
 import { crc32 } from "node:zlib"
 import type { GeometryForm } from "../schema/Geometry.ts"
+import type { Place } from "../schema/Place.ts"
 import type { UserSummary } from "../schema/User.ts"
 import type { ExpectedVersion } from "../services/routes/Routes.ts"
 
-interface Versioned {
+interface Versioned extends Place {
   readonly version: number
   readonly user: UserSummary
   /** Its owner's mark, which others do not see. */
@@ -11,11 +12,17 @@ interface Versioned {
 }
 
 /**
- * The entity tag of an answer (RFC 9110, 8.8.3): the version of what it shows, how much of it, and whose name stands on
- * it. It is weak: two encodings of one state are the same to a client.
+ * The entity tag of an answer (RFC 9110, 8.8.3): the version of what it shows, how much of it, and what
+ * changes without an edit: whose name stands on it, and its place, which is derived again when the cities change. So a
+ * cached copy is not taken for the present one, and `If-Match`, which compares the version, refuses nobody's edit. It is weak: two encodings of one state are the same to a client.
  */
-export const etagOf = ({ favourite, user, version }: Versioned, form: GeometryForm): string =>
-  `W/"${version}-${form}-${crc32(JSON.stringify([user, favourite])).toString(16)}"`
+export const etagOf = (
+  { favourite, placeCity, placeCountryCode, placeRegion, user, version }: Versioned,
+  form: GeometryForm
+): string => {
+  const shown = JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
+  return `W/"${version}-${form}-${crc32(shown).toString(16)}"`
+}
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
 

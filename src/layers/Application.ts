@@ -37,6 +37,7 @@ import { Draining } from "../services/operations/Draining.ts"
 import { Health } from "../services/operations/Health.ts"
 import { purgeLayer } from "../services/operations/Purge.ts"
 import { SystemStatus } from "../services/operations/SystemStatus.ts"
+import { PlaceSweep, placeSweepLayer } from "../services/places/PlaceSweep.ts"
 import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
 import { Collections } from "../services/routes/Collections.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
@@ -121,7 +122,7 @@ export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
 )
 
 /**
- * What runs beside the requests: mails are sent, accounts erased, expired rows deleted. Provide it to the application, or
+ * What runs beside the requests: mails are sent, accounts erased, expired rows deleted, places derived again. Provide it to the application, or
  * leave it out.
  */
 export const backgroundLayer = Layer.mergeAll(
@@ -131,5 +132,6 @@ export const backgroundLayer = Layer.mergeAll(
     Layer.provide([Audit.layer, MailQuota.layer]),
     Layer.provide(telemetryLayer)
   ),
-  purgeLayer.pipe(Layer.provide(telemetryLayer))
+  purgeLayer.pipe(Layer.provide(telemetryLayer)),
+  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer))
 )

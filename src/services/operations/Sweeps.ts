@@ -1,6 +1,6 @@
 import { Cause, Clock, type Config, Duration, Effect, Metric, Option } from "effect"
 
-/** What a sweep did: rows that are gone, and for how many milliseconds the oldest due one, gone or not, has been due. */
+/** What a sweep did: rows that are gone or derived again, and for how many milliseconds the oldest due one, gone or not, has been due. */
 export interface Swept {
   readonly rows: number
   readonly lagMillis: number
@@ -23,7 +23,10 @@ export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
 const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
   description: "When the sweep last came to its end, in seconds since 1970"
 })
-const rows = Metric.counter("sweep_rows_total", { description: "Rows that the sweep deleted", incremental: true })
+const rows = Metric.counter("sweep_rows_total", {
+  description: "Rows that the sweep deleted or derived again",
+  incremental: true
+})
 const lag = Metric.gauge("sweep_lag_seconds", {
   description: "For how long the oldest row that was due at the last run had been due"
 })

@@ -1,6 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
+import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import { boxAround, type RouteLine, routeLine } from "./RouteLine.ts"
 
 /** The geometry of a route that is written: what its client sent, or what was measured of it before. */
@@ -77,11 +78,12 @@ export const changedColumns = (change: RouteChange): Record<string, unknown> => 
   ...columnsOf(change)
 })
 
-/** The columns for where a route starts. */
+/** The columns for where a route starts, and by which version of the rule. */
 export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({
   place_city: placeCity ?? null,
   place_region: placeRegion ?? null,
-  place_country_code: placeCountryCode ?? null
+  place_country_code: placeCountryCode ?? null,
+  place_version: PLACES_VERSION
 })
 
 /** The columns of a new route, all but its place, whose it is, its share token and its instants. */
