@@ -43,7 +43,10 @@ const told = ["name", "description", "activity", "tags", "waypoints", "geometry"
 const saidOf = (route: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(told.filter((key) => key in route).map((key) => [key, route[key]]))
 
-const inVaduz = Layer.succeed(Places, { at: () => Effect.succeed({ placeCity: "Vaduz", placeCountryCode: "LI" }), hasCities: Effect.succeed(false) })
+const inVaduz = Layer.succeed(Places, {
+  at: () => Effect.succeed({ placeCity: "Vaduz", placeCountryCode: "LI" }),
+  hasCities: Effect.succeed(false)
+})
 
 layer(TestServer.layer({}, inVaduz))("files", (it) => {
   it.effect("that are exported and imported again are the same route", () =>
