@@ -7,6 +7,7 @@ import { logged, replica } from "./support/Replica.ts"
 import { startTcpProxy } from "./support/TcpProxy.ts"
 import type { Answer } from "./support/TestServer.ts"
 import { TestServer } from "./support/TestServer.ts"
+import { until } from "./support/Waiting.ts"
 
 /** The database behind a proxy that refuses. */
 const absentDatabase = Effect.gen(function*() {
@@ -50,7 +51,9 @@ describe("a start before the database", () => {
               message: "The service is starting: it waits for the database"
             })
           }
-          assert.include(logged(process, "WARN").flatMap(({ message }) => message), "database not reachable, waiting")
+          const isSaid = () =>
+            logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
+          yield* until(Effect.sync(isSaid))
           const statuses = new Set<number | undefined>()
           const calls = sendRaw(process.server.origin, LIVE).pipe(
             Effect.map(({ status }) => statuses.add(status)),
