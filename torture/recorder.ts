@@ -5,9 +5,9 @@ interface Instant {
   state: "open" | "good" | "failed" | "neutral"
 }
 
-/** How long no request may fail until the service counts as back, and how much of the rate of before is enough. */
+/** For how long the service has to be as it was, and how much of the rate of before is enough. */
 const STEADY = 1000
-const SHARE = 0.5
+const SHARE = { recovered: 0.9, clear: 0.5 }
 const STEP = 50
 
 /** A refusal that a client may get while a part does not work. What else is not a success is wrong. */
@@ -60,16 +60,24 @@ export const makeRecorder = () => {
   /** Successes a second. */
   const rateIn = (from: number, to: number) =>
     begunIn(from, to).filter(({ state }) => state === "good").length / Math.max(to - from, 1) * 1000
-  /** Milliseconds from an instant to the first second in which no request fails, at half the rate of before or more. */
-  const recovery = (since: number, rate: number): number | undefined => {
+  /** Milliseconds from an instant to the first second whose calls are as wanted. */
+  const firstSecond = (since: number, isWanted: (begun: ReadonlyArray<Instant>) => boolean): number | undefined => {
     const recent = begunIn(since, Infinity)
     const steps = Math.max(0, Math.floor((performance.now() - STEADY - since) / STEP) + 1)
-    const start = Array.from({ length: steps }, (_, n) => since + n * STEP).find((from) => {
-      const begun = recent.filter(({ began }) => began >= from && began < from + STEADY)
-      return begun.length >= rate * SHARE && begun.every(({ state }) => state === "good")
-    })
+    const start = Array.from({ length: steps }, (_, n) => since + n * STEP).find((from) =>
+      isWanted(recent.filter(({ began }) => began >= from && began < from + STEADY))
+    )
     return start === undefined ? undefined : start - since
   }
+  /** To the first second in which as many calls succeed as before. */
+  const recovery = (since: number, rate: number) =>
+    firstSecond(since, (begun) => begun.filter(({ state }) => state === "good").length >= rate * SHARE.recovered)
+  /** To the first second in which no call fails, repeated ones of the time before included. */
+  const clear = (since: number, rate: number) =>
+    firstSecond(
+      since,
+      (begun) => begun.length >= rate * SHARE.clear && begun.every(({ state }) => state === "good")
+    )
   return {
     watch,
     complain,
@@ -77,6 +85,7 @@ export const makeRecorder = () => {
     complainOfTime,
     rateIn,
     recovery,
+    clear,
     /** Outages count from here. */
     begin: () => void (state.lastGood = performance.now()),
     wrong,

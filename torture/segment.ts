@@ -31,12 +31,12 @@ const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 /** How long the recovery is waited for. */
 const WAITED_FOR = { short: 30_000, full: 60_000 }
 
-const recovered = (recorder: Recorder, since: number, rate: number, limit: number): Effect.Effect<number> =>
+const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
   Effect.suspend(() => {
-    const recovery = recorder.recovery(since, rate)
-    if (recovery !== undefined) return Effect.succeed(recovery)
+    const found = time()
+    if (found !== undefined) return Effect.succeed(found)
     if (performance.now() - since > limit) return Effect.succeed(Infinity)
-    return Effect.andThen(Effect.sleep("200 millis"), recovered(recorder, since, rate, limit))
+    return Effect.andThen(Effect.sleep("200 millis"), awaited(time, since, limit))
   })
 
 const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effect<number> =>
@@ -67,11 +67,16 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   recorder.begin()
   recorder.complainOfTime("half of the load or more got no response before the fault", rate < RATE[form] / 2 ? 1 : 0)
 
+  const cleared: Array<number> = []
+
   const round = Effect.fnUntraced(function*(n: number) {
     yield* disturbance.inject(world, n)
     yield* Effect.sleep(disturbance.hold[form])
     yield* disturbance.heal(world, n)
-    return yield* recovered(recorder, performance.now(), rate, WAITED_FOR[form])
+    const since = performance.now()
+    const recovery = yield* awaited(() => recorder.recovery(since, rate), since, WAITED_FOR[form])
+    cleared.push(yield* awaited(() => recorder.clear(since, rate), since, WAITED_FOR[form]))
+    return recovery
   }, Effect.scoped)
 
   const wanted = run.options.rounds ?? disturbance.rounds[form]
@@ -97,7 +102,11 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     longestOutage: recorder.longestOutage(),
     recovery: Math.max(...recoveries),
     figures: [
-      `${acknowledged} writes acknowledged, ${rate.toFixed(0)} successes a second before; ${recorder.replies()}`
+      `${acknowledged} writes acknowledged, ${
+        rate.toFixed(0)
+      } successes a second before; no call failed any more after ${
+        (Math.max(...cleared) / 1000).toFixed(2)
+      } s at most; ${recorder.replies()}`
     ]
   })
 }, Effect.scoped)
