@@ -81,7 +81,7 @@ describe("npm run torture", () => {
     assert.isTrue(isHeld({ key: "key", title: "a fault", outcome: { skipped: "no root" } }, false))
     assert.include(
       tableOf([line({ recovery: 1500 })]),
-      "| a fault | 1      | 2        | 0    | 0     | 0     | -              | 1.50 s"
+      "| a fault | 1      | 2        | 0    | 0     | 0     | 0    | -              | 1.50 s"
     )
   })
 

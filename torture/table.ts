@@ -7,7 +7,7 @@ export interface Line {
   readonly outcome: Outcome | { readonly skipped: string }
 }
 
-const HEAD = ["fault", "rounds", "requests", "lost", "twice", "wrong", "longest outage", "time to recovery"]
+const HEAD = ["fault", "rounds", "requests", "lost", "twice", "wrong", "late", "longest outage", "time to recovery"]
 
 const timeOf = (milliseconds: number | undefined) => {
   if (milliseconds === undefined) return "-"
@@ -18,16 +18,17 @@ const timeOf = (milliseconds: number | undefined) => {
 const sumOf = (complaints: ReadonlyMap<string, number>) =>
   [...complaints.values()].reduce((sum, count) => sum + count, 0)
 
-const wrongOf = ({ late, wrong }: Outcome) => sumOf(wrong) + sumOf(late)
-
 /** Whether nothing was seen that must not be. In the short form time is not judged: it depends on what else the machine does. */
 export const isHeld = ({ outcome }: Line, isShort: boolean) =>
-  "skipped" in outcome || outcome.lost + outcome.twice + (isShort ? sumOf(outcome.wrong) : wrongOf(outcome)) === 0
+  "skipped" in outcome ||
+  outcome.lost + outcome.twice + sumOf(outcome.wrong) + (isShort ? 0 : sumOf(outcome.late)) === 0
 
 const cellsOf = ({ outcome, title }: Line) => {
   if ("skipped" in outcome) return [title, "skipped", ...HEAD.slice(2).map(() => "")]
-  const { longestOutage, lost, recovery, requests, rounds, twice } = outcome
-  return [title, rounds, requests, lost, twice, wrongOf(outcome), timeOf(longestOutage), timeOf(recovery)].map(String)
+  const { late, longestOutage, lost, recovery, requests, rounds, twice, wrong } = outcome
+  return [title, rounds, requests, lost, twice, sumOf(wrong), sumOf(late), timeOf(longestOutage), timeOf(recovery)].map(
+    String
+  )
 }
 
 /** The table in Markdown. */
