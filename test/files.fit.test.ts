@@ -111,6 +111,20 @@ describe("a FIT file", () => {
       assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined", "dropped"])
     }))
 
+  it.effect("of messages without end is refused by their headers alone", () =>
+    Effect.gen(function*() {
+      const header = [14, 0x20, 0, 0, 0, 0, 0, 0, 0x2e, 0x46, 0x49, 0x54, 0, 0]
+      const withoutFields = [0x40, 0, 0, 20, 0, 0]
+      for (const count of [200_010, 2_000_000]) {
+        const { message } = yield* Effect.flip(
+          read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(count)]))
+        )
+        assert.include(message, "A FIT file may have 200000 messages")
+      }
+      const few = yield* Effect.flip(read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(1000)])))
+      assert.match(few.message, /^Malformed FIT/)
+    }))
+
   it.effect("that is broken is refused, wherever it breaks", () =>
     Effect.gen(function*() {
       const bytes = activity()

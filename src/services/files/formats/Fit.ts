@@ -6,10 +6,11 @@ import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { DraftFile, DraftWaypoint, Dropped } from "../Document.ts"
 import { coordOf, inGroups, MAX_READ_POSITIONS, positionOf, tooMany } from "../Numbers.ts"
 import { durationOf, sumOf } from "../Times.ts"
+import { hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./FitMessages.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
-/** A day of a record a second has 3.5 MiB; 8 MiB of records without a field take 4 s and 760 MiB. */
+/** A day of a record a second has 3.5 MiB. */
 const MAX_FIT_BYTES = 4 * 1024 * 1024
 
 const parsed = (bytes: Uint8Array) =>
@@ -71,6 +72,12 @@ const textOf = (value: unknown): string | undefined => typeof value === "string"
 /** Reads a course or an activity of FIT. A record without a position, as sensors make them indoors, is counted. */
 export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
   if (bytes.length > MAX_FIT_BYTES) return yield* ValidationFailed.at("", `A FIT file may have ${MAX_FIT_BYTES} bytes`)
+  if (hasTooManyMessages(bytes)) {
+    return yield* ValidationFailed.at(
+      "",
+      `A FIT file may have ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
+    )
+  }
   const fit = yield* parsed(bytes)
   const { course_points = [], records = [] } = fit
   if (records.length > MAX_READ_POSITIONS) return yield* tooMany("records", records.length, MAX_READ_POSITIONS)
