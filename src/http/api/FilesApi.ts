@@ -45,9 +45,8 @@ const file = { schema: { type: "string" } }
 
 const binary = { schema: { type: "string", format: "binary" } }
 
-const form = {
-  schema: { type: "object", properties: { file: { type: "array", items: { type: "string", format: "binary" } } } }
-}
+/** A part with a file name is a file, whatever the name of its field is. */
+const form = { schema: { type: "object", additionalProperties: { type: "string", format: "binary" } } }
 
 /** What a client that has a text and nothing else sends it as: the format is told by its content then. */
 const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
