@@ -20,6 +20,13 @@ skip() { echo "== skipped: $*"; }
 
 has() { command -v "$1" > /dev/null; }
 
+# A tool without what it fetches from is no tool.
+has_go() { has go && (cd "$work" && go list -m github.com/oapi-codegen/oapi-codegen/v2@v2.8.2) > /dev/null 2>&1; }
+
+has_maven() { has mvn && mvn --quiet --batch-mode org.codehaus.mojo:exec-maven-plugin:3.5.0:help > /dev/null 2>&1; }
+
+has python3 && has curl || { skip "all of it (no python3, or no curl)"; exit 0; }
+
 port=${CHECK_PORT:-38199}
 export ORIGIN=http://localhost:$port LINE=$CHECKS/walks/line.json
 DATA_DIR=$work/data PORT=$port BASE_URL=$ORIGIN RATE_LIMITS_ENABLED=false API_DOCS_ENABLED=true \
@@ -112,13 +119,15 @@ else
   skip "openapi-typescript, Redocly and Spectral (no npm registry)"
 fi
 
+if has_go; then check "oapi-codegen" oapi_codegen; else skip "oapi-codegen (no go, or no module proxy)"; fi
+
 if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m venv "$work/python" &&
   "$work/python/bin/pip" install --quiet --disable-pip-version-check --requirement requirements.txt; then
   check "openapi-spec-validator" "$work/python/bin/openapi-spec-validator" "$work/openapi.json"
   check "openapi-python-client" python_client
   check "openapi-generator, Python" generator_python
-  if has go; then check "openapi-generator, Go" generator_go; else skip "openapi-generator, Go (no go)"; fi
-  if has mvn; then check "openapi-generator, Java" generator_java; else skip "openapi-generator, Java (no mvn)"; fi
+  if has_go; then check "openapi-generator, Go" generator_go; else skip "openapi-generator, Go (no go, or no module proxy)"; fi
+  if has_maven; then check "openapi-generator, Java" generator_java; else skip "openapi-generator, Java (no mvn, or no repository)"; fi
   if [ "${CHECK_SCHEMATHESIS:-true}" = true ]; then
     admin=$(account admin) && admin=$(eval "$admin" && echo "$SESSION")
     check "Schemathesis, anonymous" schemathesis anonymous "" ""
@@ -130,7 +139,5 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m v
 else
   skip "the clients of Python, openapi-generator and Schemathesis (Python 3.11 and PyPI are needed)"
 fi
-
-if has go; then check "oapi-codegen" oapi_codegen; else skip "oapi-codegen (no go)"; fi
 
 exit "$failed"
