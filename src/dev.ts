@@ -40,7 +40,7 @@ const defaultsLayer = (directory: string) =>
 
 const developmentLayer = Layer.unwrap(Effect.gen(function*() {
   const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
-  return Layer.mergeAll(applicationLayer, engineHintLayer, readyHintLayer(directory)).pipe(
+  return Layer.merge(readyHintLayer(directory).pipe(Layer.provideMerge(applicationLayer)), engineHintLayer).pipe(
     Layer.provide(httpServerLive),
     Layer.provide(backgroundLayer),
     Layer.provide([

@@ -122,8 +122,8 @@ export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
 )
 
 /**
- * What runs beside the requests: mails are sent, accounts erased, expired rows deleted, places derived again. Provide it to the application, or
- * leave it out.
+ * What runs beside the requests: mails are sent, accounts erased, expired rows deleted, places derived again. Provide it to
+ * the application, or leave it out.
  */
 export const backgroundLayer = Layer.mergeAll(
   mailDeliveryLayer,

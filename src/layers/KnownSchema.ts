@@ -8,7 +8,7 @@ class DatabaseTooNew extends Schema.TaggedError<DatabaseTooNew>()("DatabaseTooNe
 /** The server lacks what the statements and the schema use. */
 class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
 
-/** What the statements are written for and tested with at the oldest. */
+/** The major version that the documentation names. */
 const OLDEST = 15
 
 const Server = Schema.Struct({ major: Schema.Int, version: Schema.String })

@@ -4,8 +4,6 @@ import { Mailer } from "../services/mail/Mailer.ts"
 import { smtpMailerLayer, smtpUrl } from "../services/mail/SmtpMailer.ts"
 import { SettingsRefused } from "./Refusal.ts"
 
-const refused = new SettingsRefused({ message: "EMAIL_API_KEY and SMTP_URL are both set: set one of them" })
-
 /** By the provider's API where there is a key for it, by SMTP where there is a server, else another way. */
 export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
   Layer.unwrap(Effect.gen(function*(): Effect.fn.Return<
@@ -14,7 +12,9 @@ export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
   > {
     const hasKey = Option.isSome(yield* Config.option(Config.Redacted("EMAIL_API_KEY")))
     const hasServer = Option.isSome(yield* Config.option(smtpUrl))
-    if (hasKey && hasServer) return yield* refused
+    if (hasKey && hasServer) {
+      return yield* new SettingsRefused({ message: "EMAIL_API_KEY and SMTP_URL are both set: set one of them" })
+    }
     if (hasKey) return Mailer.layerApi
     return hasServer ? smtpMailerLayer : other
   }))

@@ -11,33 +11,36 @@ export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("Sett
 const messagesOf = (error: unknown): ReadonlyArray<string> =>
   error instanceof Error ? [error.message, ...messagesOf(error.cause)] : []
 
-const Listening = Schema.Struct({
-  syscall: Schema.Literals(["listen", "getaddrinfo", "bind"]),
+/** An error of Node.js while a server begins to listen. */
+const ListenError = Schema.Struct({
   code: Schema.String,
+  syscall: Schema.Literals(["listen", "getaddrinfo"]),
   address: Schema.optional(Schema.String),
   hostname: Schema.optional(Schema.String),
   port: Schema.optional(Schema.Number)
 })
 
-const isListening = Schema.is(Listening)
+const isListenError = Schema.is(ListenError)
 
-const LISTENING: Readonly<Record<string, (host: string, port: number | undefined) => string>> = {
-  EADDRINUSE: (host, port) => `Port ${port} of ${host} is in use: end what listens there, or set PORT to another`,
+const LISTEN_COMPLAINTS: Readonly<Record<string, (host: string, port: number | undefined) => string>> = {
+  EADDRINUSE: (host, port) =>
+    `Port ${port} of ${host} is in use: stop the process that listens there, or set PORT to another`,
   EACCES: (_host, port) => `Port ${port} may not be used by this user: set PORT to 1024 or above`,
-  EADDRNOTAVAIL: (host) => `HOST ${host} is no address of this machine`,
-  ENOTFOUND: (host) => `HOST ${host} is no address of this machine`
+  EADDRNOTAVAIL: (host) => `HOST ${host} is not an address of this machine`,
+  ENOTFOUND: (host) => `HOST ${host} is not an address of this machine`
 }
 
-/** Why the service cannot listen; undefined where it is something else. */
-const listeningWords = (error: unknown): string | undefined => {
-  if (isListening(error)) return LISTENING[error.code]?.(error.address ?? error.hostname ?? "", error.port)
-  return Predicate.hasProperty(error, "cause") ? listeningWords(error.cause) : undefined
+/** Why the service cannot listen. Undefined for other errors: the database, too, has an address that may not be found. */
+const listenComplaint = (error: unknown): string | undefined => {
+  const cause = Predicate.isTagged(error, "ServeError") && Predicate.hasProperty(error, "cause") ? error.cause : error
+  if (!isListenError(cause)) return undefined
+  return LISTEN_COMPLAINTS[cause.code]?.(cause.address ?? cause.hostname ?? "", cause.port)
 }
 
-/** What is wrong, in words, without a value of a setting, and how a good one looks. */
+/** What is wrong, in words, without the value of a secret, and with an example of a valid setting. */
 export const complaintOf = (error: unknown): string => {
-  const told = listeningWords(error)
-  if (told !== undefined) return told
+  const complaint = listenComplaint(error)
+  if (complaint !== undefined) return complaint
   if (!(error instanceof Config.ConfigError)) {
     return [...new Set(messagesOf(error))].filter((text) => text !== "").join(": ")
   }
@@ -46,11 +49,11 @@ export const complaintOf = (error: unknown): string => {
     : error.message
 }
 
-/** Why a start failed, in a sentence. */
+/** Why a start failed, on one line. Empty where no error has a message. */
 export const refusalOf = (cause: Cause.Cause<unknown>): string => {
   const errors = cause.reasons.flatMap((reason) => {
     if (Cause.isFailReason(reason)) return [reason.error]
     return Cause.isDieReason(reason) ? [reason.defect] : []
   })
-  return [...new Set(errors.map(complaintOf))].join("; ")
+  return [...new Set(errors.map(complaintOf))].join("; ").replaceAll(/\s*\n\s*/g, " | ")
 }

@@ -211,7 +211,7 @@ export const embeddedPostgres: (
     Effect.mapError(effect, ({ message }) =>
       new EmbeddedDatabaseError({
         message: message.includes(LOCKED)
-          ? `another run uses ${directory} (its PostgreSQL is still there): end it, or set DATA_DIR to another directory`
-          : `PostgreSQL cannot be started in ${directory}: ${message.replaceAll("\n", " | ")}`
+          ? `another run uses ${directory} (its PostgreSQL is running): stop it, or set DATA_DIR to another directory`
+          : `PostgreSQL cannot be started in ${directory}: ${message}`
       }))
 )

@@ -3,7 +3,7 @@ import { HttpServer } from "effect/http"
 import { DOCS_PAGE } from "../../http/RouteTemplates.ts"
 import { mailboxFile } from "./DevelopmentMailbox.ts"
 
-/** Says where everything is once the service can be used. To be built beside the application. */
+/** Logs the addresses and the files of the service. To be built after the application. */
 export const readyHintLayer = (directory: string) =>
   Layer.effectDiscard(
     HttpServer.addressFormattedWith((address) =>

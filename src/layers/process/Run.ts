@@ -8,7 +8,7 @@ import { sizeThreadPool } from "./ThreadPool.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 
-/** A program fails at its start only: the reason is one line. Where it was found is of use to who mends the program. */
+/** A program fails at its start only: the reason is one line. The cause with its stack is logged at the level `debug`. */
 const logEnd = (cause: Cause.Cause<unknown>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const refusal = refusalOf(cause)

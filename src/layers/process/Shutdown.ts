@@ -37,7 +37,7 @@ export const uncaught: Effect.Effect<never> = Effect.gen(function*() {
   const error = yield* thrown
   yield* Effect.logFatal("nobody caught an error: the process ends", Cause.die(error))
   yield* Effect.forkDetach(
-    Effect.forever(Effect.flatMap(thrown, (next) => Effect.logFatal("nobody caught another error", Cause.die(next))))
+    Effect.forever(Effect.flatMap(thrown, (next) => Effect.logFatal("another uncaught exception", Cause.die(next))))
   )
   return yield* Effect.die(error)
 })

@@ -37,7 +37,7 @@ const makeOutput = (file: number, onClosed: () => void): Output => {
   const push = (bytes: Buffer) =>
     write(file, bytes, (error, written) => {
       if (error?.code === "EAGAIN") return void setTimeout(() => push(bytes), AGAIN_MS)
-      // Whoever read went away and does not come back (EPIPE).
+      // The reader closed the pipe (EPIPE).
       if (error !== null) {
         Object.assign(state, { isClosed: true, lines: [] })
         onClosed()
@@ -88,7 +88,7 @@ export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-plann
   defaultValue: () => Effect.void
 })
 
-/** Ends this process as SIGTERM does: nobody would know that it runs (`npm start | head -1`). */
+/** Ends this process as SIGTERM does: without a reader (`npm start | head -1`) it would run unnoticed. */
 const end = () => void process.kill(process.pid, "SIGTERM")
 
 /** Effect's console on `standardOutput`. */
