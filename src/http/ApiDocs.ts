@@ -28,8 +28,8 @@ const SCALAR = {
 const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
 
 /**
- * Our own file and the page's own script by its hash, requests to ourselves and nobody else. Styles have to be allowed: the
- * page makes them as it goes.
+ * Our own file and the page's own script by its hash, requests to our origin only. Styles have
+ * to be allowed: the page makes them at run time.
  */
 const policyFor = (start: string) =>
   [

@@ -21,7 +21,7 @@ export const makeAsset = (name: string, extension: keyof typeof CONTENT_TYPES, t
   return { path: `${ASSETS}/${name}-${hash}.${extension}`, text, contentType: CONTENT_TYPES[extension] }
 }
 
-/** Compresses responses, and counts their requests as those of every other endpoint: one count for what is provided with it. */
+/** Compresses responses, and counts requests by address: all routes that one layer is provided to share a count. */
 export const countedAndCompressed = (path: HttpRouter.PathInput) =>
   HttpRouter.middleware(Effect.gen(function*() {
     const limiter = yield* Limiter

@@ -7,9 +7,6 @@ import { ResponseDeadline } from "./BodyArrival.ts"
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
 
-/** What bodies of files may be compressed with. */
-export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
-
 const checkEncoding = (request: HttpServerRequest.HttpServerRequest, encodings: ReadonlyArray<string>) => {
   const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity"
   if (encoding === "identity" || encodings.includes(encoding)) return Effect.void
@@ -24,7 +21,7 @@ export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest)
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   (declaredLength(request) ?? 0) > limitBytes
 
-/** Fails for a body that is compressed with anything else than one of these encodings, or that says that it is longer than the limit. */
+/** Fails for a body with another encoding than these, or with a declared length over the limit. */
 export const checkReadable = Effect.fnUntraced(
   function*(
     request: HttpServerRequest.HttpServerRequest,

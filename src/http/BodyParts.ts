@@ -24,8 +24,8 @@ interface GivenLine {
 }
 
 /**
- * The payload of a route with its line: measured, or the positions as they came. A polyline is measured here where it is
- * short, else in a thread. Null in place of either form clears the line.
+ * The payload of a route with its line: measured, or the positions as they came. A polyline is measured here where it
+ * is short, else in a thread. Null in place of either form clears the line.
  */
 export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
   const measure = Effect.fnUntraced(function*(encoded: string) {

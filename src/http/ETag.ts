@@ -12,9 +12,9 @@ interface Versioned extends Place {
 }
 
 /**
- * The entity tag of an answer (RFC 9110, 8.8.3): the version of what it shows, how much of it, and what
- * changes without an edit: whose name stands on it, and its place, which is derived again when the cities change. So a
- * cached copy is not taken for the present one, and `If-Match`, which compares the version, refuses nobody's edit. It is weak: two encodings of one state are the same to a client.
+ * The entity tag of a response (RFC 9110, 8.8.3): the version, the form of the line, and a checksum of what changes
+ * without an edit: the owner's name, and the place, which is derived again when the cities change. `If-None-Match`
+ * compares all of it, `If-Match` the version alone. It is weak: two encodings of one state are the same to a client.
  */
 export const etagOf = (
   { favourite, placeCity, placeCountryCode, placeRegion, user, version }: Versioned,

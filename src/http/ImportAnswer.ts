@@ -26,7 +26,7 @@ const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummar
   ...place
 })
 
-/** The tracks of a file as a person tells them apart, each with the place that it starts at. */
+/** The tracks of a file, each with the place that it starts at. */
 const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
   const places = yield* Places
   return yield* Effect.forEach(tracks, (track) =>
@@ -51,14 +51,14 @@ export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
 export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
   const { dropped, format, routes, trackCount } = file
   const places = yield* Places
-  const told = { format, tracks: yield* tracksOf(file), trackCount, dropped }
+  const common = { format, tracks: yield* tracksOf(file), trackCount, dropped }
   const [only] = routes
   if (only === undefined || routes.length > 1) {
-    return json(JSON.stringify({ ...told, warnings: routes.flatMap(({ warnings }) => warnings) }))
+    return json(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
   }
   const { bounds, distance, line, route, warnings } = only
   const place = yield* places.at(startOf(line, route.waypoints))
-  const text = JSON.stringify({ ...told, distance: metres(distance), ...boxOf(bounds), ...place, warnings, route })
+  const text = JSON.stringify({ ...common, distance: metres(distance), ...boxOf(bounds), ...place, warnings, route })
   return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
 })
 

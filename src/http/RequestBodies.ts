@@ -23,10 +23,11 @@ export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 /** Bodies of requests, within what a process has for them in memory at once. */
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
-   * The body of the current request, as it came. Fails when it is compressed by none of the given encodings, longer than the limit (before it is read, where that is
-   * declared), or broken off. A body over 64 KiB takes a part of `BODY_MEMORY_BUDGET` from before it is read until the
-   * scope closes; one of unknown length takes its limit until it has arrived. `RateLimited` and `Unavailable`, without a
-   * byte read, when its address has half of the budget already, or all addresses the whole of it.
+   * The body of the current request, as it came. Fails when it has another content encoding than these, is longer than
+   * the limit (before it is read, where that is declared), or is broken off. A body over 64 KiB takes a part of
+   * `BODY_MEMORY_BUDGET` from before it is read until the scope closes; one of unknown length takes its limit until it
+   * has arrived. `RateLimited` and `Unavailable`, without a byte read, when its address has half of the budget already,
+   * or all addresses the whole of it.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

@@ -1,8 +1,8 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../schema/Geometry.ts"
+import type { ImportWarning } from "../schema/Import.ts"
 import type { StoredRoute } from "../schema/Route.ts"
-import type { ImportWarning } from "../services/files/Document.ts"
 import { etagOf, isKnown } from "./ETag.ts"
 
 /**
@@ -36,7 +36,7 @@ export const routeAnswer = (
 export const createdAnswer = (route: StoredRoute) =>
   routeAnswer(route, { status: 201, headers: { location: `/api/v1/routes/${route.id}` } })
 
-/** The same for a read: without a body for whoever has it already. */
+/** The same for a read: 304 without a body for a client that has it already. */
 export const routeRead = (route: StoredRoute, form: GeometryForm, ifNoneMatch: string | undefined) => {
   const etag = etagOf(route, form)
   return isKnown(ifNoneMatch, etag)

@@ -19,13 +19,13 @@ export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device =
   ipAddress: Option.getOrUndefined(request.remoteAddress)
 })
 
-/** Limits are counted for an address in whatever spelling, and no counter holds the address itself. */
+/** Limits are counted for an address case-insensitively, and no counter holds the address itself. */
 const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
 
 const answerWith = (change: ReturnType<typeof setSessionCookie>) =>
   HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
-/** What the JSON endpoints and the pages have in common: limits by email address, and the cookies of a sign-in. */
+/** What the JSON endpoints and the pages share: limits by email address, and the cookies of a sign-in. */
 export const signInResponses = Effect.gen(function*() {
   const devices = yield* Devices
   const limiter = yield* Limiter
@@ -37,7 +37,7 @@ export const signInResponses = Effect.gen(function*() {
     if (token !== undefined) yield* sessions.end(token)
   })
 
-  // Whoever guesses from elsewhere uses up the limit of the address, and not that of a device that signed in before.
+  // Guesses from elsewhere count for the address, and not for a device that signed in before.
   const logInSubject = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
     const token = request.cookies[DEVICE_COOKIE]
     const device = token === undefined ? Option.none<string>() : yield* devices.recognise(token, email)

@@ -26,7 +26,8 @@ export const ErrorDetails = Schema.StructWithRest(
     impact: member(Impact, "What the request would do if it were confirmed"),
     reason: member(
       Schema.String,
-      "Why, in one word: `too_far`, `too_many_points`, `no_path` or `no_road_near_location`"
+      "Why, in one word: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled` or "
+        + "`provider_sign_in_disabled`"
     ),
     locations: member(Schema.Array(Schema.Int), "The indexes of the locations that are meant"),
     routeIds: member(Schema.Array(Schema.Int), "The routes that are not found"),

@@ -7,7 +7,7 @@ export interface ValidationIssue {
   readonly message: string
 }
 
-/** The one shape of every answer that is not 2xx or 3xx, whoever produced it. */
+/** The one shape of every answer that is not 2xx or 3xx. */
 const shape = <const Status extends number, const Code extends string>(statusCode: Status, code: Code) => ({
   statusCode: Schema.tag(statusCode),
   code: Schema.tag(code),

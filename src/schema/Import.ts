@@ -5,8 +5,17 @@ import { Place } from "./Place.ts"
 import { Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
+/** One import creates at most so many routes, and lists so many tracks. */
+export const MAX_TRACKS = 100
+
+/** The most files of one import, and the most bytes that each, and all of them, may unpack to. */
+export const MAX_FILES = 100
+export const MAX_FILE_BYTES = 8 * 1024 * 1024
+export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
+
 /** The formats that routes are exchanged in. */
 const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml", "fit"])
+export type FileFormat = typeof FileFormat.Type
 
 /** What an import did to a file that its sender should know. */
 const ImportWarning = Schema.Struct({
@@ -14,6 +23,11 @@ const ImportWarning = Schema.Struct({
   message: Schema.String,
   count: Schema.Int.annotate({ description: "How many gaps, positions or things of that kind" })
 }).annotate({ identifier: "ImportWarning" })
+export type ImportWarning = typeof ImportWarning.Type
+
+/** One kind of thing in a file that was not taken over, and how many of it there were. */
+const Dropped = Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int })
+export type Dropped = typeof Dropped.Type
 
 /** A route that was made of a file. */
 export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
@@ -37,7 +51,7 @@ const ImportTrack = Schema.Struct({
 /** What an import would store and what it would leave out. */
 export const DryRun = Schema.Struct({
   format: FileFormat,
-  tracks: Schema.Array(ImportTrack).annotate({ description: "The first 100 tracks of the file" }),
+  tracks: Schema.Array(ImportTrack).annotate({ description: `The first ${MAX_TRACKS} tracks of the file` }),
   trackCount: Schema.Int.annotate({ description: "How many tracks the file has" }),
   route: Schema.optionalKey(Schema.Json),
   distance: Schema.optionalKey(Metres),
@@ -45,7 +59,7 @@ export const DryRun = Schema.Struct({
   bounds: Schema.optionalKey(Bounds),
   ...Place.fields,
   warnings: Schema.Array(ImportWarning),
-  dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
+  dropped: Schema.Array(Dropped)
 }).annotate({
   identifier: "DryRun",
   description: "`route` and what follows from it is there where the file would become one route"
@@ -56,7 +70,7 @@ const flag = (description: string) => Schema.optionalKey(Schema.Literals(["true"
 /** How a file is imported. */
 export const ImportQuery = {
   dryRun: flag("`true` looks and stores nothing"),
-  split: flag("`true` makes a route of each track, all of them or none; at most 100"),
+  split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
   track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),
   name: Schema.optionalKey(

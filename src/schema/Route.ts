@@ -131,8 +131,8 @@ export type Route = typeof Route.Type
 type JsonText = string
 
 /**
- * A route whose long members are still text: what reads hand on, so that no request parses them. It has the form of its line
- * that was asked for, if any.
+ * A route whose long members are still text: what reads hand on, so that no request parses them. It has the form of its
+ * line that was asked for, if any.
  */
 export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6"> {
   readonly waypoints: JsonText

@@ -21,7 +21,8 @@ const MAX_SENT_TAGS = 100
 /** At most 10 tags, normalised; what is the same after that counts once and keeps its first place. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
-  // For documents, where more is valid only with repetitions. Apart, since the scanner of bodies takes the first maximum.
+  // For documents, where more is valid only with repetitions. Apart, since the scanner of bodies takes the first
+  // maximum.
   Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
 ).pipe(
   Schema.decodeTo(

@@ -24,8 +24,8 @@ const render = (part: Part): string => {
 }
 
 /**
- * A template of HTML: what is put into it is escaped for an element and for a quoted attribute, unless it is `Html` itself.
- * `undefined` leaves nothing.
+ * A template of HTML: what is put into it is escaped for an element and for a quoted attribute, unless it is `Html`
+ * itself. `undefined` leaves nothing.
  */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html => ({
   html: strings.map((text, index) => `${text}${render(parts[index])}`).join("")

@@ -2,34 +2,17 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 
 	api "route-planning-service/generated"
 )
 
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func same(what string, got, expected any) {
-	if !reflect.DeepEqual(got, expected) {
-		panic(fmt.Sprintf("%s: %v is not %v", what, got, expected))
-	}
-}
-
 func main() {
-	text, err := os.ReadFile(os.Getenv("LINE"))
-	must(err)
-	var line [][]float64
-	must(json.Unmarshal(text, &line))
+	line := readLine()
 
 	configuration := api.NewConfiguration()
 	configuration.Servers = api.ServerConfigurations{{URL: os.Getenv("ORIGIN")}}

@@ -6,24 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"reflect"
 	"strconv"
 	"strings"
 
 	"route-planning-service/generated/api"
 )
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func same(what string, got, expected any) {
-	if !reflect.DeepEqual(got, expected) {
-		panic(fmt.Sprintf("%s: %v is not %v", what, got, expected))
-	}
-}
 
 func with(token string) *api.ClientWithResponses {
 	client, err := api.NewClientWithResponses(os.Getenv("ORIGIN"), api.WithRequestEditorFn(
@@ -38,10 +25,7 @@ func with(token string) *api.ClientWithResponses {
 }
 
 func main() {
-	text, err := os.ReadFile(os.Getenv("LINE"))
-	must(err)
-	var line [][]float64
-	must(json.Unmarshal(text, &line))
+	line := readLine()
 	ctx := context.Background()
 
 	signIn := api.EmailSignIn{Email: os.Getenv("EMAIL"), Password: os.Getenv("PASSWORD")}

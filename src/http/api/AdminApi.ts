@@ -58,9 +58,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Invite somebody").annotate(
         OpenApi.Description,
-        "Mails a link, which expires after 7 days, by which its reader chooses a password and has an account, also where "
-          + "sign-up is closed. Refused (409) for an address that has an account. One address gets 5 mails an hour and 10 a "
-          + "day at most."
+        "Mails a link, which expires after 7 days, by which its reader chooses a password and has an account, also "
+          + "where sign-up is closed. Refused (409) for an address that has an account. One address gets 5 mails an "
+          + "hour and 10 a day at most."
       ),
     HttpApiEndpoint.get("deletions", "/deletions", { query: listQuery({}), success: Schema.Array(PendingDeletion) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)

@@ -39,8 +39,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
       OpenApi.Description,
       "Signs in by the identity provider; makes an account at the first sign-in. An account with the same proven email "
         + "address is linked. An ID token may be sent again until it expires, an authorization code once. Sets the session "
-        + "cookie. 403 with the reason `signup_disabled` at a first sign-in without an invitation where sign-up is closed, "
-        + "and `provider_sign_in_disabled` where this sign-in is switched off."
+        + "cookie. 403 with the reason `signup_disabled` at a first sign-in without an invitation where sign-up is "
+        + "closed, and `provider_sign_in_disabled` where this sign-in is switched off."
     ),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({

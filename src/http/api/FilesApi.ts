@@ -9,7 +9,14 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
-import { DryRun, ImportedRoute, ImportQuery } from "../../schema/Import.ts"
+import {
+  DryRun,
+  ImportedRoute,
+  ImportQuery,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  MAX_UNPACKED_BYTES
+} from "../../schema/Import.ts"
 import { Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
@@ -36,10 +43,12 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   error: NotFound
 }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Download as FIT").annotate(
   OpenApi.Description,
-  "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 bytes "
-    + "of the name, neither tags nor description. At most 8 downloads at once to one address; 429 or 503 with `Retry-After` "
-    + "beyond."
+  "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
+    + "bytes of the name, neither tags nor description. At most 8 downloads at once to one address; 429 or 503 with "
+    + "`Retry-After` beyond."
 )
+
+const mebibytes = (bytes: number) => `${bytes / 2 ** 20} MiB`
 
 const file = { schema: { type: "string" } }
 
@@ -48,7 +57,7 @@ const binary = { schema: { type: "string", format: "binary" } }
 /** A part with a file name is a file, whatever the name of its field is. */
 const form = { schema: { type: "object", additionalProperties: { type: "string", format: "binary" } } }
 
-/** What a client that has a text and nothing else sends it as: the format is told by its content then. */
+/** For a client that knows no content type of its file: its content decides on the format. */
 const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
 
 /** A content type that names a format is believed. */
@@ -85,16 +94,20 @@ export class FilesApi extends HttpApiGroup.make("files")
       .annotate(OpenApi.Override, { requestBody: importBody })
       .annotate(
         OpenApi.Description,
-        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, told apart by content type, else by "
-          + "content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be compressed "
-          + "with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP archive (KMZ) or as "
-          + "`multipart/form-data`: at most 100, of 8 MiB each and 16 MiB together unpacked, whose tracks are one list. A "
-          + "route is named by `name`, else by its file, else by the name of the file (`Content-Disposition`); "
-          + "`elevationGain` and `duration` are those of its elevations and times. Segments of one track are joined; the gaps between them do not count into `distance`, and "
-          + "`warnings` names them, as it names all that was left out. A file with several tracks (routes, courses, "
-          + "placemarks or features with lines) needs `split=true`, which returns a list of routes, `track=<index>` or "
-          + "`join=true`: without any of them it is 400 with the list of its tracks in `details.tracks`. `?dryRun=true` "
-          + "stores nothing and returns that list, what would be stored, and what would be left out and why."
+        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content type, "
+          + "else by content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
+          + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
+          + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of ${
+            mebibytes(MAX_FILE_BYTES)
+          } each and `
+          + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose `
+          + "tracks are one list. A route is named by `name`, else by its file, else by the name of the file "
+          + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. Segments "
+          + "of one track are joined; the gaps between them do not count into `distance`, and `warnings` names them, "
+          + "as it names all that was left out. A file with several tracks (routes, courses, placemarks or features "
+          + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
+          + "any of them it is 400 with the list of its tracks in `details.tracks`. `?dryRun=true` stores nothing and "
+          + "returns that list, what would be stored, and what would be left out and why."
       ),
     download("gpx", "/:ref/gpx", "application/gpx+xml", "Download as GPX"),
     download("geojson", "/:ref/geojson", "application/geo+json", "Download as GeoJSON"),

@@ -51,8 +51,8 @@ export const IdempotencyHeader = {
     Schema.String.check(Schema.makeFilter(() => true, { toJsonSchema: () => ({ pattern: "^[!-~]{1,255}$" }) }))
       .annotate({
         description:
-          "1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first response; it waits "
-          + "for the first for up to 5 seconds, then it is 409"
+          "1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first "
+          + "response; it waits for the first for up to 5 seconds, then it is 409"
       })
   )
 }

@@ -43,10 +43,10 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotate(OpenApi.Summary, "Store a route").annotate(
         OpenApi.Description,
         "Stores a route. Its place is derived from its first position; `distance` (metres) from the line if absent, "
-          + "`elevationGain` (metres) from its elevations, and `duration` (seconds) from the timestamps of the waypoints. The "
-          + "line is `geometry`, or `polyline6` in place of it: what the routing proxy responds, as it is. The "
-          + "gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line on either side. A "
-          + "personal access token that makes it public must confirm."
+          + "`elevationGain` (metres) from its elevations, and `duration` (seconds) from the timestamps of the "
+          + "waypoints. The line is `geometry`, or `polyline6` in place of it: what the routing proxy responds, as it "
+          + "is. The gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line "
+          + "on either side. A personal access token that makes it public must confirm."
       ),
     HttpApiEndpoint.patch("update", "/:id", {
       headers: { ...ConfirmHeader, ...MatchHeader },
@@ -60,10 +60,10 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     )
       .annotate(
         OpenApi.Description,
-        "Changes the members that the body names; `null` clears an optional one. `polyline6` may stand in place of `geometry`; "
-          + "a line without a `distance` is "
-          + "measured again, as on create; without a geometry (`null`) there is no distance, unless the body has one. A "
-          + "personal access token that makes a route public must confirm."
+        "Changes the members that the body names; `null` clears an optional one. `polyline6` may stand in place of "
+          + "`geometry`; a line without a `distance` is measured again, as on create; without a geometry (`null`) "
+          + "there is no distance, unless the body has one. A personal access token that makes a route public must "
+          + "confirm."
       ),
     HttpApiEndpoint.delete("remove", "/:id", {
       headers: { ...ConfirmHeader, ...MatchHeader },

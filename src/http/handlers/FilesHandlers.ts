@@ -4,9 +4,10 @@ import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
+import type { FileFormat } from "../../schema/Import.ts"
 import type { TrackChoice } from "../../services/files/Choice.ts"
 import { CONTENT_TYPES } from "../../services/files/Detect.ts"
-import type { FileFormat } from "../../services/files/Document.ts"
+import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Places } from "../../services/places/Places.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
@@ -14,7 +15,6 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { FILE_ENCODINGS } from "../Body.ts"
 import { Downloads } from "../Downloads.ts"
 import { Idempotency } from "../Idempotency.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../ImportAnswer.ts"
@@ -52,7 +52,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           const { userId } = yield* Caller
           const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
-          const file = yield* files.read(bytes, { ...choice, ...toldOf(request.headers), name: query.name })
+          const file = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
           if (query.dryRun === "true") return yield* withPlaces(dryRunAnswer(file))
           yield* withPlaces(requireChosen(file))
           const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
@@ -74,7 +74,7 @@ export const FilesHandlers = HttpApiBuilder.group(
 const parsedDisposition = Option.liftThrowable((header: string) => parse(header))
 
 /** What the headers of a request say of the file that is its body. */
-const toldOf = (headers: Headers.Headers) => ({
+const headersOf = (headers: Headers.Headers) => ({
   contentType: headers["content-type"],
   contentEncoding: headers["content-encoding"],
   fileName: Option.fromNullishOr(headers["content-disposition"]).pipe(

@@ -103,7 +103,9 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
 
 const shuttingDown = new Unavailable({ message: "The service is shutting down" })
 
-/** The error that a client gets for a cause. What only an operator can tell apart is logged, and is an internal error. */
+/**
+ * The error that a client gets for a cause. What only an operator can tell apart is logged, and is an internal error.
+ */
 export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   const known = Cause.hasInterruptsOnly(cause) ? shuttingDown : toServiceError(failureOf(cause))
   return known ?? (yield* renderUnknown(cause))

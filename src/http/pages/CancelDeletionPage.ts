@@ -1,10 +1,10 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Conflict, type ServiceError, Unauthorized } from "../../schema/Errors.ts"
 import { Email, PasswordAttempt, type User } from "../../schema/User.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import { erasureDueAt } from "../../services/accounts/GraceWindow.ts"
+import { erasureDueAt, GRACE_PERIOD } from "../../services/accounts/GraceWindow.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { html } from "../../services/Html.ts"
 import { Api } from "../api/Api.ts"
@@ -16,21 +16,23 @@ import type { Page } from "./Layout.ts"
 import { decodeField, type Fields, pageLayer } from "./PageRoutes.ts"
 import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
 
+const GRACE_DAYS = Duration.toDays(GRACE_PERIOD)
+
 const TITLE = "Keep your account"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
-const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
-const tooLate = new Conflict({ message: "The 30 days are over: this account can no longer be kept" })
-const signedOut = new Unauthorized({ message: "You are no longer signed in: sign in again" })
+const wrongCredentials = () => new Unauthorized({ message: "Wrong email address or password" })
+const tooLate = () => new Conflict({ message: `The ${GRACE_DAYS} days are over: this account can no longer be kept` })
+const signedOut = () => new Unauthorized({ message: "You are no longer signed in: sign in again" })
 
 const signInForm = (email: string, error?: ServiceError): Page => {
   const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
   return {
     title: TITLE,
     body: html`${alert(error && plainWords(error))}
-<p>An account whose deletion was requested can be kept for 30 days. Sign in to see whether yours is one. If you sign in by
-another provider, do so in your app first, and then open this page again.</p>
+<p>An account whose deletion was requested can be kept for ${GRACE_DAYS} days. Sign in to see whether yours is one. If
+you sign in by another provider, do so in your app first, and then open this page again.</p>
 <form method="post" action="cancel-deletion" novalidate>
 <label for="email">Email address</label>
 <input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
@@ -61,12 +63,11 @@ const nothingPending = ({ email }: User): Page => ({
 
 const kept: Page = {
   title: "Your account stays",
-  body:
-    html`<p role="status">The deletion is cancelled. Your routes and collections are there again, and this device is signed
-in.</p>
+  body: html`<p role="status">The deletion is cancelled. Your routes and collections are there again, and this device is
+signed in.</p>
 <h2>What is next</h2>
-<p>Sign in again in your apps. You did not request the deletion? Then change your password, and revoke the personal access
-tokens that you do not know.</p>`
+<p>Sign in again in your apps. You did not request the deletion? Then change your password, and revoke the personal
+access tokens that you do not know.</p>`
 }
 
 const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
@@ -98,7 +99,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   const cancel = Effect.gen(function*() {
     const session = yield* currentSession
-    if (Option.isNone(session)) return yield* signedOut
+    if (Option.isNone(session)) return yield* signedOut()
     yield* limiter.count(`user:${session.value.userId}`, cancelDeletion)
     yield* deletion.cancel(session.value.userId)
     return kept
@@ -107,7 +108,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const show = Effect.gen(function*() {
     const session = yield* currentSession
     if (Option.isNone(session)) return signInForm("")
-    if (session.value.deletion === "over") return notCancelled(tooLate)
+    if (session.value.deletion === "over") return notCancelled(tooLate())
     const user = yield* profiles.user(session.value.userId)
     return user.deletionRequestedAt === null
       ? nothingPending(user)

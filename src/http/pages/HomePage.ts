@@ -1,4 +1,5 @@
-import { Effect, Layer } from "effect"
+import { Duration, Effect, Layer } from "effect"
+import { GRACE_PERIOD } from "../../services/accounts/GraceWindow.ts"
 import { html } from "../../services/Html.ts"
 import { docsEnabled } from "../ApiDocs.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../RouteTemplates.ts"
@@ -21,14 +22,15 @@ const noDocs = html`<p>Its documentation is in the file <code>docs/api.md</code>
 const homePage = (hasDocs: boolean): Page => ({
   title: "Plan, store and share routes",
   body:
-    html`<p>This is a Route Planning Service. It stores routes for people who run, ride and walk, and for the apps and scripts
-that they use. There is nothing to see here but this page: everything else is an API, below
+    html`<p>This is a Route Planning Service. It stores routes for people who run, ride and walk, and for the apps and
+scripts that they use. There is nothing to see here but this page: everything else is an API, below
 <code>/api/v1</code>.</p>
 ${hasDocs ? docs : noDocs}
 <h2>Your account</h2>
 <ul>
 <li>Links in mails lead to pages of this site that verify an address or set a password.</li>
-<li><a href="${relative(PAGES.cancelDeletion)}">Keep an account</a> whose deletion was requested, within 30 days.</li>
+<li><a href="${relative(PAGES.cancelDeletion)}">Keep an account</a> whose deletion was requested, within
+${Duration.toDays(GRACE_PERIOD)} days.</li>
 </ul>
 <h2>Operators</h2>
 <p><a href="health/ready">The state of the service</a> is for machines.</p>`

@@ -54,7 +54,7 @@ ${page.body}
 /** From a page's path to the root. */
 const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
 
-/** The response with a page that is at a path. Nobody keeps it, and no link in it says where its reader came from. */
+/** The response with a page that is at a path. It is not cached, and its links send no referrer. */
 export const pageResponse = (path: string, page: Page): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(render(page, rootFrom(path)).html, {
     status: page.error?.statusCode ?? 200,

@@ -46,7 +46,7 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-/** A page for what no form can mend. */
+/** The page for an error outside of a form. */
 const failure = (error: ServiceError): Page => ({
   title: "This did not work",
   body: html`${alert(plainWords(error))}`,
@@ -56,7 +56,7 @@ const failure = (error: ServiceError): Page => ({
 const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
-/** What fails, a defect included, becomes a page. A client that went away gets none. */
+/** Makes a page of a failure or a defect. A client that went away gets none. */
 const orPage = <E, R>(
   work: Effect.Effect<PageResult, E, R>,
   refused: (error: ServiceError) => Page
@@ -109,6 +109,6 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
     )
   })).pipe(Layer.merge(methodsRefusedAt(path, submit === undefined ? ["GET"] : ["GET", "POST"])))
 
-/** A field decoded; `refused` is what is said of one that does not fit, since a schema's own words are for programs. */
-export const decodeField = <A, I>(schema: Schema.Codec<A, I>, value: string | undefined, refused: ServiceError) =>
-  Effect.mapError(Schema.decodeUnknownEffect(schema)(value), () => refused)
+/** A field decoded. It fails with `refused`, since the issues of a schema are for programs. */
+export const decodeField = <A, I>(schema: Schema.Codec<A, I>, value: string | undefined, refused: () => ServiceError) =>
+  Effect.mapError(Schema.decodeUnknownEffect(schema)(value), refused)

@@ -9,7 +9,7 @@ import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 /** Whether there are pages (`PAGES_ENABLED`). */
 export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
 
-/** The pages that mailed links lead to where nobody has a front end of their own. */
+/** The pages that mailed links lead to where an operator has no front end. */
 export const pagesLayer = Layer.unwrap(
   Effect.map(pagesEnabled, (isEnabled) =>
     isEnabled

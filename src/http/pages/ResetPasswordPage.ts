@@ -1,40 +1,41 @@
-import { Effect, Layer, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
-import { MailedToken, NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
+import { NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
+import { INVITATION_LIFETIME, LINK_LIFETIME } from "../../services/credentials/MailedTokens.ts"
 import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
 import { html } from "../../services/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../RouteTemplates.ts"
 import type { Page } from "./Layout.ts"
+import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
 import { decodeField, pageLayer } from "./PageRoutes.ts"
 import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
 
 const TITLE = "Choose a new password"
 
-const Token = Schema.RedactedFromValue(MailedToken)
 const Password = Schema.RedactedFromValue(NewPassword)
 
 const RULE = `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
 
-const noLink = ValidationFailed.at("token", "Expected the token of a mailed link")
-const wrongLength = ValidationFailed.at("password", `Use ${RULE}`)
+const wrongLength = () => ValidationFailed.at("password", `Use ${RULE}`)
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
 )
 
-/** What is wrong with the password, where it is the password that is wrong. */
-const passwordIssue = ({ details }: ServiceError) => {
-  const found = issuesOf(details)
-  return found._tag === "Some" ? found.value.issues.find(({ path }) => path === "password")?.message : undefined
-}
+/** The issue of the password, if it has one. */
+const passwordIssue = ({ details }: ServiceError) =>
+  Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "password")?.message
+
+const RESET_MINUTES = Duration.toMinutes(LINK_LIFETIME["reset-password"])
+const INVITATION_DAYS = Duration.toDays(INVITATION_LIFETIME)
 
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
-  body: html`${alert("This link is incomplete, has expired or was used already.")}
-<p>A link can be used once, and expires: 30 minutes after a reset was requested, 7 days after an invitation. Your password is
-as it was. Ask for another link where you asked for this one.</p>
+  body: html`${unusableAlert}
+<p>A link can be used once, and expires: ${RESET_MINUTES} minutes after a reset was requested, ${INVITATION_DAYS} days
+after an invitation. Your password is as it was. Ask for another link where you asked for this one.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error
 })
@@ -64,8 +65,8 @@ const changed: Page = {
   title: "Your password is set",
   body: html`<p role="status">The new password counts from now on, and you were signed out on every device.</p>
 <h2>What is next</h2>
-<p>Sign in with it in the app that you use. Scripts with a personal access token go on as before; revoke the tokens that you
-do not know.</p>
+<p>Sign in with it in the app that you use. Scripts with a personal access token go on as before; revoke the tokens that
+you do not know.</p>
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
 }
 
@@ -77,12 +78,12 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.resetPassword,
     show: (query) => {
       const token = query.get("token")
-      return Effect.succeed(token === null || token === "" ? unusable(noLink) : formWith(token))
+      return Effect.succeed(token === null || token === "" ? unusable(noToken()) : formWith(token))
     },
     submit: {
       run: Effect.fnUntraced(function*(fields) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
-        const token = yield* decodeField(Token, fields["token"], noLink)
+        const token = yield* tokenOf(fields)
         yield* passwordChanges.reset(token, yield* decodeField(Password, fields["password"], wrongLength))
         return changed
       }),

@@ -1,30 +1,29 @@
-import { Effect, Layer, Schema } from "effect"
-import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
-import { MailedToken } from "../../schema/User.ts"
+import { Duration, Effect, Layer } from "effect"
+import type { ServiceError } from "../../schema/Errors.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
+import { LINK_LIFETIME } from "../../services/credentials/MailedTokens.ts"
 import { html } from "../../services/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../RouteTemplates.ts"
 import { deviceOf, signInResponses } from "../SignInResponses.ts"
 import type { Page } from "./Layout.ts"
-import { decodeField, pageLayer } from "./PageRoutes.ts"
+import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
+import { pageLayer } from "./PageRoutes.ts"
 import { alert, plainWords } from "./Refusals.ts"
 
 const TITLE = "Verify your email address"
 
-const Token = Schema.RedactedFromValue(MailedToken)
+const LIFETIME_HOURS = Duration.toHours(LINK_LIFETIME["verify-email"])
 
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
-  body: html`${alert("This link is incomplete, has expired or was used already.")}
-<p>A link can be used once, within 24 hours. Was it used already? Then your address is verified: sign in with your password.
-If not, sign in all the same, and you will get another link by mail.</p>
+  body: html`${unusableAlert}
+<p>A link can be used once, within ${LIFETIME_HOURS} hours. Was it used already? Then your address is verified: sign in
+with your password. If not, sign in all the same, and you will get another link by mail.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error
 })
-
-const noLink = ValidationFailed.at("token", "Expected the token of a mailed link")
 
 const formWith = (token: string, error?: ServiceError): Page => ({
   title: TITLE,
@@ -46,7 +45,10 @@ const verified = (email: string): Page => ({
 <a href="./">see what this service does</a>.</p>`
 })
 
-/** Where the link of a sign-up leads. The link alone does nothing, since mail scanners follow links: its reader confirms it. */
+/**
+ * Where the link of a sign-up leads. The link alone does nothing, since mail scanners follow links: its reader must
+ * confirm.
+ */
 export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const limiter = yield* Limiter
@@ -55,12 +57,12 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.verifyEmail,
     show: (query) => {
       const token = query.get("token")
-      return Effect.succeed(token === null || token === "" ? unusable(noLink) : formWith(token))
+      return Effect.succeed(token === null || token === "" ? unusable(noToken()) : formWith(token))
     },
     submit: {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
-        const token = yield* decodeField(Token, fields["token"], noLink)
+        const token = yield* tokenOf(fields)
         const { user } = yield* signedIn(request, yield* accounts.verifyEmail(token, deviceOf(request)))
         return verified(user.email)
       }),

@@ -107,7 +107,9 @@ export class AccountMails extends Context.Service<AccountMails, {
 const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Verify your email address",
-  text: "Open this link within 24 hours to verify your email address and sign in:",
+  text: `Open this link within ${
+    Duration.toHours(LINK_LIFETIME["verify-email"])
+  } hours to verify your email address and sign in:`,
   link,
   ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
 })
@@ -115,9 +117,9 @@ const verificationMail = (email: string, link: Mail["link"]): Mail => ({
 const invitationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "You are invited",
-  text:
-    "An administrator of the Route Planning Service invites you. Open this link within 7 days to choose a password, which "
-    + "makes your account:",
+  text: `An administrator of the Route Planning Service invites you. Open this link within ${
+    Duration.toDays(INVITATION_LIFETIME)
+  } days to choose a password, which makes your account:`,
   link,
   ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
 })
@@ -125,7 +127,9 @@ const invitationMail = (email: string, link: Mail["link"]): Mail => ({
 const resetMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Reset your password",
-  text: "Open this link within 30 minutes to choose a new password:",
+  text: `Open this link within ${
+    Duration.toMinutes(LINK_LIFETIME["reset-password"])
+  } minutes to choose a new password:`,
   link,
   ifNotYou: "If you did not ask for it, ignore this mail: your password stays as it is."
 })

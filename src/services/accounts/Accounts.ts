@@ -82,7 +82,7 @@ export class Accounts extends Context.Service<Accounts, {
               AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})`
       })
 
-      /** The account of an address, and the sign-up in which a password for it was chosen last: the same queries for every address. */
+      /** The account and the newest sign-up of an address: the same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
         const account = yield* findByEmail({ key: emailKey(email), began: yield* graceBegan })
         return {

@@ -11,11 +11,11 @@ import { emailKey } from "./EmailAddresses.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { SignUps } from "./SignUps.ts"
 
-/** Accounts that operators ask for, also where nobody else may sign up. */
+/** Accounts that operators ask for, also where sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
   /**
-   * Mails a link that expires after 7 days, by which its reader chooses a password and has an account. `Conflict` when the
-   * address has one.
+   * Mails a link that expires after 7 days, by which the addressee chooses a password, which makes the account.
+   * `Conflict` when the address has one.
    */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, Conflict>
   /**

@@ -33,8 +33,8 @@ export class NewAccounts extends Context.Service<NewAccounts, {
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
   /**
    * Makes the account of a proven address with a handle of its own, and deletes every sign-up of the address. None when an
-   * account has proven the address already. `Forbidden` where sign-up is closed and the address was not invited. To be called
-   * in a transaction.
+   * account has proven the address already. `Forbidden` where sign-up is closed and the address was not invited. To be
+   * called in a transaction.
    */
   readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, Forbidden>
 }>()("route-planning-service/NewAccounts") {

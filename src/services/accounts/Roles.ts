@@ -6,7 +6,7 @@ import { emailKey } from "./EmailAddresses.ts"
 /** The addresses of administrators (`ADMIN_EMAILS`). */
 export const adminEmails = Config.schema(EmailList, "ADMIN_EMAILS").pipe(Config.withDefault([]))
 
-/** Who is an administrator: whoever has proven a mailbox that `ADMIN_EMAILS` (comma separated) lists. */
+/** Administrators are those with a proven address that `ADMIN_EMAILS` (comma separated) lists. */
 export class Roles extends Context.Service<Roles, {
   readonly of: (user: { readonly email: string; readonly isEmailVerified: boolean }) => Role
 }>()("route-planning-service/Roles") {

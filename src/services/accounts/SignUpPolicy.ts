@@ -4,7 +4,7 @@ import { Forbidden } from "../../schema/Errors.ts"
 /** Whether anyone may sign up (`SIGNUP_ENABLED`); else accounts are for those who are invited. */
 export const signUpEnabled = Config.Boolean("SIGNUP_ENABLED").pipe(Config.withDefault(true))
 
-/** What a sign-up of somebody who was not invited fails with. */
+/** Fails a sign-up without an invitation. */
 export const signUpClosed = () =>
   Effect.fail(
     new Forbidden({

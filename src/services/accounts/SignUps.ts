@@ -26,7 +26,7 @@ export interface Addressee {
  * be pending for one address, each with its own password and links; the account is made from the one whose link is used.
  */
 export class SignUps extends Context.Service<SignUps, {
-  /** `isInvited` where an operator asked for it: its link makes an account whoever may sign up. */
+  /** With `isInvited` its link makes an account also where sign-up is closed. */
   readonly add: (signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean }) => Effect.Effect<SignUpId>
   /** Whether a pending sign-up of an address is an invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>

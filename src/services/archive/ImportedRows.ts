@@ -103,8 +103,8 @@ export const importedRows = Effect.gen(function*() {
     }
   })
 
-  // All of a batch at once, and its lines as the bytes that they were read as: as text the driver reserves three times the
-  // length of each of them, and most of what a large import costs is to collect that again.
+  // All of a batch at once, and its lines as the bytes that they were read as: as text the driver reserves three times
+  // the length of each of them, and most of what a large import costs is to collect that again.
   const insertRoutes = Effect.fnUntraced(function*(
     owner: UserId,
     routes: ReadonlyArray<ImportedRoute>,

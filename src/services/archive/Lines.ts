@@ -159,10 +159,9 @@ class ElementCounter {
 }
 
 /**
- * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Those of a batch share a buffer that
- * is theirs alone, and so may be transferred. Throws a `BadLine` at the first
- * line that is none, so that no file is read to its end that could not be taken: nothing stands between the elements, and
- * there are no more of them than `most`.
+ * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Those of a batch share a buffer
+ * with nothing else in it, which may be transferred. Throws a `BadLine` at the first line that is no element, or is one
+ * more than `most`, so that a file that would be refused is not read to its end.
  */
 export async function* elementsOf(
   chunks: AsyncIterable<Uint8Array>,

@@ -48,7 +48,9 @@ interface DecodedBatch extends StoredBatch {
   readonly storable: ReadonlyArray<Storable>
 }
 
-/** Elements in the buffer that they share, which is transferred: the line of each, where it starts and where it ends. */
+/**
+ * Elements in the buffer that they share, which is transferred: the line of each, where it starts and where it ends.
+ */
 interface PackedElements {
   readonly bytes: ArrayBuffer
   readonly lines: ReadonlyArray<number>

@@ -19,8 +19,8 @@ export interface Batch<A> {
 }
 
 /**
- * Frees bytes that nothing reads any more, with the whole buffer that they are in. Left to the collector, which walks the
- * heap once for every few MiB that are outside of it, they cost more than all else that a large import does.
+ * Detaches the buffer of bytes that are no longer read. The garbage collector runs once for every few MiB outside of
+ * the heap: left to it, buffers cost more than all else in a large import.
  */
 const free = ({ buffer }: Uint8Array<ArrayBuffer>) => Effect.sync(() => void buffer.transfer(0))
 

@@ -11,7 +11,7 @@ import { graceBegan } from "../accounts/GraceWindow.ts"
 /** After how long the link of each purpose expires. */
 export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
 
-/** After how long a link to choose a first password expires, which somebody gets who did not ask for it. */
+/** After how long an invitation expires: longer than a reset, because its addressee did not ask for it. */
 export const INVITATION_LIFETIME = Duration.days(7)
 
 const MAX_LIVE_RESETS = 3
@@ -31,7 +31,9 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
  * standard hash is enough for a secret of 256 bits (OWASP ASVS 6.5.2).
  */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** Of an owner's links to reset the password the three newest can be used. The purpose says when it expires, or `lifetime`. */
+  /**
+   * Of an owner's links to reset the password the three newest can be used. `lifetime` defaults to that of the purpose.
+   */
   readonly issue: (
     purpose: MailedTokenPurpose,
     owner: TokenOwner,

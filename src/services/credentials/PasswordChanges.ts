@@ -27,8 +27,8 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
    * Uses a link: the password is set, every session ends, and no other link can be used. Personal access tokens stay. The
-   * link of a sign-up proves the address and makes the account; `Forbidden` where sign-up is closed and it is no invitation.
-   * A password that the policy refuses leaves the link as it is.
+   * link of a sign-up proves the address and makes the account; `Forbidden` where sign-up is closed and it is no
+   * invitation. A password that the policy refuses leaves the link as it is.
    */
   readonly reset: (
     token: Redacted.Redacted,
@@ -95,7 +95,8 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* audit.record("password.reset", { userId: owner.id })
         yield* notice(
           owner,
-          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still work."
+          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
+            + "work."
         )
       })
 

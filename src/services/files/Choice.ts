@@ -1,14 +1,17 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { Position } from "../../schema/Geometry.ts"
+import { MAX_TRACKS } from "../../schema/Import.ts"
 import { coordinatesOf } from "../routes/Coordinates.ts"
 import { lengthOf, metresBetween } from "../routes/Geodesy.ts"
 import { type Bounds, boundsOf } from "../routes/Lines.ts"
-import type { Draft, DraftFile, DraftTrack, DraftWaypoint } from "./Document.ts"
+import { type Draft, type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "./Document.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { sumOf } from "./Times.ts"
 
-/** What becomes of a file with several tracks: a route each, one of them alone, or one route of all. At most one is given. */
+/**
+ * What becomes of a file with several tracks: a route each, one route of all, or a route of one. At most one is given.
+ */
 export interface TrackChoice {
   readonly split: boolean
   readonly join: boolean
@@ -16,10 +19,7 @@ export interface TrackChoice {
   readonly track: number | undefined
 }
 
-/** One import creates at most so many routes, and lists so many tracks. */
-const MAX_SPLIT = 100
-
-/** A track as a person chooses it. `distance` is in metres without the gaps; `start` is none without a position. */
+/** A track for a person to choose. `distance` is in metres without the gaps; `start` is none without a position. */
 export interface TrackSummary {
   readonly index: number
   readonly name: string
@@ -44,11 +44,11 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
 }
 
 /**
- * The tracks as routes of their own: each with what the file says of all behind what it says of this one, and with those of
- * the file's waypoints that no other track comes nearer to.
+ * The tracks as routes of their own: each with what the file says of all behind what it says of this one, and with
+ * those of the file's waypoints that no other track comes nearer to.
  */
 export const separate = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile) => {
-  const isShared = tracks.length > 1 && tracks.length <= MAX_SPLIT && waypoints.length > 0
+  const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
   const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
     ...track,
@@ -71,8 +71,6 @@ const together = ({ activity, descriptions, names, tags, tracks, waypoints }: Dr
   seconds: sumOf(tracks.map(({ seconds }) => seconds))
 })
 
-const lost = (count: number) => count === 0 ? [] : [{ what: "tracks", why: "another one was chosen by `track`", count }]
-
 const requireTrack = (count: number, index: number) =>
   index < count
     ? Effect.void
@@ -81,18 +79,19 @@ const requireTrack = (count: number, index: number) =>
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 
 const splitOf = (file: DraftFile) =>
-  file.tracks.length > MAX_SPLIT
+  file.tracks.length > MAX_TRACKS
     ? Effect.fail(
       ValidationFailed.at(
         "split",
-        `The file has ${file.tracks.length} tracks; at most ${MAX_SPLIT} become routes at once`
+        `The file has ${file.tracks.length} tracks; at most ${MAX_TRACKS} become routes at once`
       )
     )
     : Effect.succeed(separate(file).map((track) => draftOf(track, file.dropped)))
 
 const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   yield* requireTrack(file.tracks.length, index)
-  const dropped = [...file.dropped, ...lost(file.tracks.length - 1)]
+  const lost = droppedIf(file.tracks.length - 1, "tracks", "another one was chosen by `track`")
+  const dropped = [...file.dropped, ...lost]
   return separate(file).filter((_, at) => at === index).map((track) => draftOf(track, dropped))
 })
 
@@ -118,7 +117,7 @@ export const summariesOf = (
   { tracks }: DraftFile,
   nameOf: (track: DraftTrack) => string
 ): ReadonlyArray<TrackSummary> =>
-  tracks.slice(0, MAX_SPLIT).map((track, index) => ({
+  tracks.slice(0, MAX_TRACKS).map((track, index) => ({
     index,
     name: nameOf(track),
     file: track.file,

@@ -1,4 +1,5 @@
-import type { FileFormat, TextFormat } from "./Document.ts"
+import type { FileFormat } from "../../schema/Import.ts"
+import type { TextFormat } from "./Document.ts"
 
 /** The media type that a file of each format is sent as. */
 export const CONTENT_TYPES: Record<FileFormat, string> = {

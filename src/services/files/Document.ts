@@ -1,12 +1,10 @@
 import type { Position } from "../../schema/Geometry.ts"
+import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 
-/** The formats that routes are exchanged in. */
-export type FileFormat = TextFormat | "fit"
-
-/** Those that are text. */
-export type TextFormat = "gpx" | "geojson" | "tcx" | "kml"
+/** The formats that are text. */
+export type TextFormat = Exclude<FileFormat, "fit">
 
 /** What a file says of a route. */
 export interface RouteDocument {
@@ -21,19 +19,9 @@ export interface RouteDocument {
 /** A route to be written; `createdAt` is an ISO 8601 instant, `duration` in seconds. */
 export type WrittenRoute = RouteDocument & { readonly createdAt?: string; readonly duration?: number }
 
-/** One kind of thing in a file that was not taken over, and how many of it there were. */
-export interface Dropped {
-  readonly what: string
-  readonly why: string
-  readonly count: number
-}
-
-/** What an import did to a file that its sender should know. `dropped` is for what was not taken over. */
-export interface ImportWarning {
-  readonly code: "gap_joined" | "positions_simplified" | "dropped"
-  readonly message: string
-  readonly count: number
-}
+/** Nothing where there is none. */
+export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
+  count === 0 ? [] : [{ what, why, count }]
 
 /** What is measured in a file and not on the line that is stored: metres, seconds and metres. */
 export interface Measures {
@@ -67,6 +55,9 @@ interface About {
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
 }
+
+/** A file, or a part of one, that says nothing of its routes. */
+export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }
 
 /** One line of a file, such as a track, with what the file says of it alone. */
 export interface DraftTrack extends About {

@@ -10,7 +10,9 @@ const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i
 
 const UTF_8 = "utf-8"
 
-/** What a text of ASCII characters and nothing else begins with in UTF-16, or a byte-order mark (XML 1.0, appendix F). */
+/**
+ * What a text of ASCII characters and nothing else begins with in UTF-16, or a byte-order mark (XML 1.0, appendix F).
+ */
 const utf16Of = ([first, second]: Uint8Array): string | undefined => {
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return "utf-16le"
   return (first === 0xfe && second === 0xff) || (first === 0 && second !== 0) ? "utf-16be" : undefined
@@ -18,7 +20,10 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
-/** The bytes decide between UTF-16 and the rest, whatever they are declared as: some writers declare what they do not write. */
+/**
+ * The bytes decide between UTF-16 and the rest, whatever they are declared as: some writers declare what they do not
+ * write.
+ */
 const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
   if (isMarkedUtf8(bytes)) return UTF_8
   const wide = utf16Of(bytes)
@@ -39,8 +44,8 @@ const decoderOf = (encoding: string) =>
   })
 
 /**
- * The text of a file in the encoding of its byte-order mark, of the `charset` of its content type or of its XML declaration,
- * in that order (RFC 7303, 3), else in UTF-8. `UnsupportedMediaType` where the encoding is unknown.
+ * The text of a file in the encoding of its byte-order mark, of the `charset` of its content type or of its XML
+ * declaration, in that order (RFC 7303, 3), else in UTF-8. `UnsupportedMediaType` where the encoding is unknown.
  */
 export const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
   const encoding = encodingOf(bytes, contentType)

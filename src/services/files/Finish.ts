@@ -1,6 +1,7 @@
 import { Effect, Option, Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { coordinatesOf } from "../routes/Coordinates.ts"
@@ -8,15 +9,14 @@ import { elevationGainOf } from "../routes/Elevation.ts"
 import { elevationsOf } from "../routes/RouteLine.ts"
 import { activityOf } from "./Activities.ts"
 import { metresOf } from "./Choice.ts"
-import type {
-  Draft,
-  DraftTrack,
-  DraftWaypoint,
-  Dropped,
-  ImportWarning,
-  Measures,
-  ReadRoute,
-  RouteDocument
+import {
+  type Draft,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  type Measures,
+  type ReadRoute,
+  type RouteDocument
 } from "./Document.ts"
 import { coordOf, tooMany } from "./Numbers.ts"
 import { reduced } from "./Reduction.ts"
@@ -31,9 +31,6 @@ const MAX_READ_TAGS = 100
 const MAX_DROPPED = 50
 
 const FALLBACK_NAME = "Imported route"
-
-const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
-  count === 0 ? [] : [{ what, why, count }]
 
 /** Text that PostgreSQL and UTF-8 can hold; JSON can spell what they cannot. */
 const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "")
@@ -143,7 +140,7 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
-/** What the stored line does not tell: its gaps and what was left out of it count for nothing. */
+/** Measured before the gaps are joined and positions are left out; nothing where the stored line measures the same. */
 const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => {
   const isOther = segments.length > 1 || positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
@@ -154,13 +151,13 @@ const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures =
   }
 }
 
-/** The name of a route that is made of a track; what no name says anything of has the fallback. */
+/** The name of a route that is made of a track; `fallback` where no name says anything. */
 export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK_NAME): string => {
   const name = firstOf(names) ?? ""
   return cut(name === "" ? fallback : name, MAX_NAME)
 }
 
-/** Applies the limits of a route to one of a file, and tells what they cost. */
+/** Applies the limits of a route to one of a file, and reports what they left out. */
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)

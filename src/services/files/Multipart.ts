@@ -1,7 +1,8 @@
 import { Effect } from "effect"
 import { MultipartParser } from "effect/http"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import { MAX_FILES, type PackedFile } from "./PackedFile.ts"
+import { MAX_FILES } from "../../schema/Import.ts"
+import type { PackedFile } from "./PackedFile.ts"
 
 const MAX_FIELD_BYTES = 64 * 1024
 
@@ -18,7 +19,7 @@ const problemOf = (error: MultipartParser.MultipartError): string => {
   }
 }
 
-/** The files of a body of `multipart/form-data` (RFC 7578), in their order. Fields that are no files are passed over. */
+/** The files of a body of `multipart/form-data` (RFC 7578), in their order. Other fields are ignored. */
 export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
   const files: Array<PackedFile> = []
   const problems: Array<string> = []

@@ -87,16 +87,18 @@ export const allPositions = <Item>(
 export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
   ValidationFailed.at("", `The file has ${count} ${what}; at most ${max} are accepted`)
 
-/** The same items in groups of these lengths, without those of none. */
-export const inGroups = <Item>(
-  items: ReadonlyArray<Item>,
-  lengths: ReadonlyArray<number>
-): ReadonlyArray<ReadonlyArray<Item>> => {
-  const groups: Array<ReadonlyArray<Item>> = []
-  let from = 0
-  for (const length of lengths) {
-    if (length > 0) groups.push(items.slice(from, from + length))
-    from += length
+/** Takes the items in their order: each call the next `count` of them. */
+export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
+  const taken = { count: 0 }
+  return (count: number): ReadonlyArray<Item> => {
+    const from = taken.count
+    taken.count += count
+    return items.slice(from, taken.count)
   }
-  return groups
 }
+
+/** The next items in groups of these lengths, without those of none. */
+export const nextGroups = <Item>(
+  next: (count: number) => ReadonlyArray<Item>,
+  lengths: ReadonlyArray<number>
+): ReadonlyArray<ReadonlyArray<Item>> => lengths.filter((length) => length > 0).map(next)

@@ -1,7 +1,5 @@
-/** The most files of one import, and the most bytes that each, and all of them, may unpack to. */
-export const MAX_FILES = 100
-export const MAX_FILE_BYTES = 8 * 1024 * 1024
-export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
+/** The content encodings of a file (RFC 9110, 8.4.1.3), in lower case. */
+export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
 
 /** A file as it came, alone, in a form or in an archive. */
 export interface PackedFile {

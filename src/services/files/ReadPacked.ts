@@ -1,11 +1,13 @@
 import { Effect } from "effect"
 import { UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { MAX_FILES } from "../../schema/Import.ts"
+import type { Dropped, FileFormat } from "../../schema/Import.ts"
 import { separate } from "./Choice.ts"
 import { detectFormat } from "./Detect.ts"
-import type { DraftFile, DraftTrack, Dropped, FileFormat } from "./Document.ts"
+import { type DraftFile, type DraftTrack, droppedIf, NOTHING_SAID } from "./Document.ts"
 import { decodedText } from "./Encodings.ts"
 import { readFit } from "./formats/Fit.ts"
-import { isFit, MAX_FILES, type PackedFile, stemOf } from "./PackedFile.ts"
+import { isFit, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
 import { unpackedFiles } from "./Unpack.ts"
 
@@ -26,7 +28,7 @@ const unread = () =>
 /** The path of a refusal begins with the name of the file, where there are several. */
 const inFile = (name: string) => ({ message }: ValidationFailed) => ValidationFailed.at(name, message)
 
-/** A picture is no text of any encoding: not what is wrong with it matters, but that it is no route. */
+/** A picture is reported as no route, and not as text in a wrong encoding. */
 const isUnknown = ({ bytes, contentType }: PackedFile) =>
   detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
 
@@ -48,7 +50,7 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   return read
 })
 
-/** A file among others, whose content type a browser made up by its name: its content alone tells what it is. */
+/** A file among others. Browsers derive its content type from its name, so only its content counts. */
 const readAmong = (file: PackedFile) =>
   Effect.mapError(
     readOne({ ...file, contentType: undefined }),
@@ -84,15 +86,11 @@ const sum = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> =>
 const droppedOf = (files: ReadonlyArray<NamedDraft>, unreadFiles: number): ReadonlyArray<Dropped> =>
   sum([
     ...files.flatMap(({ draft }) => draft.dropped),
-    ...(unreadFiles === 0 ? [] : [{ what: "files", why: "their formats are not read", count: unreadFiles }])
+    ...droppedIf(unreadFiles, "files", "their formats are not read")
   ])
 
 const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> => ({
-  names: [],
-  descriptions: [],
-  tags: [],
-  activity: undefined,
-  waypoints: [],
+  ...NOTHING_SAID,
   tracks: files.flatMap(tracksOf)
 })
 
@@ -105,8 +103,8 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
 }
 
 /**
- * What one file or several say of their tracks: those of all files are one list. `UnsupportedMediaType` where none has a
- * format that is read; among others such a file is passed over, and counted.
+ * What one file or several say of their tracks: those of all files are one list. `UnsupportedMediaType` where none has
+ * a format that is read; among others such a file is skipped, and counted.
  */
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)

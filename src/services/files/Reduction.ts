@@ -1,6 +1,8 @@
 import type { Position } from "../../schema/Geometry.ts"
 
-/** Half the area of the triangle of three positions on a plane, and so how much a line changes without the one between. */
+/**
+ * Half the area of the triangle of three positions on a plane, and so how much a line changes without the one between.
+ */
 const deviation = (before: Position, position: Position, after: Position): number => {
   const scale = Math.cos(position[1] * Math.PI / 180)
   const [byLng, byLat] = [(position[0] - before[0]) * scale, position[1] - before[1]]
@@ -23,8 +25,8 @@ const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray
 }
 
 /**
- * At most `max` positions, at least two, that still look like the line: rounds that leave out what deviates least from the
- * line between its neighbours (Visvalingam and Whyatt, 1993, every other position a round). First and last stay.
+ * At most `max` positions, at least two, that still look like the line: rounds that leave out what deviates least from
+ * the line between its neighbours (Visvalingam and Whyatt, 1993, every other position a round). First and last stay.
  */
 export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
   positions.length <= max ? positions : reduced(thinned(positions, max), max)

@@ -25,8 +25,8 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = 
 }
 
 /**
- * What a file says of its tracks, before the limits of a route are applied, and what was not read. The caller bounds the length of the
- * text. Reading is synchronous: it holds up the process for as long as it takes.
+ * What a file says of its tracks, before the limits of a route are applied, and what was not read. The caller bounds
+ * the length of the text. Reading is synchronous: it blocks the thread.
  */
 export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, ValidationFailed> =>
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)

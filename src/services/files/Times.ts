@@ -7,7 +7,9 @@ const instantOf = (text: string | undefined): number | undefined => {
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
 
-/** The seconds from the first to the last of the items that has a time; none without two, or where they run backwards. */
+/**
+ * The seconds from the first to the last of the items that has a time; none without two, or where they run backwards.
+ */
 const secondsOf = <Item>(items: ReadonlyArray<Item>, timeOf: (item: Item) => string | undefined) => {
   const first = items.find((item) => instantOf(timeOf(item)) !== undefined)
   const last = items.findLast((item) => instantOf(timeOf(item)) !== undefined)

@@ -3,8 +3,9 @@ import { buffer } from "node:stream/consumers"
 import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
 import { PayloadTooLarge, ValidationFailed } from "../../schema/Errors.ts"
+import { MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { filesOfForm } from "./Multipart.ts"
-import { isForm, isGzip, isZip, MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES, type PackedFile } from "./PackedFile.ts"
+import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./PackedFile.ts"
 
 /** What may still be unpacked. */
 interface Room {
@@ -37,7 +38,7 @@ const gunzipped = (bytes: Uint8Array) =>
 const broken = (error: unknown) =>
   ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
-/** Folders, and what macOS and editors leave beside files. */
+/** Neither a folder nor what macOS and editors leave beside files. */
 const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
 
 const entriesOf = async (zip: ZipFile) => {
@@ -85,11 +86,11 @@ const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
   return { ...file, bytes: state.bytes }
 })
 
-const isCompressed = (contentEncoding: string | undefined) => /^(?:x-)?gzip$/i.test(contentEncoding?.trim() ?? "")
+const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
 /**
- * The files of a body: itself, or those of a form or a ZIP archive (KMZ is one), each without gzip. An archive in an archive
- * stays as it is. `PayloadTooLarge` beyond the bounds of `PackedFile.ts`, before more than them is unpacked.
+ * The files of a body: itself, or those of a form or a ZIP archive (KMZ is one), each without gzip. An archive in an
+ * archive stays as it is. `PayloadTooLarge` beyond the limits, before more than that is unpacked.
  */
 export const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const room: Room = { bytes: MAX_UNPACKED_BYTES }

@@ -3,7 +3,7 @@ import { baseUrl } from "../Addresses.ts"
 import { html } from "../Html.ts"
 import type { Mail } from "./Mailer.ts"
 
-/** Whom mails come from (`EMAIL_FROM`): `no-reply@` and the host of `BASE_URL` unless it is set. */
+/** The sender of mails (`EMAIL_FROM`): `no-reply@` and the host of `BASE_URL` unless it is set. */
 export const mailSender = Effect.gen(function*() {
   const { hostname } = yield* baseUrl
   return yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))

@@ -7,8 +7,8 @@ import { hangUp } from "../Upstream.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
 /**
- * A mail with one link. The link is a secret: anyone who has it acts as the addressee. `ifNotYou` is what to do for somebody
- * who did not cause the mail.
+ * A mail with one link. The link is a secret: anyone who has it acts as the addressee. `ifNotYou` is what to do for
+ * somebody who did not cause the mail.
  */
 export interface Mail {
   readonly to: string

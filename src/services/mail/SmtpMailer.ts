@@ -29,7 +29,8 @@ const serverOf = ({ hostname, password, port, protocol, username }: URL) => {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? DEFAULT_PORT[secure ? "tls" : "plain"] : Number(port),
     secure,
-    // STARTTLS is used where it is offered; a network in between must not be able to take the credentials by removing it.
+    // STARTTLS is used where it is offered; a network in between must not be able to take the credentials by removing
+    // it.
     requireTLS: !secure && hasCredentials && !isLoopback(hostname),
     ...(hasCredentials ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {})
   }
@@ -44,8 +45,8 @@ const reasonOf = (error: unknown) =>
     : "unknown"
 
 /**
- * Any SMTP server (RFC 5321), one connection a mail. A try that the server did not answer in time may have been taken: the
- * next has the same Message-ID (RFC 5322, 3.6.4), by which mail servers and readers drop the second.
+ * Any SMTP server (RFC 5321), one connection a mail. A try that the server did not answer in time may have been taken:
+ * the next has the same Message-ID (RFC 5322, 3.6.4), by which mail servers and readers drop the second.
  */
 export const smtpMailerLayer = Layer.effect(
   Mailer,

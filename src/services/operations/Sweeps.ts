@@ -1,6 +1,6 @@
 import { Cause, Clock, type Config, Duration, Effect, Metric, Option } from "effect"
 
-/** What a sweep did: rows that are gone or derived again, and for how many milliseconds the oldest due one, gone or not, has been due. */
+/** What a sweep did: rows deleted or derived again, and for how many milliseconds the oldest due one has been due. */
 export interface Swept {
   readonly rows: number
   readonly lagMillis: number

@@ -24,8 +24,9 @@ export const RADIUS_UNITS = 100
 const LEAST_POPULATION = 1000
 
 /**
- * How far a city extends from its centre, in kilometres, were it a circle: 0.6 for 1,000 inhabitants, 1.5 for 10,000, 3.8
- * for 100,000, 9.5 for 1 million and 22 for 8 million. The exponent is below one half because large cities are denser.
+ * How far a city extends from its centre, in kilometres, were it a circle: 0.6 for 1,000 inhabitants, 1.5 for 10,000,
+ * 3.8 for 100,000, 9.5 for 1 million and 22 for 8 million. The exponent is below one half because large cities are
+ * denser.
  */
 export const radiusOf = (population: number): number => 0.0377 * Math.max(population, LEAST_POPULATION) ** 0.4
 
@@ -33,10 +34,10 @@ export const radiusOf = (population: number): number => 0.0377 * Math.max(popula
 const CENTRE_KILOMETRES = 0.5
 
 /**
- * How far a position is from being in a city; the lowest wins. Below 1 within the city's circle, as the part of the radius:
- * in the middle of a suburb that is a town of its own the suburb wins over the large city, and 5 km from the middle of a
- * large city its small parts lose. Outside it counts the kilometres to the circle, so that a large city does not reach
- * out to the villages around it.
+ * How far a position is from being in a city; the lowest wins. Below 1 within the city's circle, as the part of the
+ * radius: in the middle of a suburb that is a town of its own the suburb wins over the large city, and 5 km from the
+ * middle of a large city its small parts lose. Outside it counts the kilometres to the circle, so that a large city
+ * does not reach out to the villages around it.
  */
 const scoreOf = (kilometres: number, radius: number): number => {
   const beyond = kilometres + CENTRE_KILOMETRES - radius
@@ -77,10 +78,10 @@ const lineStarts = (text: Buffer, count: number): Uint32Array => {
 }
 
 /**
- * The sections of what `npm run cities` writes, after the length of each as 32 bits in little-endian order: the index of
- * the positions, in whose order the others are; the radii and the divisions of the cities, 16 bits each; the divisions as
- * JSON; and the names, each with a newline. Each is a copy, which begins where the numbers of a typed array may begin, and
- * the file is not kept.
+ * The sections of what `npm run cities` writes, after the length of each as 32 bits in little-endian order: the index
+ * of the positions, in whose order the others are; the radii and the divisions of the cities, 16 bits each; the
+ * divisions as JSON; and the names, each with a newline. Each is a copy, which begins where the numbers of a typed
+ * array may begin, and the file is not kept.
  */
 const sectionsOf = (file: Buffer) => {
   const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))

@@ -38,8 +38,8 @@ const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
 export class PlaceSweep extends Context.Service<PlaceSweep, {
   /**
    * Derives every route of an earlier version: 100 in a transaction, which takes none that another process has taken,
-   * so that a crash loses one batch at most and the next run goes on there. `version` and `updated_at` of a route stay as
-   * they are, because nobody has edited it. Without cities it does nothing.
+   * so that a crash loses one batch at most and the next run goes on there. `version` and `updated_at` of a route stay
+   * as they are, because it is no edit. Without cities it does nothing.
    */
   readonly deriveDue: Effect.Effect<Swept>
   /** Whether a route of an earlier version is left. */

@@ -7,7 +7,9 @@ import { type Cities, readCities } from "./Cities.ts"
 /** A route that starts further than this from every city of its country is in none. */
 const MAX_KILOMETRES = 50
 
-/** Where in the world a position is, without asking anybody: cities by GeoNames, countries by their borders. */
+/**
+ * Where in the world a position is, without a call to another service: cities by GeoNames, countries by their borders.
+ */
 export class Places extends Context.Service<Places, {
   /**
    * The city that a position lies in or beside, with its centre within 50 km and in the position's country, the city's
@@ -34,7 +36,7 @@ export class Places extends Context.Service<Places, {
 
 const NONE: Cities = { cityAt: () => undefined }
 
-/** Routes are worth storing without their places, so a broken file is told to the operator and to nobody else. */
+/** Routes are worth storing without their places, so a broken file is logged, and fails no request. */
 const load: Effect.Effect<Cities> = readCities.pipe(
   Effect.catchCause((cause) => Effect.as(Effect.logError("places cannot be loaded", cause), NONE))
 )

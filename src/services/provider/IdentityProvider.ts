@@ -22,7 +22,7 @@ export interface Identity {
 /** What a browser brings from the provider: a code to be exchanged, or the ID token itself. */
 export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
 
-/** Whether anyone may sign in by a provider (`PROVIDER_SIGN_IN_ENABLED`). */
+/** Whether sign-in by a provider is enabled (`PROVIDER_SIGN_IN_ENABLED`). */
 export const providerSignInEnabled = Config.Boolean("PROVIDER_SIGN_IN_ENABLED").pipe(Config.withDefault(true))
 
 const GOOGLE = "https://accounts.google.com"
@@ -48,8 +48,8 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
   ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
 }>()("route-planning-service/IdentityProvider") {
   /**
-   * With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two nobody is identified. `Forbidden`
-   * for everybody where it is switched off.
+   * With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two `identify` fails.
+   * `Forbidden` for every credential where it is switched off.
    */
   static readonly layer = Layer.effect(
     IdentityProvider,

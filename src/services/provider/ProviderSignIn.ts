@@ -28,7 +28,7 @@ const MAX_ATTEMPTS = 10
 /** Sign-in by an identity provider. */
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
-   * Signs in whom the provider knows: by its subject identifier; else by a proven email address, whose account is
+   * Signs in a user of the provider: by the subject identifier; else by a proven email address, whose account is
    * linked; else as a new account. An ID token signs in as often as it is sent, until it expires. `Conflict` when that
    * account is linked to another identity of the provider, `Forbidden` for a new account where sign-up is closed.
    */

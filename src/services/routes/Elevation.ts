@@ -1,7 +1,9 @@
 import type { Coordinates } from "./Coordinates.ts"
 import { metresBetween } from "./Geodesy.ts"
 
-/** An elevation is the mean of those within so many metres of line on either side: barometers and satellites are noisy. */
+/**
+ * An elevation is the mean of those within so many metres of line on either side: barometers and satellites are noisy.
+ */
 const REACH = 50
 
 /** A climb of less is noise too. */
@@ -65,8 +67,8 @@ const climbs = (elevations: Float64Array): number => {
 }
 
 /**
- * The metres that a line climbs, to a decimetre: elevations are averaged over 50 m of line on either side, and rises of less
- * than 3 m do not count. `elevations` has NaN for a position without one; none where fewer than two have one.
+ * The metres that a line climbs, to a decimetre: elevations are averaged over 50 m of line on either side, and rises of
+ * less than 3 m do not count. `elevations` has NaN for a position without one; none where fewer than two have one.
  */
 export const elevationGainOf = (line: Coordinates, elevations: Float64Array): number | undefined => {
   const profile = profileOf(line, elevations)

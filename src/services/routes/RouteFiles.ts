@@ -8,8 +8,9 @@ import {
 } from "../../schema/Errors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
+import type { FileFormat } from "../../schema/Import.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
-import type { FileFormat, WrittenRoute } from "../files/Document.ts"
+import type { WrittenRoute } from "../files/Document.ts"
 import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Spool, type SpooledFile } from "../files/Spool.ts"
@@ -34,10 +35,10 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     format: FileFormat
   ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
   /**
-   * The routes that a file becomes, or several of a form or an archive. A format is told by the content type, else by the
-   * content. `UnsupportedMediaType` when nothing in it is of ours, `PayloadTooLarge` when it unpacks to more than 8 MiB,
-   * `ValidationFailed` when it is broken or holds no route, `Unavailable` when too many are read. The bytes may be gone
-   * afterwards.
+   * The routes that a file becomes, or several of a form or an archive. The content type decides on the format, else
+   * the content. `UnsupportedMediaType` when no format in it is read, `PayloadTooLarge` when a file of it, or all
+   * together, unpack to too much, `ValidationFailed` when it is malformed or has no route, `Unavailable` when too many
+   * are read. The bytes may be transferred to a thread.
    */
   readonly read: (
     bytes: ArrayBuffer,
@@ -83,7 +84,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
   )
 }
 
-/** What of a text takes how much longer to write as FIT than to parse. */
+/** How many times longer writing FIT takes than parsing the stored text. */
 const FIT_WEIGHT = 8
 
 const REFUSALS = { PayloadTooLarge, UnsupportedMediaType, ValidationFailed }

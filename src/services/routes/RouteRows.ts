@@ -13,7 +13,12 @@ const POSITIONS: Record<GeometryForm, string> = {
   polyline6: "NULL::text"
 }
 
-const encodedColumn = (form: GeometryForm) => form === "polyline6" ? "to_json(r.polyline6)::text" : "NULL::text"
+const ENCODED: Record<GeometryForm, string> = {
+  full: "NULL::text",
+  simplified: "NULL::text",
+  none: "NULL::text",
+  polyline6: "to_json(r.polyline6)::text"
+}
 
 // The driver cannot decode an array of arrays, and fails all rows of a statement with it.
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
@@ -22,7 +27,7 @@ const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tag
 export const routeColumns = (form: GeometryForm) => `
   r.id, r.name, r.description, r.activity, r.visibility, ${TAGS}, r.favourite, r.waypoints,
   ${POSITIONS[form]} AS geometry, ${
-  encodedColumn(form)
+  ENCODED[form]
 } AS polyline6, r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city,
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
   r.version, ${ownerColumns}`

@@ -2,30 +2,30 @@ import { Predicate } from "effect"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-const isObject = (value: unknown): value is JsonObject => Predicate.isObject(value)
-
 /** The members of which a body has exactly one (`oneOfMembers`). */
 const exclusiveMembers = ({ oneOf }: JsonObject): ReadonlyArray<string> =>
   Array.isArray(oneOf)
     ? oneOf.flatMap((choice) =>
-      isObject(choice) && Array.isArray(choice["required"]) ? choice["required"].map(String) : []
+      Predicate.isObject(choice) && Array.isArray(choice["required"]) ? choice["required"].map(String) : []
     )
     : []
 
 const withoutNull = (schema: unknown) =>
-  isObject(schema) && Array.isArray(schema["type"]) ? { ...schema, type: schema["type"][0] } : schema
+  Predicate.isObject(schema) && Array.isArray(schema["type"]) ? { ...schema, type: schema["type"][0] } : schema
 
 const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 /**
- * A body of which some members exclude each other as a choice of bodies: `TraceRequestByShape`, `TraceRequestByEncodedPolyline`.
- * Generators make nothing of members that stand beside a choice.
+ * A body of which some members exclude each other as a choice of bodies: `TraceRequestByShape`,
+ * `TraceRequestByEncodedPolyline`. Generators make nothing of members that stand beside a choice.
  */
 export const alternatives = (name: string, schema: unknown): ReadonlyArray<readonly [string, unknown]> => {
-  const exclusive = isObject(schema) ? exclusiveMembers(schema) : []
-  if (!isObject(schema) || !isObject(schema["properties"]) || exclusive.length === 0) return [[name, schema]]
+  const exclusive = Predicate.isObject(schema) ? exclusiveMembers(schema) : []
+  if (!Predicate.isObject(schema) || !Predicate.isObject(schema["properties"]) || exclusive.length === 0) {
+    return [[name, schema]]
+  }
   const { oneOf: _, properties, required = [], ...rest } = schema
-  const members = Object.entries(isObject(properties) ? properties : {})
+  const members = Object.entries(Predicate.isObject(properties) ? properties : {})
   const choices = exclusive.map((chosen) =>
     [`${name}By${capital(chosen)}`, {
       ...rest,

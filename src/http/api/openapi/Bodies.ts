@@ -7,23 +7,24 @@ import { GEOJSON } from "./GeoJsonBodies.ts"
 import { BODIES, wordsFor } from "./Glossary.ts"
 import { portable } from "./Portable.ts"
 
-type JsonObject = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is JsonObject => Predicate.isObject(value)
-
 const describeMember = (body: string) => ([name, member]: readonly [string, unknown]) => {
   const described = describeMembers(body, member)
-  const words = isObject(member) && !("$ref" in member) && !("description" in member) ? wordsFor(name, body) : undefined
-  return [name, isObject(described) && words !== undefined ? { ...described, description: words } : described] as const
+  const words = Predicate.isObject(member) && !("$ref" in member) && !("description" in member)
+    ? wordsFor(name, body)
+    : undefined
+  return [
+    name,
+    Predicate.isObject(described) && words !== undefined ? { ...described, description: words } : described
+  ] as const
 }
 
 /** A schema whose members all say what they are. */
 const describeMembers = (body: string, schema: unknown): unknown => {
-  if (!isObject(schema)) return schema
+  if (!Predicate.isObject(schema)) return schema
   const { items, properties } = schema
   return {
     ...schema,
-    ...(isObject(properties)
+    ...(Predicate.isObject(properties)
       ? { properties: Object.fromEntries(Object.entries(properties).map(describeMember(body))) }
       : {}),
     ...(items === undefined ? {} : { items: describeMembers(body, items) })
@@ -49,7 +50,7 @@ export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) =>
     Object.entries(all).flatMap(([name, schema]) => alternatives(name, portable(schema))).map(([name, schema]) => {
       const described = describeMembers(name, schema)
       return [name, {
-        ...(isObject(described) ? described : {}),
+        ...(Predicate.isObject(described) ? described : {}),
         description: BODIES[name],
         ...(name in EXAMPLES ? { examples: [EXAMPLES[name]] } : {})
       }]

@@ -14,10 +14,10 @@ import { conditionsOf } from "./Words.ts"
 type Operation = OpenApi.OpenAPISpecOperation
 type Response = OpenApi.OpenApiSpecResponse
 
-/** Whom to write to is the business of who runs the service; documents want somebody. */
+/** Linters require a contact; its address is the operator's to publish. */
 const CONTACT = { name: "The operator of this service" }
 
-/** Of the page: it asks the server that it came from. */
+/** For the interactive page, which calls the server that it was loaded from. */
 const RELATIVE = "/"
 
 const METHODS = ["get", "put", "post", "patch", "delete"] as const

@@ -6,7 +6,7 @@ const JsonSchemas = Schema.decodeUnknownSync(
   Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))
 )
 
-/** The schemas of parameters as they are once decoded: on the wire each one is a string, which tells nobody anything. */
+/** The schemas of parameters as they are once decoded: on the wire each one is a string, which says nothing. */
 const decodedSchemas = (schema: Schema.Top | undefined) =>
   schema === undefined
     ? {}
@@ -47,7 +47,10 @@ const inPath = (parameter: Parameter, name: string) =>
     ? undefined
     : { ...parameter, name, schema: oneText({ ...parameter.schema }), description: wordsFor("id") }
 
-/** The parameters of an operation with their units, bounds and meaning; those in its path by the names that it is shared under. */
+/**
+ * The parameters of an operation with their units, bounds and meaning; those in its path by the names that it is shared
+ * under.
+ */
 export const parametersOf = (
   operation: OpenApi.OpenAPISpecOperation,
   endpoint: HttpApiEndpoint.Top,

@@ -81,8 +81,8 @@ const isLeftOut = (name: string, value: unknown) =>
   name.startsWith("x-effect-") || (name === "additionalProperties" && !isConstraint(value))
 
 /**
- * The same as generators of clients understand it. Members that a schema does not name are ignored in requests, and may come
- * to responses with a later version.
+ * The same as generators of clients understand it. Members that a schema does not name are ignored in requests, and may
+ * come to responses with a later version.
  */
 export const portable = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(portable)

@@ -3,8 +3,8 @@ import FitParser, { type ParsedFit } from "fit-file-parser"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { DraftFile, DraftWaypoint, Dropped } from "../Document.ts"
-import { coordOf, inGroups, MAX_READ_POSITIONS, positionOf, tooMany } from "../Numbers.ts"
+import { type DraftFile, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
+import { coordOf, MAX_READ_POSITIONS, positionOf, tooMany } from "../Numbers.ts"
 import { durationOf, sumOf } from "../Times.ts"
 import { hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./FitMessages.ts"
 
@@ -28,88 +28,86 @@ const parsed = (bytes: Uint8Array) =>
     }
   })
 
-const placeOf = (point: { readonly position_lat?: number; readonly position_long?: number }, elevation?: number) =>
-  positionOf(point.position_long, point.position_lat, elevation)
+/** A record that has a position. */
+interface Placed {
+  readonly record: FitRecord
+  readonly position: Position
+}
 
-const elevationOf = (record: FitRecord) => record.enhanced_altitude ?? record.altitude
+const placed = (record: FitRecord): ReadonlyArray<Placed> => {
+  const elevation = record.enhanced_altitude ?? record.altitude
+  const position = positionOf(record.position_long, record.position_lat, elevation)
+  return position === undefined ? [] : [{ record, position }]
+}
 
-const timeOf = ({ timestamp }: FitRecord) => timestamp?.getTime() ?? Number.NaN
+const timeOf = ({ timestamp }: { readonly timestamp?: Date }) => timestamp?.getTime() ?? Number.NaN
 
-const isoOf = (record: FitRecord): string | undefined => {
+const isoOf = ({ record }: Placed): string | undefined => {
   const time = timeOf(record)
   return Number.isFinite(time) ? new Date(time).toISOString() : undefined
 }
 
 /** A timer that was stopped between two records leaves a gap. */
-const partsOf = (records: ReadonlyArray<FitRecord>, { events = [] }: ParsedFit) => {
+const partsOf = (records: ReadonlyArray<Placed>, { events = [] }: ParsedFit) => {
   const stops = events.filter(({ event, event_type }) =>
     event === "timer" && (event_type === "stop_all" || event_type === "stop")
-  ).map(({ timestamp }) => timestamp?.getTime() ?? Number.NaN).toSorted((a, b) => a - b)
-  const parts: Array<Array<FitRecord>> = [[]]
+  ).map(timeOf).toSorted((a, b) => a - b)
+  const parts: Array<Array<Placed>> = [[]]
   const next = { stop: 0 }
-  for (const record of records) {
+  for (const item of records) {
+    const time = timeOf(item.record)
     const stop = stops[next.stop] ?? Infinity
-    if (timeOf(record) > stop && (parts.at(-1)?.length ?? 0) > 0) parts.push([])
-    while ((stops[next.stop] ?? Infinity) < timeOf(record)) next.stop++
-    parts.at(-1)?.push(record)
+    if (time > stop && (parts.at(-1)?.length ?? 0) > 0) parts.push([])
+    while ((stops[next.stop] ?? Infinity) < time) next.stop++
+    parts.at(-1)?.push(item)
   }
   return parts
 }
 
 const waypointsOf = ({ course_points = [] }: ParsedFit): ReadonlyArray<DraftWaypoint> =>
   course_points.flatMap((point) => {
-    const position = placeOf(point)
+    const position = positionOf(point.position_long, point.position_lat, undefined)
     if (position === undefined) return []
     const type = typeof point.type === "string" && point.type !== "generic" ? point.type : undefined
     return [{ coord: coordOf(position), name: point.name, type, timestamp: undefined }]
   })
 
-const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
-  count === 0 ? [] : [{ what, why, count }]
-
 const textOf = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
 
 /** Reads a course or an activity of FIT. A record without a position, as sensors make them indoors, is counted. */
 export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
-  if (bytes.length > MAX_FIT_BYTES) return yield* ValidationFailed.at("", `A FIT file may have ${MAX_FIT_BYTES} bytes`)
+  if (bytes.length > MAX_FIT_BYTES) {
+    return yield* ValidationFailed.at("", `A FIT file may have at most ${MAX_FIT_BYTES} bytes`)
+  }
   if (hasTooManyMessages(bytes)) {
     return yield* ValidationFailed.at(
       "",
-      `A FIT file may have ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
+      `A FIT file may have at most ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
     )
   }
   const fit = yield* parsed(bytes)
   const { course_points = [], records = [] } = fit
   if (records.length > MAX_READ_POSITIONS) return yield* tooMany("records", records.length, MAX_READ_POSITIONS)
-  const placed = records.filter((record) => placeOf(record) !== undefined)
-  const parts = partsOf(placed, fit)
+  const placedRecords = records.flatMap(placed)
+  const parts = partsOf(placedRecords, fit)
   const waypoints = waypointsOf(fit)
   if (waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", waypoints.length, MAX_WAYPOINTS)
-  const positions = placed.map((record) => placeOf(record, elevationOf(record))).filter((
-    position
-  ): position is Position => position !== undefined)
   const course = fit.messages?.course?.[0]
-  const isCourse = course !== undefined
   const file: DraftFile = {
-    names: [],
-    descriptions: [],
-    tags: [],
-    activity: undefined,
-    waypoints: [],
+    ...NOTHING_SAID,
     tracks: [{
+      ...NOTHING_SAID,
       names: [course?.name],
-      descriptions: [],
-      tags: [],
       activity: textOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
       waypoints,
-      segments: inGroups(positions, parts.map(({ length }) => length)),
+      segments: parts.filter(({ length }) => length > 0).map((part) => part.map(({ position }) => position)),
       // The times of a course are where a virtual partner would be; a lap has the time that was planned.
-      seconds: isCourse
-        ? sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time))
-        : durationOf(parts, isoOf)
+      seconds: course === undefined
+        ? durationOf(parts, isoOf)
+        : sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time))
     }],
     dropped: [
-      ...droppedIf(records.length - placed.length, "record", "it has no position"),
+      ...droppedIf(records.length - placedRecords.length, "record", "it has no position"),
       ...droppedIf(course_points.length - waypoints.length, "course_point", "it has no position")
     ]
   }

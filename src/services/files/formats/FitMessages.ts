@@ -26,8 +26,8 @@ const definitionAt = (bytes: Uint8Array, start: number, hasDeveloperFields: bool
 }
 
 /**
- * Whether a FIT file has more messages or fields than a file of a route may have: seen from its headers alone, before any
- * of them is decoded (FIT protocol, record format). What is malformed is the parser's to refuse.
+ * Whether a FIT file has more messages or fields than a file of a route may have: counted from the headers alone,
+ * before any of them is decoded (FIT protocol, record format). A malformed file is left to the parser.
  */
 export const hasTooManyMessages = (bytes: Uint8Array): boolean => {
   const definitions = new Map<number, Definition>()

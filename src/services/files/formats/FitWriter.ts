@@ -27,38 +27,27 @@ const GENERIC_SPORT = 0
 /** 2.0, whose major version is in the upper half of the byte. */
 const PROTOCOL_VERSION = 0x20
 
-/** An earlier time would be one since the device was switched on. */
+/** FIT reads smaller numbers as seconds since the device was switched on. */
 const LEAST_INSTANT = Date.UTC(2000, 0)
 
 /** The bytes of a text field, its final zero included. */
 const MAX_TEXT_BYTES = 255
 const MAX_POINT_NAME_BYTES = 64
 
-const uint8 = (number: number, value: number): FitEncoderField => ({
+const field = (size: number, baseType: FitBaseType) => (number: number, value: number): FitEncoderField => ({
   number,
-  size: 1,
-  baseType: FitBaseType.Enum,
+  size,
+  baseType,
   value
 })
-const uint16 = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 2,
-  baseType: FitBaseType.Uint16,
-  value
-})
-const uint32 = (number: number, value: number): FitEncoderField => ({
-  number,
-  size: 4,
-  baseType: FitBaseType.Uint32,
-  value
-})
-const semicircles = (number: number, degrees: number): FitEncoderField => ({
-  number,
-  size: 4,
-  baseType: FitBaseType.Sint32,
-  // 180 degrees would be one more than the largest number: it is the same meridian.
-  value: Math.min(Math.round(degrees * 2 ** 31 / 180), 2 ** 31 - 2)
-})
+const enumerated = field(1, FitBaseType.Enum)
+const uint16 = field(2, FitBaseType.Uint16)
+const uint32 = field(4, FitBaseType.Uint32)
+const sint32 = field(4, FitBaseType.Sint32)
+
+// 180 degrees would be one more than the largest number: it is the same meridian.
+const semicircles = (number: number, degrees: number) =>
+  sint32(number, Math.min(Math.round(degrees * 2 ** 31 / 180), 2 ** 31 - 2))
 
 /** The first characters of a text whose UTF-8 is short enough. */
 const text = (number: number, value: string, maxBytes: number): FitEncoderField => {
@@ -110,13 +99,13 @@ export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoi
   const last = geometry.at(-1)
 
   encoder.writeMessage(FILE_ID, [
-    uint8(0, FILE_TYPE_COURSE),
+    enumerated(0, FILE_TYPE_COURSE),
     uint16(1, MANUFACTURER_DEVELOPMENT),
     uint16(2, 0),
     uint32(4, start)
   ])
   encoder.writeMessage(COURSE, [
-    uint8(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
+    enumerated(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
     text(5, name, MAX_TEXT_BYTES)
   ])
   encoder.writeMessage(LAP, [
@@ -127,7 +116,7 @@ export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoi
     ...(duration === undefined ? [] : [uint32(7, Math.round(1000 * duration)), uint32(8, Math.round(1000 * duration))]),
     uint32(9, centimetres(length))
   ])
-  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, start), uint8(0, EVENT_TIMER), uint8(1, EVENT_START)])
+  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, start), enumerated(0, EVENT_TIMER), enumerated(1, EVENT_START)])
   for (const [index, position] of geometry.entries()) {
     encoder.writeMessage(RECORD, recordOf(position, timeAt(index), distances[index] ?? 0), 1)
   }
@@ -140,10 +129,14 @@ export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoi
       semicircles(2, coord[1]),
       semicircles(3, coord[0]),
       uint32(4, centimetres(distances[at] ?? 0)),
-      uint8(5, GENERIC_POINT),
+      enumerated(5, GENERIC_POINT),
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
     ], 2)
   }
-  encoder.writeMessage(EVENT, [uint32(TIMESTAMP, end), uint8(0, EVENT_TIMER), uint8(1, EVENT_STOP_DISABLE_ALL)])
+  encoder.writeMessage(EVENT, [
+    uint32(TIMESTAMP, end),
+    enumerated(0, EVENT_TIMER),
+    enumerated(1, EVENT_STOP_DISABLE_ALL)
+  ])
   return encoder.close()
 }

@@ -1,11 +1,21 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
+import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { TextLimits } from "../../json/JsonLimits.ts"
 import { excessOf } from "../../json/JsonScanner.ts"
-import type { DraftFile, DraftTrack, DraftWaypoint, Dropped, WrittenRoute } from "../Document.ts"
-import { allPositions, coordOf, decimal, inGroups, MAX_READ_POSITIONS, MAX_WORDS, positionOf } from "../Numbers.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, type WrittenRoute } from "../Document.ts"
+import {
+  allPositions,
+  coordOf,
+  decimal,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  positionOf,
+  takerOf
+} from "../Numbers.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -77,9 +87,7 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const elevations = parts.filter((part) => isPoint(part) && part.coordinates.length > 2).length
   return [
     ...[...others].map(([what, { length }]) => ({ what, why: "a route has a line and points only", count: length })),
-    ...(elevations === 0
-      ? []
-      : [{ what: "elevations of waypoints", why: "a waypoint has no elevation", count: elevations }])
+    ...droppedIf(elevations, "elevations of waypoints", "a waypoint has no elevation")
   ]
 }
 
@@ -91,8 +99,8 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
 })
 
 /**
- * Where a file may say something of all its routes: the feature of the only one, then what has no place, then the root, which
- * often has the name of a layer.
+ * Where a file may say something of all its routes: the feature of the only one, then what has no place, then the root,
+ * which often has the name of a layer.
  */
 const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
   ...(features.length === 1 ? features : []),
@@ -128,13 +136,10 @@ const trackOf = (properties: JsonObject, segments: DraftTrack["segments"]): Draf
 
 /** The lines of each feature are one track: a `MultiLineString` has its gaps, and a feature is a thing of its own. */
 const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>): ReadonlyArray<DraftTrack> => {
-  const read = { from: 0 }
-  return [...Map.groupBy(parts, ({ properties }) => properties)].map(([properties, lines]) => {
-    const lengths = lines.flatMap(linesOf).map(({ length }) => length)
-    const { from } = read
-    read.from += lengths.reduce((sum, length) => sum + length, 0)
-    return trackOf(properties, inGroups(positions.slice(from, read.from), lengths))
-  })
+  const next = takerOf(positions)
+  return [...Map.groupBy(parts, ({ properties }) => properties)].map(([properties, lines]) =>
+    trackOf(properties, nextGroups(next, lines.flatMap(linesOf).map(({ length }) => length)))
+  )
 }
 
 /** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are tracks, points the waypoints of all. */

@@ -1,9 +1,19 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
+import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
-import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "../Document.ts"
+import {
+  allPositions,
+  coordOf,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  positionOf,
+  takerOf
+} from "../Numbers.ts"
 import { durationOf } from "../Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
@@ -71,7 +81,7 @@ const elevationsOf = (
   positions: ReadonlyArray<Position>
 ): ReadonlyArray<Dropped> => {
   const count = points.filter((point, index) => isElevationUnread(point, positions[index])).length
-  return count === 0 ? [] : [{ what: "elevations", why: "they are not decimal numbers", count }]
+  return droppedIf(count, "elevations", "they are not decimal numbers")
 }
 
 /** One line of a file: what it is in, and its points, in parts that have a gap between them. */
@@ -95,8 +105,8 @@ const lineOfRoute = (route: XmlElement): Line => ({
 })
 
 /**
- * One track beside one route are the line and the plan of the same thing. Without a track the points of a route are its line
- * too. Several of either are lines of their own.
+ * One track beside one route are the line and the plan of the same thing. Without a track the points of a route are its
+ * line too. Several of either are lines of their own.
  */
 const linesOf = (tracks: ReadonlyArray<XmlElement>, routes: ReadonlyArray<XmlElement>): ReadonlyArray<Line> => {
   if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
@@ -141,13 +151,7 @@ const droppedOf = (
   const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
   const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
-    ...(lineOnly === 0
-      ? []
-      : [{
-        what: "waypoints",
-        why: `a route has at most ${MAX_WAYPOINTS}; the points are its line`,
-        count: lineOnly
-      }]),
+    ...droppedIf(lineOnly, "waypoints", `a route has at most ${MAX_WAYPOINTS}; the points are its line`),
     ...unknownChildren([gpx], ROOT, UNUSED),
     ...unknownChildren(childrenOf(gpx, "metadata"), METADATA, UNUSED),
     ...unknownChildren(tracks, TRACK, UNUSED),
@@ -177,7 +181,7 @@ const trackOf = (
   tags: [],
   activity: textsOf(owners, "type").find((type) => type !== undefined),
   waypoints,
-  segments: inGroups(positions, parts.map(({ length }) => length)),
+  segments: nextGroups(takerOf(positions), parts.map(({ length }) => length)),
   seconds: durationOf(parts, timeOf)
 })
 
@@ -189,12 +193,10 @@ const tracksOf = (
   linePositions: ReadonlyArray<Position>,
   planned: ReadonlyArray<Position>
 ): ReadonlyArray<DraftTrack> => {
-  const positions = { from: 0 }
+  const next = takerOf(linePositions)
   const isAlone = lines.length === 1
   return lines.map((line) => {
-    const from = positions.from
-    positions.from += lengthOf(line)
-    const own = linePositions.slice(from, positions.from)
+    const own = next(lengthOf(line))
     if (isAlone) return trackOf(line, own, isLineOnly(line) ? [] : waypointsOf(routePoints, planned))
     return trackOf(line, own, line.isPlan && !isLineOnly(line) ? waypointsOf(line.parts[0] ?? [], own) : [])
   })

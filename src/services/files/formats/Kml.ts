@@ -1,9 +1,19 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
+import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
-import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "../Document.ts"
+import {
+  allPositions,
+  coordOf,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  positionOf,
+  takerOf
+} from "../Numbers.ts"
 import { durationOf } from "../Times.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf } from "../xml/XmlQuery.ts"
@@ -111,9 +121,7 @@ const words = (text: string) => text.split(/\s+/).filter((word) => word !== "")
 
 const isTrack = ({ geometry }: Part) => TRACKS.has(geometry.name)
 
-const coordsOf = (
-  { geometry }: Part
-): ReadonlyArray<XmlElement> => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
+const coordsOf = ({ geometry }: Part) => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
 
 /** Tuples have no white space in them (KML 2.2, 16.10), yet some writers put it after each comma. */
 const tuplesOf = (part: Part): ReadonlyArray<string> =>
@@ -135,9 +143,6 @@ const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => (
 
 const counted = (elements: ReadonlyArray<XmlElement>, why: (name: string) => string): ReadonlyArray<Dropped> =>
   [...Map.groupBy(elements, ({ name }) => name)].map(([what, { length }]) => ({ what, why: why(what), count: length }))
-
-const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
-  count === 0 ? [] : [{ what, why, count }]
 
 const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const tracks = parts.filter(isTrack)
@@ -182,19 +187,18 @@ const trackOf = (
   seconds: durationOf(parts.map(timesOf), ({ text }) => text)
 })
 
-/** The lines of each placemark are one track: a geometry of several has its gaps, and a placemark is a thing of its own. */
+/**
+ * The lines of each placemark are one track: a geometry of several has its gaps, and a placemark is a thing of its own.
+ */
 const tracksOf = (
   lines: ReadonlyArray<Part>,
   lengthOf: (line: Part) => number,
   positions: ReadonlyArray<Position>
 ): ReadonlyArray<DraftTrack> => {
-  const read = { from: 0 }
-  return [...Map.groupBy(lines, ({ placemark }) => placemark)].map(([placemark, parts]) => {
-    const lengths = parts.map(lengthOf)
-    const { from } = read
-    read.from += lengths.reduce((sum, length) => sum + length, 0)
-    return trackOf(placemark, parts, inGroups(positions.slice(from, read.from), lengths))
-  })
+  const next = takerOf(positions)
+  return [...Map.groupBy(lines, ({ placemark }) => placemark)].map(([placemark, parts]) =>
+    trackOf(placemark, parts, nextGroups(next, parts.map(lengthOf)))
+  )
 }
 
 /** Reads KML 2.2 and 2.3: lines are tracks, points the waypoints of all. Nothing that a file points to is fetched. */

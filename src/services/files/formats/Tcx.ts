@@ -1,9 +1,19 @@
 import { Effect } from "effect"
 import type { ValidationFailed } from "../../../schema/Errors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
+import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import type { DraftFile, DraftTrack, DraftWaypoint, Dropped } from "../Document.ts"
-import { allPositions, coordOf, inGroups, MAX_READ_POSITIONS, MAX_WORDS, numberOf, positionOf } from "../Numbers.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
+import {
+  allPositions,
+  coordOf,
+  MAX_READ_POSITIONS,
+  MAX_WORDS,
+  nextGroups,
+  numberOf,
+  positionOf,
+  takerOf
+} from "../Numbers.ts"
 import { durationOf, isWithinSeconds } from "../Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
@@ -56,7 +66,7 @@ const isPlaced = (point: XmlElement) => childOf(point, "Position") !== undefined
 /** Devices write a point without a position while they look for satellites, or for a sensor alone. */
 const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
   const count = points.filter((point) => !isPlaced(point)).length
-  return count === 0 ? [] : [{ what: "points", why: "they have no position", count }]
+  return droppedIf(count, "points", "they have no position")
 }
 
 /** A course point must have a name by the schema: in a file of ours only its notes tell whether the waypoint has one. */
@@ -111,20 +121,21 @@ type Parts = ReturnType<typeof partsOf>
 
 const droppedOf = ({ coursePoints, trackpoints, unusedActivities }: Parts): ReadonlyArray<Dropped> => [
   ...unplaced([...trackpoints, ...coursePoints]),
-  ...(unusedActivities.length === 0
-    ? []
-    : [{ what: "Activity", why: "the file has courses too", count: unusedActivities.length }]),
+  ...droppedIf(unusedActivities.length, "Activity", "the file has courses too"),
   ...unknownChildren(trackpoints, TRACKPOINT, UNUSED),
   ...unknownChildren(coursePoints, COURSE_POINT, UNUSED)
 ]
 
+type NextPositions = (count: number) => ReadonlyArray<Position>
+
 const trackOf = (
   { owner, parts }: Parts["lines"][number],
-  positions: ReadonlyArray<Position>,
-  points: ReadonlyArray<Position>
+  nextPositions: NextPositions,
+  nextPoints: NextPositions
 ): DraftTrack => {
   const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
   const placed = childrenOf(owner, "CoursePoint").filter(isPlaced)
+  const points = nextPoints(placed.length)
   return {
     names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
     descriptions: [own === undefined ? textOf(owner, "Notes") : textOf(own, "rps:description")],
@@ -133,7 +144,7 @@ const trackOf = (
     waypoints: placed.flatMap((point, index) =>
       points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
     ),
-    segments: inGroups(positions, parts.map(({ length }) => length)),
+    segments: nextGroups(nextPositions, parts.map(({ length }) => length)),
     // The times of our own courses are there for the schema.
     seconds: own === undefined ? durationOf(parts, timeOf) : undefined
   }
@@ -152,20 +163,10 @@ export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     path: "CoursePoint",
     max: MAX_WAYPOINTS
   })
-  const read = { positions: 0, points: 0 }
-  const tracks = parts.lines.map((line) => {
-    const { points: firstPoint, positions: first } = read
-    read.positions += line.parts.reduce((sum, { length }) => sum + length, 0)
-    read.points += childrenOf(line.owner, "CoursePoint").filter(isPlaced).length
-    return trackOf(line, positions.slice(first, read.positions), points.slice(firstPoint, read.points))
-  })
+  const [nextPositions, nextPoints] = [takerOf(positions), takerOf(points)]
   const file: DraftFile = {
-    names: [],
-    descriptions: [],
-    tags: [],
-    activity: undefined,
-    waypoints: [],
-    tracks,
+    ...NOTHING_SAID,
+    tracks: parts.lines.map((line) => trackOf(line, nextPositions, nextPoints)),
     dropped: droppedOf(parts)
   }
   return file

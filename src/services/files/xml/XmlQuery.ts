@@ -1,4 +1,4 @@
-import type { Dropped } from "../Document.ts"
+import type { Dropped } from "../../../schema/Import.ts"
 import type { XmlElement } from "./XmlTree.ts"
 
 /** A name that is told to people is cut there. */
