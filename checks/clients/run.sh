@@ -46,7 +46,8 @@ export EMAIL PASSWORD
 
 openapi_fetch() {
   mkdir -p "$work/typescript" && cd "$work/typescript" || return 1
-  npm install --silent --no-audit --no-fund openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 @types/node@24.19.2 &&
+  npm install --silent --no-audit --no-fund openapi-typescript@7.13.0 openapi-fetch@0.17.0 typescript@5.9.3 \
+    @types/node@24.19.2 &&
     npx openapi-typescript ../openapi.json --output api.d.ts && cp "$CHECKS/walks/openapi-fetch.mts" walk.mts &&
     npx tsc --noEmit --strict --module nodenext --target es2023 --types node --allowImportingTsExtensions walk.mts &&
     "$root/node_modules/node/bin/node" walk.mts
@@ -89,14 +90,16 @@ oapi_codegen() {
 
 generator_java() {
   # Without it an absent array is sent as an empty one.
-  generator -g java --additional-properties=containerDefaultToNull=true -o "$work/generator-java" && cd "$work/generator-java" &&
+  generator -g java --additional-properties=containerDefaultToNull=true -o "$work/generator-java" &&
+    cd "$work/generator-java" &&
     cp "$CHECKS/walks/Walk.java" src/main/java/ &&
     mvn --quiet compile org.codehaus.mojo:exec-maven-plugin:3.5.0:java -Dexec.mainClass=Walk
 }
 
 # The service that is checked is on localhost.
 redocly() {
-  (cd "$root" && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true npx redocly lint --skip-rule=no-server-example.com "$work/openapi.json") &&
+  (cd "$root" && REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+    npx redocly lint --skip-rule=no-server-example.com "$work/openapi.json") &&
     ! grep -q "warning" "$work/output.log"
 }
 
@@ -107,8 +110,10 @@ spectral() {
 schemathesis() {
   local scheme=$2
   export TOKEN=$3
-  { cat schemathesis.toml && { [ -z "$scheme" ] || printf '\n[auth.openapi.%s]\nbearer = "${TOKEN}"\n' "$scheme"; }; } > "$work/$1.toml"
-  (cd "$work" && python/bin/schemathesis --config-file "$1.toml" run "$ORIGIN/api/openapi.json" --continue-on-failure --seed 1)
+  cp schemathesis.toml "$work/$1.toml"
+  [ -z "$scheme" ] || printf '\n[auth.openapi.%s]\nbearer = "${TOKEN}"\n' "$scheme" >> "$work/$1.toml"
+  (cd "$work" &&
+    python/bin/schemathesis --config-file "$1.toml" run "$ORIGIN/api/openapi.json" --continue-on-failure --seed 1)
 }
 
 if has npm && npm view openapi-typescript@7.13.0 version > /dev/null 2>&1; then
@@ -126,8 +131,16 @@ if python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' && python3 -m v
   check "openapi-spec-validator" "$work/python/bin/openapi-spec-validator" "$work/openapi.json"
   check "openapi-python-client" python_client
   check "openapi-generator, Python" generator_python
-  if has_go; then check "openapi-generator, Go" generator_go; else skip "openapi-generator, Go (no go, or no module proxy)"; fi
-  if has_maven; then check "openapi-generator, Java" generator_java; else skip "openapi-generator, Java (no mvn, or no repository)"; fi
+  if has_go; then
+    check "openapi-generator, Go" generator_go
+  else
+    skip "openapi-generator, Go (no go, or no module proxy)"
+  fi
+  if has_maven; then
+    check "openapi-generator, Java" generator_java
+  else
+    skip "openapi-generator, Java (no mvn, or no repository)"
+  fi
   if [ "${CHECK_SCHEMATHESIS:-true}" = true ]; then
     admin=$(account admin) && admin=$(eval "$admin" && echo "$SESSION")
     check "Schemathesis, anonymous" schemathesis anonymous "" ""

@@ -38,7 +38,9 @@ public final class Walk {
     String ref = made.getId().toString();
     same("patched", routes.routesUpdate(ref, new RoutePatch().name("renamed"), null, null).getGeometry(), line);
     CollectionInput collection = new CollectionInput().name("all").addRouteIdsItem(made.getId());
-    same("collected", new CollectionsApi(script).collectionsCreate(collection, null, null).getRouteIds(), List.of(made.getId()));
+    CollectionsApi collections = new CollectionsApi(script);
+    List<Long> collected = collections.collectionsCreate(collection, null, null).getRouteIds();
+    same("collected", collected, List.of(made.getId()));
     RouteFilesApi files = new RouteFilesApi(script);
     LineString downloaded = files.filesGeojson(ref).getFeatures().get(0).getGeometry().getLineString();
     same("downloaded", downloaded.getCoordinates(), line);

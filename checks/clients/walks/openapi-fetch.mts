@@ -14,7 +14,8 @@ const got = <A,>({ data, response }: { data?: A; response: Response }): NonNulla
   return data
 }
 
-const { accessToken } = got(await clientOf().POST("/api/v1/auth/login-email", { body: { email: EMAIL, password: PASSWORD } }))
+const credentials = { email: EMAIL, password: PASSWORD }
+const { accessToken } = got(await clientOf().POST("/api/v1/auth/login-email", { body: credentials }))
 const session = clientOf(accessToken)
 const { token } = got(await session.POST("/api/v1/auth/tokens", { body: { name: "openapi-fetch", scope: "write" } }))
 const script = clientOf(token)

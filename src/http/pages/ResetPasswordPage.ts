@@ -1,7 +1,7 @@
-import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
 import { NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
-import { INVITATION_LIFETIME, LINK_LIFETIME } from "../../services/credentials/MailedTokens.ts"
+import { LIFETIME_WORDS } from "../../services/credentials/MailedTokens.ts"
 import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
 import { html } from "../../services/Html.ts"
 import { Api } from "../api/Api.ts"
@@ -28,13 +28,10 @@ const issuesOf = Schema.decodeUnknownOption(
 const passwordIssue = ({ details }: ServiceError) =>
   Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "password")?.message
 
-const RESET_MINUTES = Duration.toMinutes(LINK_LIFETIME["reset-password"])
-const INVITATION_DAYS = Duration.toDays(INVITATION_LIFETIME)
-
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
   body: html`${unusableAlert}
-<p>A link can be used once, and expires: ${RESET_MINUTES} minutes after a reset was requested, ${INVITATION_DAYS} days
+<p>A link can be used once, and expires: ${LIFETIME_WORDS.reset} after a reset was requested, ${LIFETIME_WORDS.invitation}
 after an invitation. Your password is as it was. Ask for another link where you asked for this one.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error

@@ -1,7 +1,7 @@
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import { LINK_LIFETIME } from "../../services/credentials/MailedTokens.ts"
+import { LIFETIME_WORDS } from "../../services/credentials/MailedTokens.ts"
 import { html } from "../../services/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -14,12 +14,10 @@ import { alert, plainWords } from "./Refusals.ts"
 
 const TITLE = "Verify your email address"
 
-const LIFETIME_HOURS = Duration.toHours(LINK_LIFETIME["verify-email"])
-
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
   body: html`${unusableAlert}
-<p>A link can be used once, within ${LIFETIME_HOURS} hours. Was it used already? Then your address is verified: sign in
+<p>A link can be used once, within ${LIFETIME_WORDS.verification}. Was it used already? Then your address is verified: sign in
 with your password. If not, sign in all the same, and you will get another link by mail.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error

@@ -4,7 +4,13 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import { appUrl } from "../Addresses.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
-import { INVITATION_LIFETIME, LINK_LIFETIME, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
+import {
+  INVITATION_LIFETIME,
+  LIFETIME_WORDS,
+  LINK_LIFETIME,
+  MailedTokens,
+  type TokenOwner
+} from "../credentials/MailedTokens.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
 import { Audit } from "../operations/Audit.ts"
@@ -107,9 +113,7 @@ export class AccountMails extends Context.Service<AccountMails, {
 const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Verify your email address",
-  text: `Open this link within ${
-    Duration.toHours(LINK_LIFETIME["verify-email"])
-  } hours to verify your email address and sign in:`,
+  text: `Open this link within ${LIFETIME_WORDS.verification} to verify your email address and sign in:`,
   link,
   ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
 })
@@ -117,9 +121,8 @@ const verificationMail = (email: string, link: Mail["link"]): Mail => ({
 const invitationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "You are invited",
-  text: `An administrator of the Route Planning Service invites you. Open this link within ${
-    Duration.toDays(INVITATION_LIFETIME)
-  } days to choose a password, which makes your account:`,
+  text: "An administrator of the Route Planning Service invites you. Open this link within "
+    + `${LIFETIME_WORDS.invitation} to choose a password, which makes your account:`,
   link,
   ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
 })
@@ -127,9 +130,7 @@ const invitationMail = (email: string, link: Mail["link"]): Mail => ({
 const resetMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Reset your password",
-  text: `Open this link within ${
-    Duration.toMinutes(LINK_LIFETIME["reset-password"])
-  } minutes to choose a new password:`,
+  text: `Open this link within ${LIFETIME_WORDS.reset} to choose a new password:`,
   link,
   ifNotYou: "If you did not ask for it, ignore this mail: your password stays as it is."
 })

@@ -14,6 +14,13 @@ export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-passwo
 /** After how long an invitation expires: longer than a reset, because its addressee did not ask for it. */
 export const INVITATION_LIFETIME = Duration.days(7)
 
+/** The lifetimes of links in words, for mails and pages. */
+export const LIFETIME_WORDS = {
+  verification: `${Duration.toHours(LINK_LIFETIME["verify-email"])} hours`,
+  reset: `${Duration.toMinutes(LINK_LIFETIME["reset-password"])} minutes`,
+  invitation: `${Duration.toDays(INVITATION_LIFETIME)} days`
+} as const
+
 const MAX_LIVE_RESETS = 3
 
 export type MailedTokenPurpose = keyof typeof LINK_LIFETIME

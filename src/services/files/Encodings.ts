@@ -21,8 +21,7 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
 /**
- * The bytes decide between UTF-16 and the rest, whatever they are declared as: some writers declare what they do not
- * write.
+ * The bytes decide between UTF-16 and the rest, whatever they are declared as: some writers declare another one.
  */
 const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
   if (isMarkedUtf8(bytes)) return UTF_8
