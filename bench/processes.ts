@@ -2,7 +2,7 @@ import { Effect, Schedule } from "effect"
 import { spawn } from "node:child_process"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { freePort } from "../src/layers/development/FreePort.ts"
+import { freePort } from "../development/FreePort.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 

@@ -1,7 +1,7 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Console, Effect, Redacted } from "effect"
 import { join } from "node:path"
-import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
+import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
 import { comparison } from "./compare.ts"
 import { decodeTimes } from "./decode.ts"
@@ -11,7 +11,7 @@ import { seed } from "./seed.ts"
 import { compareSignIns, readsBesideSignIns } from "./signIns.ts"
 
 const developmentReady = Effect.fnUntraced(function*(directory: string) {
-  const { origin, started } = yield* running("src/dev.ts", { DATA_DIR: directory })
+  const { origin, started } = yield* running("development/dev.ts", { DATA_DIR: directory })
   return yield* readyAfter(`${origin}/health/ready`, started)
 }, Effect.scoped)
 

@@ -67,9 +67,9 @@ describe("the house", () => {
   it("nothing imports a program", () => {
     const programs = new Set([
       "src/main.ts",
-      "src/dev.ts",
-      "src/demo.ts",
-      "src/engine.ts",
+      "development/dev.ts",
+      "development/demo.ts",
+      "development/engine.ts",
       "torture/run.ts",
       "torture/loader.ts"
     ])
@@ -101,7 +101,7 @@ describe("the house", () => {
     const unseeded = /\b(Hash(Map|Set)|MutableHash(Map|Set)|dedupe|Equivalence|Hash\.(hash|string|structure))\b/
     const users = sources.filter((file) => file.startsWith("src/") && unseeded.test(textOf(file)))
     // The methods of a path of the contract, when the service starts.
-    assert.deepStrictEqual(users, ["src/http/MethodNotAllowed.ts"])
+    assert.deepStrictEqual(users, ["src/http/response/MethodNotAllowed.ts"])
   })
 
   it("what a cache or a map of resources is asked for is a text, which is looked up in a native map", () => {

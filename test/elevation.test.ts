@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { elevationGainOf } from "../src/services/routes/Elevation.ts"
+import { elevationGainOf } from "../src/services/geometry/Elevation.ts"
 
 /** A position each 10 m to the north. */
 const gainOf = (elevations: ReadonlyArray<number>) =>

@@ -3,7 +3,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { join } from "node:path"
-import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
+import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
 
 const query = (url: Redacted.Redacted<string>, statement: string) =>

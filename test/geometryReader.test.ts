@@ -3,11 +3,11 @@ import { Result } from "effect"
 import * as fc from "fast-check"
 import { MAX_POSITIONS } from "../src/schema/Geometry.ts"
 import { NewRoute } from "../src/schema/Route.ts"
+import { scanLine } from "../src/services/geometry/LineScanner.ts"
+import { routeLine } from "../src/services/geometry/RouteLine.ts"
 import { decodeBounded } from "../src/services/json/BoundedJson.ts"
 import { limitsOf } from "../src/services/json/JsonLimits.ts"
 import { readerWithLine, type WithLine } from "../src/services/routes/GeometryReader.ts"
-import { scanLine } from "../src/services/routes/LineScanner.ts"
-import { routeLine } from "../src/services/routes/RouteLine.ts"
 
 const decode = decodeBounded(NewRoute)
 

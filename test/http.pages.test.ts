@@ -1,6 +1,6 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { PAGES, templateOf } from "../src/http/RouteTemplates.ts"
+import { PAGES, templateOf } from "../src/http/request/RouteTemplates.ts"
 import { type Actor, anonymous, newEmail, signedIn, withHeaders } from "./support/Actors.ts"
 import { DatabaseProxy } from "./support/DatabaseProxy.ts"
 import { Mailbox } from "./support/Mailbox.ts"

@@ -3,7 +3,12 @@ import { ConfigProvider, Deferred, Duration, Effect, Exit, Fiber, Layer, Random,
 import { SqlClient } from "effect/sql"
 import { databaseLive } from "../src/layers/Database.ts"
 import { UserId } from "../src/schema/Ids.ts"
-import { IdempotencyKeys, type KeptAnswer, LongestWait, type RepeatableCall } from "../src/services/IdempotencyKeys.ts"
+import {
+  IdempotencyKeys,
+  type KeptAnswer,
+  LongestWait,
+  type RepeatableCall
+} from "../src/services/idempotency/IdempotencyKeys.ts"
 import { signedIn } from "./support/Actors.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { newRoute } from "./support/Routes.ts"

@@ -5,7 +5,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http"
 import { Readable } from "node:stream"
 import { text } from "node:stream/consumers"
 import { type Mail, Mailer } from "../src/services/mail/Mailer.ts"
-import { LogFormat } from "../src/services/operations/LogFormat.ts"
+import { LogFormat } from "../src/services/settings/LogFormat.ts"
 import { listening } from "./support/Listening.ts"
 import { until } from "./support/Waiting.ts"
 

@@ -107,7 +107,7 @@ describe("the image", () => {
   })
 
   it("comes with the engine that the tests run", () => {
-    const [requirement = ""] = /pyvalhalla==[\d.]+/.exec(textOf("src/layers/development/RoutingEnginePackages.ts")) ??
+    const [requirement = ""] = /pyvalhalla==[\d.]+/.exec(textOf("development/RoutingEnginePackages.ts")) ??
       []
     assert.include(textOf("deploy/valhalla/Dockerfile"), `pip install --no-cache-dir ${requirement} `)
     assert.include(textOf("deploy/compose.yaml"), `route-planning-service-valhalla:${requirement.split("==")[1]}\n`)

@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { databaseLive } from "../src/layers/Database.ts"
 import { Places } from "../src/services/places/Places.ts"
-import { PlaceSweep } from "../src/services/places/PlaceSweep.ts"
+import { PlaceSweep } from "../src/services/routes/PlaceSweep.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { configLayer } from "./support/TestServer.ts"
 

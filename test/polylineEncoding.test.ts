@@ -2,10 +2,10 @@ import { assert, it } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
 import * as fc from "fast-check"
 import type { Position } from "../src/schema/Geometry.ts"
-import { coordinatesOf } from "../src/services/routes/Coordinates.ts"
-import { encodedLine } from "../src/services/routes/EncodedLine.ts"
-import { polyline6 } from "../src/services/routes/Lines.ts"
-import { decodePolyline } from "../src/services/routes/PolylineEncoding.ts"
+import { coordinatesOf } from "../src/services/geometry/Coordinates.ts"
+import { encodedLine } from "../src/services/geometry/EncodedLine.ts"
+import { decodePolyline } from "../src/services/geometry/PolylineEncoding.ts"
+import { polyline6 } from "../src/services/geometry/Polylines.ts"
 
 const longitude = fc.oneof(
   fc.double({ min: -180, max: 180, noNaN: true }),

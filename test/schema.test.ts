@@ -10,10 +10,10 @@ import { Tags } from "../src/schema/Tags.ts"
 import { isCodePointLength, trimmedText } from "../src/schema/Text.ts"
 import { MAX_TRACE, TracePoints } from "../src/schema/TracePoints.ts"
 import { Email, NewPassword } from "../src/schema/User.ts"
-import { emailKey } from "../src/services/accounts/EmailAddresses.ts"
+import { coordinatesOf } from "../src/services/geometry/Coordinates.ts"
+import { lengthOf } from "../src/services/geometry/Geodesy.ts"
+import { emailKey } from "../src/services/identity/EmailAddresses.ts"
 import { boundsOf } from "../src/services/json/BoundedJson.ts"
-import { coordinatesOf } from "../src/services/routes/Coordinates.ts"
-import { lengthOf } from "../src/services/routes/Geodesy.ts"
 import { processorTimeOf } from "./support/ProcessorTime.ts"
 
 const position = fc.tuple(

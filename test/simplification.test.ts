@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import simplify from "simplify-js"
 import type { Position } from "../src/schema/Geometry.ts"
-import { coordinatesOf } from "../src/services/routes/Coordinates.ts"
-import { boundsOf, simplifiedLine } from "../src/services/routes/Lines.ts"
+import { coordinatesOf } from "../src/services/geometry/Coordinates.ts"
+import { boundsOf, simplifiedLine } from "../src/services/geometry/Polylines.ts"
 import { processorTimeOf } from "./support/ProcessorTime.ts"
 
 const COUNT = 100_000

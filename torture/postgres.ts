@@ -5,9 +5,9 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { promisify } from "node:util"
 import { Client } from "pg"
-import { embeddedPostgres } from "../src/layers/development/EmbeddedDatabase.ts"
-import { freePort } from "../src/layers/development/FreePort.ts"
-import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../src/layers/development/PostgresBinaries.ts"
+import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
+import { freePort } from "../development/FreePort.ts"
+import { binariesFor, dataDirectoryFor, type Owner, postgresOwner } from "../development/PostgresBinaries.ts"
 import type { Keeper } from "./keeper.ts"
 
 /** A PostgreSQL that can be killed, stopped and started again on its port and its data. Commits are flushed to the disk. */

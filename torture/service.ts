@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
-import { freePort } from "../src/layers/development/FreePort.ts"
+import { freePort } from "../development/FreePort.ts"
 import type { Keeper } from "./keeper.ts"
 
 /** How a process ended. */

@@ -30,7 +30,7 @@ has python3 && has curl || { skip "all of it (no python3, or no curl)"; exit 0; 
 port=${CHECK_PORT:-38199}
 export ORIGIN=http://localhost:$port LINE=$CHECKS/walks/line.json
 DATA_DIR=$work/data PORT=$port BASE_URL=$ORIGIN RATE_LIMITS_ENABLED=false API_DOCS_ENABLED=true \
-  ADMIN_EMAILS=admin@example.com "$root/node_modules/node/bin/node" --disable-proto=delete "$root/src/dev.ts" \
+  ADMIN_EMAILS=admin@example.com "$root/node_modules/node/bin/node" --disable-proto=delete "$root/development/dev.ts" \
   > "$work/service.log" 2>&1 &
 service=$!
 trap 'kill "$service"; wait "$service" 2> /dev/null; rm -rf "$work"' EXIT

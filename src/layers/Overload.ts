@@ -1,10 +1,10 @@
 import { Config, Effect, Metric } from "effect"
 import { IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
-import { overloadResponse } from "../http/OverloadResponse.ts"
-import { isProbe, templateOf } from "../http/RouteTemplates.ts"
+import { overloadResponse } from "../http/middleware/OverloadResponse.ts"
+import { isProbe, templateOf } from "../http/request/RouteTemplates.ts"
 import type { RequestCounter } from "../services/limits/RunningRequests.ts"
-import { whole } from "../services/SettingTypes.ts"
+import { whole } from "../services/settings/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
 
 /**

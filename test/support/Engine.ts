@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { engineEnvironment, installInto, madeOnce } from "../../src/layers/development/RoutingEnginePackages.ts"
-import { routingEngine } from "../../src/layers/development/RoutingEngineProcess.ts"
+import { engineEnvironment, installInto, madeOnce } from "../../development/RoutingEnginePackages.ts"
+import { routingEngine } from "../../development/RoutingEngineProcess.ts"
 
 const ROOT = resolve(import.meta.dirname, "..", "..")
 

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Ref } from "effect"
 import { spawn, spawnSync } from "node:child_process"
-import { freePort } from "../../src/layers/development/FreePort.ts"
+import { freePort } from "../../development/FreePort.ts"
 
 /** Debian's `redis-server`, if this machine has it. */
 export const hasRedis = spawnSync("redis-server", ["--version"]).status === 0

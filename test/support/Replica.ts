@@ -1,7 +1,7 @@
 import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
-import { freePort } from "../../src/layers/development/FreePort.ts"
+import { freePort } from "../../development/FreePort.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
 /** How a process ended, and how long after it was told to. */
@@ -40,7 +40,7 @@ const PRODUCTION = {
 }
 
 /** What `npm run dev` starts, but for the secrets and the database that it would make. */
-export const DEVELOPMENT = join(ROOT, "src/dev.ts")
+export const DEVELOPMENT = join(ROOT, "development/dev.ts")
 
 const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
   const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", program], {

@@ -2,7 +2,7 @@ import { Effect, Layer } from "effect"
 import { createHash } from "node:crypto"
 import { mkdir, readFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { engineEnvironment, madeOnce, outputOf, pythonOf } from "../../src/layers/development/RoutingEnginePackages.ts"
+import { engineEnvironment, madeOnce, outputOf, pythonOf } from "../../development/RoutingEnginePackages.ts"
 import { ENGINE_DIRECTORY, engineLayer, OSMIUM_DIRECTORY } from "./Engine.ts"
 
 const MAP = resolve(import.meta.dirname, "..", "town", "town.osm")

@@ -6,8 +6,8 @@ import { AccountImport } from "../../services/archive/AccountImport.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { zipStream } from "../Body.ts"
-import { Downloads } from "../Downloads.ts"
+import { zipStream } from "../request/Body.ts"
+import { Downloads } from "../response/Downloads.ts"
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,

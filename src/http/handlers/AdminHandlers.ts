@@ -4,14 +4,14 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
 import { Invitations } from "../../services/accounts/Invitations.ts"
+import { Administration } from "../../services/admin/Administration.ts"
+import { SystemStatus } from "../../services/admin/SystemStatus.ts"
+import { Audit } from "../../services/audit/Audit.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
-import { Administration } from "../../services/operations/Administration.ts"
-import { Audit } from "../../services/operations/Audit.ts"
-import { SystemStatus } from "../../services/operations/SystemStatus.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { pageHeaders } from "../PageHeaders.ts"
+import { pageHeaders } from "../response/Pagination.ts"
 
 interface Listing {
   readonly query: Parameters<typeof pageOf>[0]

@@ -1,12 +1,12 @@
 import { Effect, Redacted } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
+import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
 import type { ProviderCredential } from "../../services/provider/IdentityProvider.ts"
 import { ProviderSignIn } from "../../services/provider/ProviderSignIn.ts"
 import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
-import { deviceOf, signInResponses } from "../SignInResponses.ts"
+import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 
 export const AuthHandlers = HttpApiBuilder.group(
   Api,

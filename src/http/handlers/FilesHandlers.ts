@@ -15,10 +15,10 @@ import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { BodyLimit } from "../api/Requests.ts"
-import { Downloads } from "../Downloads.ts"
-import { Idempotency } from "../Idempotency.ts"
-import { dryRunAnswer, importedAnswer, requireChosen } from "../ImportAnswer.ts"
-import { RequestBodies } from "../RequestBodies.ts"
+import { Idempotency } from "../request/Idempotency.ts"
+import { RequestBodies } from "../request/RequestBodies.ts"
+import { Downloads } from "../response/Downloads.ts"
+import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Metrics } from "../../services/metrics/Metrics.ts"
 import { Api } from "../api/Api.ts"
-import { unknownPath } from "../ErrorResponse.ts"
-import { insideNetworks, isInside } from "../Inside.ts"
+import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
+import { unknownPath } from "../response/ErrorResponse.ts"
 
 export const MetricsHandlers = HttpApiBuilder.group(
   Api,

@@ -4,7 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Routing } from "../../services/routing/Routing.ts"
 import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
-import { BodyParts } from "../BodyParts.ts"
+import { BodyParts } from "../request/BodyParts.ts"
 
 export const RoutingHandlers = HttpApiBuilder.group(
   Api,

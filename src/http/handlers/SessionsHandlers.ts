@@ -6,8 +6,8 @@ import { Sessions } from "../../services/credentials/Sessions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { pageHeaders, sliceOf } from "../PageHeaders.ts"
-import { answerSignedOut } from "../SessionCookie.ts"
+import { answerSignedOut } from "../auth/SessionCookie.ts"
+import { pageHeaders, sliceOf } from "../response/Pagination.ts"
 
 export const SessionsHandlers = HttpApiBuilder.group(
   Api,

@@ -6,7 +6,7 @@ import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessT
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { pageHeaders, sliceOf } from "../PageHeaders.ts"
+import { pageHeaders, sliceOf } from "../response/Pagination.ts"
 
 export const TokensHandlers = HttpApiBuilder.group(
   Api,

@@ -3,14 +3,14 @@ import { HttpEffect, type HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
+import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { Devices } from "../../services/credentials/Devices.ts"
-import { PasswordChanges } from "../../services/credentials/PasswordChanges.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { DEVICE_COOKIE, setDeviceCookie } from "../DeviceCookie.ts"
-import { answerSignedOut } from "../SessionCookie.ts"
+import { DEVICE_COOKIE, setDeviceCookie } from "../auth/DeviceCookie.ts"
+import { answerSignedOut } from "../auth/SessionCookie.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
   Api,

@@ -1,8 +1,8 @@
 import { Config, Context, Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
-import { baseUrl } from "../../services/Addresses.ts"
-import { origins } from "../../services/SettingTypes.ts"
+import { baseUrl } from "../../services/settings/Addresses.ts"
+import { origins } from "../../services/settings/SettingTypes.ts"
 import { SameSite } from "../api/Requests.ts"
 
 /** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */

@@ -2,7 +2,7 @@ import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { AnswerWithin, Deadline } from "../api/Requests.ts"
-import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../BodyArrival.ts"
+import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
 
 /** What is waited for, since when, and in milliseconds for how long. */
 interface Wait {

@@ -12,9 +12,9 @@ import {
 } from "../../schema/Errors.ts"
 import { issuesOf } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
-import { isServerState } from "../../services/operations/ServerState.ts"
+import { isServerState } from "../../services/sql/ServerState.ts"
 import { CommonFailures } from "../api/Requests.ts"
-import { retryAfter, toResponse, unknownPath } from "../ErrorResponse.ts"
+import { retryAfter, toResponse, unknownPath } from "../response/ErrorResponse.ts"
 
 const isServiceError = Schema.is(ServiceError)
 

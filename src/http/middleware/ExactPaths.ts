@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
-import { toResponse, unknownPath } from "../ErrorResponse.ts"
-import { isExactPath } from "../RouteTemplates.ts"
+import { isExactPath } from "../request/RouteTemplates.ts"
+import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
 
 /** Another spelling of a path is an unknown path, whatever the method. */
 export const exactPathsLayer = HttpRouter.middleware(

@@ -8,9 +8,9 @@ import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
 import { readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
 import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
-import { decodeUtf8 } from "../Body.ts"
-import { BodyParts, type Parts } from "../BodyParts.ts"
-import { RequestBodies } from "../RequestBodies.ts"
+import { decodeUtf8 } from "../request/Body.ts"
+import { BodyParts, type Parts } from "../request/BodyParts.ts"
+import { RequestBodies } from "../request/RequestBodies.ts"
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 

@@ -1,7 +1,7 @@
 import { Context, Effect, Exit, Scope } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { makeAddressShares, type Shares } from "../AddressShares.ts"
-import { WhenResponseSent } from "../ResponseSent.ts"
+import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
+import { WhenResponseSent } from "../response/ResponseSent.ts"
 
 const MIB = 1024 * 1024
 

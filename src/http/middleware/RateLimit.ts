@@ -5,7 +5,7 @@ import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
-import { addressSubjects, SITE_FACTOR, trustedProxies } from "../ClientAddress.ts"
+import { addressSubjects, SITE_FACTOR, trustedProxies } from "../request/ClientAddress.ts"
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3) with a refusal. */
 const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({

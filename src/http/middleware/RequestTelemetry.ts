@@ -10,12 +10,12 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { baseUrl } from "../../services/Addresses.ts"
 import { RunningRequests } from "../../services/limits/RunningRequests.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
-import { isFromPeerIn, trustedProxies } from "../ClientAddress.ts"
-import { Refusal, TransportRules } from "../Refusal.ts"
-import { isProbe, templateOf } from "../RouteTemplates.ts"
+import { baseUrl } from "../../services/settings/Addresses.ts"
+import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
+import { isProbe, templateOf } from "../request/RouteTemplates.ts"
+import { Refusal, TransportRules } from "./Refusal.ts"
 
 /** What a request is to logs, metrics and traces: never what its path says. */
 interface Labels {

@@ -1,8 +1,8 @@
 import { Duration, Effect, Layer } from "effect"
-import { GRACE_PERIOD } from "../../services/accounts/GraceWindow.ts"
-import { html } from "../../services/Html.ts"
-import { docsEnabled } from "../ApiDocs.ts"
-import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../RouteTemplates.ts"
+import { html } from "../../services/html/Html.ts"
+import { GRACE_PERIOD } from "../../services/retention/DeletionCutoff.ts"
+import { docsEnabled } from "../docs/ApiDocs.ts"
+import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
 import type { Page } from "./Layout.ts"
 import { pageLayer } from "./PageRoutes.ts"
 

@@ -1,5 +1,5 @@
 import { Config, Effect, Layer } from "effect"
-import { assetLayer } from "../Assets.ts"
+import { assetLayer } from "../docs/Assets.ts"
 import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { STYLESHEET } from "./Layout.ts"

@@ -1,7 +1,7 @@
 import { PgConnection } from "@effect/sql-pg"
 import { Duration, Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql"
-import { isServerState } from "../../services/operations/ServerState.ts"
+import { isServerState } from "../../services/sql/ServerState.ts"
 import { Starting } from "../process/Starting.ts"
 
 /** The start waited for the database, and ends without it. */

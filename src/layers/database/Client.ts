@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Predicate } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
-import { DatabaseResponses } from "../../services/operations/DatabaseResponses.ts"
+import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { watchDatabase } from "./Watch.ts"
 

@@ -1,7 +1,7 @@
 import { Duration, Effect, Layer, Option, Ref, Schema, Scope } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Unavailable } from "../../schema/Errors.ts"
-import { host, port } from "../../services/Addresses.ts"
+import { host, port } from "../../services/settings/Addresses.ts"
 import { makeServer } from "../NodeServer.ts"
 import { NotServing, Serving, Starting, type Waiting } from "./Starting.ts"
 

@@ -1,7 +1,7 @@
 import { Config, Deferred, Duration, Effect, Option, Schema } from "effect"
 import cluster, { type Worker } from "node:cluster"
 import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
-import { whole } from "../../services/SettingTypes.ts"
+import { whole } from "../../services/settings/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
 import { settingsLayer } from "../Settings.ts"
 import { NotServing, Serving } from "./Starting.ts"

@@ -1,6 +1,6 @@
 import { Config, Effect, Formatter, Layer, Logger, LogLevel, Predicate, References } from "effect"
 import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
-import { LOG_FORMATS, LogFormat } from "../../services/operations/LogFormat.ts"
+import { LOG_FORMATS, LogFormat } from "../../services/settings/LogFormat.ts"
 import { SettingsRefused } from "../Refusal.ts"
 import { consoleLayer } from "./StandardOutput.ts"
 

@@ -2,10 +2,10 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
-import { actedOn, Audit } from "../operations/Audit.ts"
-import { makeSharedTime } from "../operations/SharedTime.ts"
-import { graceBeganAt } from "./GraceWindow.ts"
+import { graceBeganAt } from "../retention/DeletionCutoff.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
 
 /** Leaving, with 30 days to come back. */
 export class AccountDeletion extends Context.Service<AccountDeletion, {

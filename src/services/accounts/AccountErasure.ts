@@ -2,12 +2,12 @@ import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { Audit } from "../audit/Audit.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
-import { Audit } from "../operations/Audit.ts"
-import { makeSharedTime } from "../operations/SharedTime.ts"
-import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../operations/Sweeps.ts"
-import { period } from "../SettingTypes.ts"
-import { erasureDueAt, graceBeganAt } from "./GraceWindow.ts"
+import { erasureDueAt, graceBeganAt } from "../retention/DeletionCutoff.ts"
+import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../retention/Sweeps.ts"
+import { period } from "../settings/SettingTypes.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 100
 

@@ -2,7 +2,7 @@ import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
-import { appUrl } from "../Addresses.ts"
+import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
 import {
   INVITATION_LIFETIME,
@@ -11,10 +11,10 @@ import {
   MailedTokens,
   type TokenOwner
 } from "../credentials/MailedTokens.ts"
+import { emailKey } from "../identity/EmailAddresses.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
-import { Audit } from "../operations/Audit.ts"
-import { emailKey } from "./EmailAddresses.ts"
+import { appUrl } from "../settings/Addresses.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 

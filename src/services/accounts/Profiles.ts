@@ -12,11 +12,11 @@ import {
   Statistics,
   type User
 } from "../../schema/User.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { Roles } from "../identity/Roles.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
-import { Pseudonyms } from "./Pseudonyms.ts"
-import { Roles } from "./Roles.ts"
 
 /** What users see of themselves. */
 export class Profiles extends Context.Service<Profiles, {

@@ -2,7 +2,7 @@ import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
-import { emailKey } from "./EmailAddresses.ts"
+import { emailKey } from "../identity/EmailAddresses.ts"
 
 /** How long what nobody proves is kept: a sign-up since it was made, or longer while one of its links has not expired. */
 export const UNPROVEN_KEPT = Duration.days(7)

@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
 import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Visibility } from "../../schema/Preferences.ts"
-import { findReadable } from "../ReadableRows.ts"
 import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
 
 /** What reads an account for its archive: first what there is and how long, then page by page what that is. */
 export const archiveQueries = Effect.gen(function*() {

@@ -1,5 +1,5 @@
 import { Effect, type Scope } from "effect"
-import type { SpooledFile } from "../files/Spool.ts"
+import type { SpooledFile } from "../spool/Spool.ts"
 import { isTooRepetitive, padLine } from "./Padding.ts"
 import { piecesOf } from "./Pieces.ts"
 import type { FileWriter } from "./ZipWriter.ts"

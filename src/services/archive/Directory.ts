@@ -1,8 +1,8 @@
 import { read } from "node:fs"
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from "yauzl"
 import { MAX_FILES } from "../../schema/Archive.ts"
+import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { READ_FILES } from "./Manifests.ts"
-import type { NamelessFile } from "./NamelessFile.ts"
 
 /** What is read of the file at once: an entry has 46 bytes and a name. */
 const WINDOW = 65_536

@@ -3,7 +3,7 @@ import type { ArchivedCollection } from "../../schema/Archive.ts"
 import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES } from "../../schema/Issues.ts"
-import type { CountBytes } from "./ImportDisk.ts"
+import type { CountBytes } from "../spool/ImportDisk.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import {
   type ImportedRoute,

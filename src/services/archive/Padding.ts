@@ -1,6 +1,6 @@
 import { Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
-import type { SpooledFile } from "../files/Spool.ts"
+import type { SpooledFile } from "../spool/Spool.ts"
 
 /** Of what is packed better than this, half of what an import accepts, each line is padded. */
 const MAX_RATIO = 25

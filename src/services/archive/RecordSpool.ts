@@ -1,8 +1,8 @@
 import { Effect, Stream } from "effect"
 import { deserialize } from "node:v8"
-import type { CountBytes } from "./ImportDisk.ts"
+import type { CountBytes } from "../spool/ImportDisk.ts"
+import { namelessFile } from "../spool/NamelessFile.ts"
 import type { Rows, StoredBatch } from "./ListJobs.ts"
-import { namelessFile } from "./NamelessFile.ts"
 
 /** Where a batch is in the file: its records, and behind them its rows. */
 interface Place {

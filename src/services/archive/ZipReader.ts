@@ -3,13 +3,13 @@ import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import type { ArchivedProfile, Manifest } from "../../schema/Archive.ts"
 import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
 import { type Directory, directoryOf } from "./Directory.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import { BadLine, type Element, elementsOf } from "./Lines.ts"
 import { type ListName, LISTS } from "./ListJobs.ts"
 import { MANIFEST, readManifest } from "./Manifests.ts"
-import type { NamelessFile } from "./NamelessFile.ts"
 
 const MIB = 1024 * 1024
 

@@ -3,7 +3,7 @@ import { Clock, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
-import type { SpooledFile } from "../files/Spool.ts"
+import type { SpooledFile } from "../spool/Spool.ts"
 import type { Packed } from "./Padding.ts"
 import { piecesOf } from "./Pieces.ts"
 

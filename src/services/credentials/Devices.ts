@@ -3,8 +3,8 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { jwtVerify, SignJWT } from "jose"
 import { UserId } from "../../schema/Ids.ts"
-import { emailKey } from "../accounts/EmailAddresses.ts"
-import { derivedKey } from "./DerivedKeys.ts"
+import { emailKey } from "../identity/EmailAddresses.ts"
+import { derivedKey } from "../keys/DerivedKeys.ts"
 
 /** How long a device is remembered after its last sign-in. */
 export const DEVICE_LIFETIME = Duration.days(180)

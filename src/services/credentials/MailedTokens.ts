@@ -5,8 +5,8 @@ import { createHash } from "node:crypto"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
-import { accountLock } from "../accounts/AccountLock.ts"
-import { graceBegan } from "../accounts/GraceWindow.ts"
+import { accountLock } from "../identity/AccountLock.ts"
+import { graceBegan } from "../retention/DeletionCutoff.ts"
 
 /** After how long the link of each purpose expires. */
 export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const

@@ -1,6 +1,6 @@
 import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import { whole } from "../SettingTypes.ts"
+import { whole } from "../settings/SettingTypes.ts"
 
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
 export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))

@@ -8,10 +8,10 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import type { TokenPrincipal } from "../../schema/User.ts"
-import { accountLock } from "../accounts/AccountLock.ts"
-import { Audit } from "../operations/Audit.ts"
-import { ifThereIsRoom } from "../operations/ServerState.ts"
-import { findReadable } from "../ReadableRows.ts"
+import { Audit } from "../audit/Audit.ts"
+import { accountLock } from "../identity/AccountLock.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
+import { ifThereIsRoom } from "../sql/ServerState.ts"
 
 const DAY = 24 * 60 * 60 * 1000
 

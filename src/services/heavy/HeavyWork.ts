@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os"
 import { type Transferable, Worker } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
-import { machineClock } from "../MachineClock.ts"
 import { during } from "../metrics/Gauges.ts"
+import { machineClock } from "../time/MachineClock.ts"
 import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
 
 /**
@@ -206,7 +206,8 @@ export class HeavyWork extends Context.Service<HeavyWork, {
       })
     )
 
-  static readonly layer = HeavyWork.layerOf(new URL("./HeavyThread.ts", import.meta.url), defaultLimits()).pipe(
-    Layer.provide(machineClock)
-  )
+  static readonly layer = HeavyWork.layerOf(new URL("../../layers/HeavyThread.ts", import.meta.url), defaultLimits())
+    .pipe(
+      Layer.provide(machineClock)
+    )
 }

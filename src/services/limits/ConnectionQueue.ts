@@ -2,7 +2,7 @@ import { Clock, Config, Duration, Effect, Metric, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
-import { period, whole } from "../SettingTypes.ts"
+import { period, whole } from "../settings/SettingTypes.ts"
 
 /** How many statements and transactions may wait for a connection in each process (`DATABASE_QUEUE_LENGTH`). */
 export const queueLength = whole(0, 100_000, "DATABASE_QUEUE_LENGTH").pipe(Config.withDefault(256))

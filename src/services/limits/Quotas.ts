@@ -3,7 +3,7 @@ import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { Conflict } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
-import { byteSize, whole } from "../SettingTypes.ts"
+import { byteSize, whole } from "../settings/SettingTypes.ts"
 
 /** What something would add to the usage of an account. */
 export type Addition = Readonly<Record<Quota, number>>

@@ -1,6 +1,6 @@
 import { Config, Effect, Redacted, Schema } from "effect"
 import { compactDecrypt, CompactEncrypt } from "jose"
-import { derivedKey } from "../credentials/DerivedKeys.ts"
+import { derivedKey } from "../keys/DerivedKeys.ts"
 import type { Mail } from "./Mailer.ts"
 import { MailRequest } from "./MailRequests.ts"
 

@@ -1,8 +1,8 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHmac } from "node:crypto"
-import { emailKey } from "../accounts/EmailAddresses.ts"
-import { derivedKey } from "../credentials/DerivedKeys.ts"
+import { emailKey } from "../identity/EmailAddresses.ts"
+import { derivedKey } from "../keys/DerivedKeys.ts"
 
 /** How many mails of all kinds one address gets at most, in any stretch of time of this length. */
 export const MAILS_AN_HOUR = 5

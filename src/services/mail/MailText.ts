@@ -1,6 +1,6 @@
 import { Config, Effect, Redacted } from "effect"
-import { baseUrl } from "../Addresses.ts"
-import { html } from "../Html.ts"
+import { html } from "../html/Html.ts"
+import { baseUrl } from "../settings/Addresses.ts"
 import type { Mail } from "./Mailer.ts"
 
 /** The sender of mails (`EMAIL_FROM`): `no-reply@` and the host of `BASE_URL` unless it is set. */

@@ -1,9 +1,9 @@
 import { Clock, Config, Console, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
-import { LogFormat } from "../operations/LogFormat.ts"
-import { httpUrl } from "../SettingTypes.ts"
-import { hangUp } from "../Upstream.ts"
+import { LogFormat } from "../settings/LogFormat.ts"
+import { httpUrl } from "../settings/SettingTypes.ts"
+import { hangUp } from "../upstream/Upstream.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
 /**

@@ -1,6 +1,6 @@
 import { Config, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { createTransport } from "nodemailer"
-import { baseUrl } from "../Addresses.ts"
+import { baseUrl } from "../settings/Addresses.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 

@@ -1,6 +1,6 @@
 import { Clock, Config, Context, Effect, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
-import { whole } from "../SettingTypes.ts"
+import { whole } from "../settings/SettingTypes.ts"
 
 /** Connections that a process opens at most (`DATABASE_POOL_SIZE`). */
 export const poolSize = whole(1, 1000, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10))

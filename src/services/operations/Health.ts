@@ -2,7 +2,7 @@ import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Unavailable } from "../../schema/Errors.ts"
 import { NoFreeConnection } from "../limits/ConnectionQueue.ts"
-import { DatabaseResponses } from "./DatabaseResponses.ts"
+import { DatabaseResponses } from "../sql/DatabaseResponses.ts"
 import { Draining } from "./Draining.ts"
 
 const isBusy = Schema.is(NoFreeConnection)

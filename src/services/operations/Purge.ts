@@ -1,10 +1,10 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { GRACE_PERIOD } from "../accounts/GraceWindow.ts"
 import { UNPROVEN_KEPT } from "../accounts/SignUps.ts"
-import { period } from "../SettingTypes.ts"
-import { makeSharedTime } from "./SharedTime.ts"
-import { plus, runSweep, scheduled, type Swept, sweptAt } from "./Sweeps.ts"
+import { GRACE_PERIOD } from "../retention/DeletionCutoff.ts"
+import { plus, runSweep, scheduled, type Swept, sweptAt } from "../retention/Sweeps.ts"
+import { period } from "../settings/SettingTypes.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 500
 

@@ -1,7 +1,7 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { type BadGateway, Forbidden, type GatewayTimeout, type Unauthorized, Unavailable } from "../../schema/Errors.ts"
-import { httpUrl } from "../SettingTypes.ts"
+import { httpUrl } from "../settings/SettingTypes.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { askProvider } from "./ProviderCalls.ts"
 import { makeProviderDiscovery } from "./ProviderDiscovery.ts"

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import type { HttpClient, HttpClientRequest } from "effect/http"
 import { BadGateway } from "../../schema/Errors.ts"
-import { ask } from "../Upstream.ts"
+import { ask } from "../upstream/Upstream.ts"
 
 const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const
 

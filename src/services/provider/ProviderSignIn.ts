@@ -11,13 +11,13 @@ import {
 } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
-import { emailKey } from "../accounts/EmailAddresses.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
+import { Audit } from "../audit/Audit.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
+import { emailKey } from "../identity/EmailAddresses.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
-import { Audit } from "../operations/Audit.ts"
 import { type Identity, IdentityProvider, type ProviderCredential } from "./IdentityProvider.ts"
 
 type ProviderFailure = Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout

@@ -9,11 +9,11 @@ import type { Draft, WrittenRoute } from "../files/Document.ts"
 import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/formats/FitWriter.ts"
 import { readPacked } from "../files/ReadPacked.ts"
+import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { type Bounds, boundsOf } from "../geometry/Polylines.ts"
+import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
-import { coordinatesOf } from "./Coordinates.ts"
-import { type Bounds, boundsOf } from "./Lines.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
-import { type RouteLine, routeLine } from "./RouteLine.ts"
 
 /** What its sender says of a file, and wants of it. */
 export interface ImportOptions extends TrackChoice {

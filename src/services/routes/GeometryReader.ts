@@ -1,9 +1,9 @@
 import { Result } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
+import { scanLine, type ScannedLine } from "../geometry/LineScanner.ts"
+import { measured, routeLine } from "../geometry/RouteLine.ts"
 import { endOfString } from "../json/JsonScanner.ts"
-import { scanLine, type ScannedLine } from "./LineScanner.ts"
 import type { Line } from "./RouteColumns.ts"
-import { measured, routeLine } from "./RouteLine.ts"
 
 const QUOTE = 0x22
 const COLON = 0x3a

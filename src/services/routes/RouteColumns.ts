@@ -1,8 +1,8 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
+import { boxAround, type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
-import { boxAround, type RouteLine, routeLine } from "./RouteLine.ts"
 
 /** The geometry of a route that is written: what its client sent, or what was measured of it before. */
 type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined

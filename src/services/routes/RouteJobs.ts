@@ -1,12 +1,12 @@
 import { Result } from "effect"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
+import { BROKEN_LINE, encodedLine } from "../geometry/EncodedLine.ts"
+import type { RouteLine } from "../geometry/RouteLine.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
-import { BROKEN_LINE, encodedLine } from "./EncodedLine.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
 import type { Line } from "./RouteColumns.ts"
-import type { RouteLine } from "./RouteLine.ts"
 
 /** What the body of a route has beside its text. */
 interface RouteParts {

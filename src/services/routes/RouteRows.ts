@@ -3,8 +3,8 @@ import { readable, RouteIdColumn, ShareTokenColumn, TimestampColumn, VersionColu
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
 import { MAX_DISTANCE, Provenance, type StoredRoute } from "../../schema/Route.ts"
-import { ownerColumns, OwnerFields, toUserSummary } from "../accounts/OwnerRows.ts"
-import type { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
+import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 
 const POSITIONS: Record<GeometryForm, string> = {
   full: "r.geometry",

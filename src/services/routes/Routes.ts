@@ -6,11 +6,11 @@ import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { Pseudonyms } from "../accounts/Pseudonyms.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
-import { makeSharedTime } from "../operations/SharedTime.ts"
 import { Places } from "../places/Places.ts"
-import { readableRows } from "../ReadableRows.ts"
+import { readableRows } from "../sql/ReadableRows.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
 import {
   boxOf,
   changedColumns,

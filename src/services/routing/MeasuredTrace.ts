@@ -3,7 +3,7 @@ import type { ValidationIssue } from "../../schema/Errors.ts"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
 import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
-import { metresBetween } from "../routes/Geodesy.ts"
+import { metresBetween } from "../geometry/Geodesy.ts"
 
 /** The engine's own limits are 16,000 points and 200 km; a little is left for how it measures. */
 const MAX_PIECE_POINTS = 16_000

@@ -2,8 +2,8 @@ import { Effect } from "effect"
 import type { HeavyWork } from "../heavy/HeavyWork.ts"
 import type { Costing } from "./EngineOptions.ts"
 import { readBy } from "./EngineResponses.ts"
-import { readWays, type Ways } from "./RouteJobs.ts"
 import type { RoutingEngine } from "./RoutingEngine.ts"
+import { readWays, type Ways } from "./TripJobs.ts"
 
 /** What the engine does not tell soon is not waited for: the route itself is there. */
 const PATIENCE = "1 second"

@@ -5,9 +5,9 @@ import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, isNotFound, NO_ROAD, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
-import { readRoadless, readTrip, type Trip, type Ways } from "./RouteJobs.ts"
 import { waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
+import { readRoadless, readTrip, type Trip, type Ways } from "./TripJobs.ts"
 
 /** People drag a waypoint back and forth; roads do not change meanwhile. */
 const KEPT_FOR = Duration.minutes(5)

@@ -1,7 +1,7 @@
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Activity } from "../../../schema/Preferences.ts"
-import { metresBetween } from "../../routes/Geodesy.ts"
+import { metresBetween } from "../../geometry/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 

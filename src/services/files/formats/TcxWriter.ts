@@ -1,6 +1,6 @@
 import type { Position } from "../../../schema/Geometry.ts"
-import { coordinatesOf } from "../../routes/Coordinates.ts"
-import { lengthOf } from "../../routes/Geodesy.ts"
+import { coordinatesOf } from "../../geometry/Coordinates.ts"
+import { lengthOf } from "../../geometry/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 import { decimal } from "../Numbers.ts"

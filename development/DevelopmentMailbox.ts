@@ -1,0 +1,23 @@
+import { Effect, Layer } from "effect"
+import { appendFile } from "node:fs/promises"
+import { join } from "node:path"
+import { lineOf, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
+
+/** The file of the mails in the data directory. */
+export const mailboxFile = (directory: string) => join(directory, "mailbox.log")
+
+/** Mails go to standard output, and to `mailbox.log` in the data directory, where scripts find their links. */
+export const developmentMailboxLayer = (directory: string) =>
+  Layer.effect(
+    Mailer,
+    Effect.map(Mailer, (standardOutput) =>
+      Mailer.of({
+        send: Effect.fn("Mailer.send")(function*(mail, idempotencyKey) {
+          yield* standardOutput.send(mail, idempotencyKey)
+          yield* Effect.tryPromise({
+            try: () => appendFile(mailboxFile(directory), `${lineOf(mail)}\n`, { mode: 0o600 }),
+            catch: () => new MailNotSent({ reason: "mailbox.log cannot be written" })
+          })
+        })
+      }))
+  ).pipe(Layer.provide(Mailer.layerStandardOutput))

@@ -1,0 +1,17 @@
+import { Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import { DOCS_PAGE } from "../src/http/request/RouteTemplates.ts"
+import { mailboxFile } from "./DevelopmentMailbox.ts"
+
+/** Logs the addresses and the files of the service. To be built after the application. */
+export const readyHintLayer = (directory: string) =>
+  Layer.effectDiscard(
+    HttpServer.addressFormattedWith((address) =>
+      Effect.logInfo("ready", {
+        address,
+        api: `${address}${DOCS_PAGE}`,
+        mailbox: mailboxFile(directory),
+        data: directory
+      })
+    )
+  )

@@ -1,0 +1,35 @@
+import { Config, Effect, Schema } from "effect"
+import { access, constants } from "node:fs/promises"
+import { resolve } from "node:path"
+import { run } from "../src/layers/process/Run.ts"
+import { routingEngine } from "./RoutingEngineProcess.ts"
+
+class ExtractMissing extends Schema.TaggedError<ExtractMissing>()("ExtractMissing", { message: Schema.String }) {}
+
+const extractArgument = Effect.suspend(() => {
+  const [, , extract] = process.argv
+  return extract === undefined
+    ? Effect.fail(new ExtractMissing({ message: "say which roads: npm run engine -- <file.osm.pbf>" }))
+    : Effect.succeed(extract)
+})
+
+/** Before anything is installed. */
+const checkExtract = (extract: string) =>
+  Effect.tryPromise({
+    try: () => access(extract, constants.R_OK),
+    catch: () =>
+      new ExtractMissing({
+        message: `${extract} is no file that can be read: name one of OpenStreetMap data (.osm.pbf)`
+      })
+  })
+
+const serve = Effect.gen(function*() {
+  const extract = yield* Effect.tap(extractArgument, checkExtract)
+  const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")), "engine")
+  const port = yield* Config.Port("ENGINE_PORT").pipe(Config.withDefault(8002))
+  const { url } = yield* routingEngine({ directory, extract, port })
+  yield* Effect.logInfo("the routing engine is ready").pipe(Effect.annotateLogs({ url: url.href, extract }))
+  return yield* Effect.never
+})
+
+run(Effect.scoped(serve), "pretty")

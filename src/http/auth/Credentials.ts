@@ -1,0 +1,138 @@
+import { Context, Duration, Effect, Exit, Layer, Option } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
+import type { Principal } from "../../schema/User.ts"
+import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
+import { Sessions } from "../../services/credentials/Sessions.ts"
+import { OpenWhenOver } from "../api/Access.ts"
+import { SESSION_COOKIE } from "../api/Authentication.ts"
+import { CrossSite } from "../middleware/CrossSite.ts"
+import { bearerToken } from "./BearerToken.ts"
+import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
+
+const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
+
+/** A request that needs no session does not wait longer for a database that is away. */
+const COOKIE_TIMEOUT = Duration.seconds(1)
+
+const refused = new Unauthorized({ message: "The credential is invalid, expired or revoked" })
+
+/** On every answer whose content depends on who asks. */
+const varyByCredential = HttpEffect.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(
+    HttpServerResponse.setHeader(
+      response,
+      "vary",
+      [response.headers["vary"], "Authorization, Cookie"].filter((value) => value !== undefined).join(", ")
+    )
+  )
+)
+
+/** After our own fault the client keeps the token it has: this answer may never have been meant for it. */
+const unlessServerError = (
+  change: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
+) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(response.status >= 500 ? response : change(response))
+  )
+
+/** What a request proves itself by: a session that its answer refreshes, or a personal access token. */
+export class Credentials extends Context.Service<Credentials, {
+  /** None without a credential; `Unauthorized` with one that is not good. */
+  readonly read: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
+    Option.Option<Principal>,
+    Unauthorized | Forbidden,
+    HttpServerRequest.HttpServerRequest
+  >
+  /** The same where nobody has to be anybody: `Authorization` alone can be refused, and a bad cookie is none. */
+  readonly readOptional: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
+    Option.Option<Principal>,
+    Unauthorized,
+    HttpServerRequest.HttpServerRequest
+  >
+  /** Clears a session cookie that is no longer good; leaves it while the database cannot tell. */
+  readonly clearStaleCookie: (
+    endpoint: HttpApiEndpoint.Top
+  ) => Effect.Effect<void, never, HttpServerRequest.HttpServerRequest>
+}>()("route-planning-service/Credentials") {
+  static readonly layer = Layer.effect(
+    Credentials,
+    Effect.gen(function*() {
+      const sessions = yield* Sessions
+      const tokens = yield* PersonalAccessTokens
+      const crossSite = yield* CrossSite
+
+      const authenticate = (token: string, endpoint: HttpApiEndpoint.Top) =>
+        Effect.map(
+          sessions.authenticate(token),
+          Option.filter(({ principal }) =>
+            principal.deletion !== "over" || Context.get(endpoint.annotations, OpenWhenOver)
+          )
+        )
+
+      const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: HttpApiEndpoint.Top) {
+        const live = yield* authenticate(token, endpoint)
+        if (Option.isNone(live)) return yield* refused
+        yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", live.value.freshToken))
+        return live.value.principal
+      })
+
+      const byAccessToken = Effect.fnUntraced(function*(token: string) {
+        const principal = yield* tokens.authenticate(token)
+        return Option.isNone(principal) ? yield* refused : principal.value
+      })
+
+      const byBearer = (authorization: string, endpoint: HttpApiEndpoint.Top): Effect.Effect<
+        Principal,
+        Unauthorized,
+        HttpServerRequest.HttpServerRequest
+      > => {
+        const token = bearerToken(authorization)
+        if (token === undefined) return Effect.fail(refused)
+        return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token, endpoint)
+      }
+
+      const byCookie = Effect.fnUntraced(function*(
+        request: HttpServerRequest.HttpServerRequest,
+        token: string,
+        endpoint: HttpApiEndpoint.Top
+      ) {
+        const live = yield* authenticate(token, endpoint)
+        if (Option.isNone(live)) {
+          yield* unlessServerError(clearSessionCookie)
+          return yield* refused
+        }
+        if (!SAFE_METHODS.has(request.method)) yield* crossSite.check(request)
+        yield* unlessServerError(setSessionCookie(live.value.freshToken))
+        return live.value.principal
+      })
+
+      return Credentials.of({
+        read: Effect.fnUntraced(function*(endpoint) {
+          yield* varyByCredential
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const authorization = request.headers["authorization"]
+          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
+          const cookie = request.cookies[SESSION_COOKIE]
+          return cookie === undefined ? Option.none() : Option.some(yield* byCookie(request, cookie, endpoint))
+        }),
+        readOptional: Effect.fnUntraced(function*(endpoint) {
+          yield* varyByCredential
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const authorization = request.headers["authorization"]
+          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
+          const cookie = request.cookies[SESSION_COOKIE]
+          return cookie === undefined ? Option.none() : yield* Effect.option(byCookie(request, cookie, endpoint))
+        }),
+        clearStaleCookie: Effect.fnUntraced(function*(endpoint) {
+          const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
+          const cookie = cookies[SESSION_COOKIE]
+          if (cookie === undefined || headers["authorization"] !== undefined) return
+          const looked = yield* authenticate(cookie, endpoint).pipe(Effect.timeout(COOKIE_TIMEOUT), Effect.exit)
+          if (Exit.isSuccess(looked) && Option.isNone(looked.value)) yield* unlessServerError(clearSessionCookie)
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,96 @@
+import { Config, Effect, Layer, Option, Scope } from "effect"
+import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpApiScalar } from "effect/http-api"
+import { createHash } from "node:crypto"
+import { baseUrl } from "../../services/settings/Addresses.ts"
+import { DocumentedApi, openApiDocument } from "../api/openapi/Document.ts"
+import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
+import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
+import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
+import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./Assets.ts"
+
+/** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
+export const docsEnabled = Config.all({
+  asked: Config.option(Config.Boolean("API_DOCS_ENABLED")),
+  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
+}).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
+
+/** All that the page could ask of its maker's servers is off: fonts, proxy, accounts, telemetry, an agent. */
+const SCALAR = {
+  withDefaultFonts: false,
+  showDeveloperTools: "never",
+  hideClientButton: true,
+  telemetry: false,
+  agent: { disabled: true },
+  mcp: { disabled: true }
+}
+
+const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
+
+/**
+ * Our own file and the page's own script by its hash, requests to our origin only. Styles have
+ * to be allowed: the page makes them at run time.
+ */
+const policyFor = (start: string) =>
+  [
+    "default-src 'none'",
+    `script-src 'self' ${hashOf(start)}`,
+    "style-src 'unsafe-inline'",
+    "img-src data:",
+    "font-src data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'"
+  ].join("; ")
+
+interface DocsPage {
+  readonly page: HttpServerResponse.HttpServerResponse
+  readonly bundle: Asset
+}
+
+/** Effect's page has its 3 MB of scripts in it. They become a file of their own, which browsers keep. */
+const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
+  const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
+  const [before, script = "", between, start = "", after] = text.split(/<script>|<\/script>/)
+  const bundle = makeAsset("reference", "js", script)
+  const html = `${before}<script src="${bundle.path.slice(1)}"></script>${between}<script>${start}</script>${after}`
+  return {
+    page: HttpServerResponse.setHeader(HttpServerResponse.html(html), "content-security-policy", policyFor(start)),
+    bundle
+  }
+}
+
+/** The scripts are loaded when the page is opened, not at the start. */
+const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: DOCS_PAGE, scalar: SCALAR }))
+    .pipe(
+      Scope.provide(yield* Effect.scope),
+      Effect.cached
+    )
+  const separated = yield* Effect.cached(Effect.map(Effect.flatten(page), separate))
+  const assetFor = ({ url }: HttpServerRequest.HttpServerRequest) =>
+    Effect.map(separated, ({ bundle }) => url === bundle.path ? assetResponse(bundle) : toResponse(unknownPath()))
+  yield* router.add("GET", DOCS_PAGE, Effect.map(separated, ({ page }) => page))
+  yield* router.add("GET", DOCS_ASSET, assetFor)
+}))
+
+const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const address = (yield* baseUrl).origin
+  const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address))))
+  yield* router.add("GET", DOCS_DOCUMENT, document)
+}))
+
+/** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
+export const apiDocsLayer = Layer.unwrap(
+  Effect.map(docsEnabled, (isEnabled) =>
+    isEnabled
+      ? Layer.mergeAll(
+        pageLayer.pipe(Layer.provide(countedAndCompressed(DOCS_PAGE))),
+        documentLayer.pipe(Layer.provide(countedAndCompressed(DOCS_DOCUMENT))),
+        methodsRefusedAt(DOCS_PAGE),
+        methodsRefusedAt(DOCS_ASSET),
+        methodsRefusedAt(DOCS_DOCUMENT)
+      )
+      : Layer.empty)
+)

@@ -1,0 +1,50 @@
+import { Effect, Layer } from "effect"
+import { HttpMiddleware, HttpPlatform, HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpApiEndpoint } from "effect/http-api"
+import { createHash } from "node:crypto"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { ASSETS } from "../request/RouteTemplates.ts"
+import { toResponse } from "../response/ErrorResponse.ts"
+import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
+
+/** A file that pages load. Its path changes with its text, so that browsers keep it as long as they like. */
+export interface Asset {
+  readonly path: `/${string}`
+  readonly text: string
+  readonly contentType: string
+}
+
+const CONTENT_TYPES = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const
+
+export const makeAsset = (name: string, extension: keyof typeof CONTENT_TYPES, text: string): Asset => {
+  const hash = createHash("sha256").update(text).digest("base64url").slice(0, 16)
+  return { path: `${ASSETS}/${name}-${hash}.${extension}`, text, contentType: CONTENT_TYPES[extension] }
+}
+
+/** Compresses responses, and counts requests by address: all routes that one layer is provided to share a count. */
+export const countedAndCompressed = (path: HttpRouter.PathInput) =>
+  HttpRouter.middleware(Effect.gen(function*() {
+    const limiter = yield* Limiter
+    const platform = yield* HttpPlatform.HttpPlatform
+    const endpoint = HttpApiEndpoint.get("file", path)
+    return (httpEffect) =>
+      Effect.matchEffect(limiter.countAddress(endpoint), {
+        onFailure: (refusal) => Effect.succeed(toResponse(refusal)),
+        onSuccess: () => HttpMiddleware.compression()(httpEffect)
+      }).pipe(Effect.provideService(HttpPlatform.HttpPlatform, platform))
+  })).layer
+
+const ONE_YEAR_SECONDS = 31_536_000
+
+/** A file to be kept for a year: another text has another path (RFC 8246). */
+export const assetResponse = ({ contentType, text }: Asset) =>
+  HttpServerResponse.text(text, {
+    contentType,
+    headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable` }
+  })
+
+export const assetLayer = (asset: Asset) =>
+  HttpRouter.use((router) => router.add("GET", asset.path, assetResponse(asset))).pipe(
+    Layer.provide(countedAndCompressed(asset.path)),
+    Layer.merge(methodsRefusedAt(asset.path))
+  )

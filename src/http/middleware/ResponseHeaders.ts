@@ -1,0 +1,53 @@
+import { Effect } from "effect"
+import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
+import { Draining } from "../../services/operations/Draining.ts"
+import { baseUrl } from "../../services/settings/Addresses.ts"
+
+const HARDENING = {
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "content-security-policy": "default-src 'none'; frame-ancestors 'none'"
+}
+
+const TWO_YEARS = 63_072_000
+
+/** What a client did to a response's headers stays; what it left open is filled in. */
+const withDefaults = (
+  response: HttpServerResponse.HttpServerResponse,
+  defaults: Readonly<Record<string, string>>
+) => HttpServerResponse.setHeaders(response, { ...defaults, ...response.headers })
+
+/** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 408 and a 413 left a body unread. */
+const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+  401: { "www-authenticate": "Bearer realm=\"route-planning-service\"" },
+  408: { connection: "close" },
+  413: { connection: "close" }
+}
+
+const CLOSE = { connection: "close" }
+
+/** The headers that every response has, unless it has others of the same names. */
+export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
+  ...HARDENING,
+  "cache-control": "no-store",
+  ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
+}))
+
+/**
+ * The headers of every answer: hardening (OWASP HTTP Headers Cheat Sheet), `Cache-Control: no-store` where nothing else
+ * was said, what the status asks for, and `Connection: close` from a process that is to end.
+ */
+export const answerHeadersLayer = HttpRouter.middleware(
+  Effect.gen(function*() {
+    const draining = yield* Draining
+    const defaults = yield* defaultHeaders
+    return (httpEffect) =>
+      HttpEffect.withPreResponseHandler(
+        httpEffect,
+        (_request, response) =>
+          Effect.map(draining.hasBegun, (isEnding) =>
+            withDefaults(response, { ...defaults, ...BY_STATUS[response.status], ...isEnding ? CLOSE : {} }))
+      )
+  }),
+  { global: true }
+)

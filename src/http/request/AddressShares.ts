@@ -1,0 +1,64 @@
+import { Duration, Effect, type Scope } from "effect"
+import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { addressSubjects } from "./ClientAddress.ts"
+
+/** How much of something one address may have at once, and all of them together. */
+export interface Shares {
+  readonly perAddress: number
+  readonly total: number
+}
+
+/** What was taken by an ordinary client is back by then. */
+const RETRY_AFTER = Duration.seconds(5)
+
+const setRetryAfter = HttpEffect.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(Duration.toSeconds(RETRY_AFTER))))
+)
+
+const addressFull = (what: string, direction: "to" | "from") =>
+  new RateLimited({
+    message: `Too many ${what} ${direction} this address at once: try again when one has ended`,
+    details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
+  })
+
+/**
+ * Gives the client of the current request an amount until the scope closes. `RateLimited` when its address has too much,
+ * `Unavailable` when all addresses together have. What an address asks for while it has nothing may be more than its share.
+ */
+export const makeAddressShares = (
+  what: string,
+  { perAddress, total }: Shares,
+  direction: "to" | "from" = "to"
+): (amount: number) => Effect.Effect<
+  void,
+  RateLimited | Unavailable,
+  HttpServerRequest.HttpServerRequest | Scope.Scope
+> => {
+  const taken = new Map<string, number>()
+
+  const add = (address: string, amount: number) => {
+    const now = (taken.get(address) ?? 0) + amount
+    if (now > 0) taken.set(address, now)
+    else taken.delete(address)
+  }
+
+  const take = Effect.fnUntraced(function*(address: string, amount: number) {
+    const own = taken.get(address) ?? 0
+    if (own > 0 && own + amount > perAddress) {
+      yield* setRetryAfter
+      return yield* addressFull(what, direction)
+    }
+    const all = [...taken.values()].reduce((sum, part) => sum + part, 0)
+    if (all > 0 && all + amount > total) {
+      return yield* Unavailable.retryAfter(`Too many ${what} at once: try again`, RETRY_AFTER)
+    }
+    add(address, amount)
+  })
+
+  return (amount) =>
+    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+      const address = addressSubjects(request).host
+      return Effect.acquireRelease(take(address, amount), () => Effect.sync(() => add(address, -amount)))
+    })
+}

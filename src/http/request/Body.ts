@@ -1,0 +1,87 @@
+import { ByteSize, Effect, Stream } from "effect"
+import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
+import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
+import { ResponseDeadline } from "./BodyArrival.ts"
+
+const tooLarge = (limitBytes: number) =>
+  new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
+
+const checkEncoding = (request: HttpServerRequest.HttpServerRequest, encodings: ReadonlyArray<string>) => {
+  const encoding = request.headers["content-encoding"]?.trim().toLowerCase() ?? "identity"
+  if (encoding === "identity" || encodings.includes(encoding)) return Effect.void
+  const expected = encodings.length === 0 ? "without a content encoding" : "uncompressed or with gzip"
+  return Effect.fail(new UnsupportedMediaType({ message: `Send the body ${expected}` }))
+}
+
+/** How many bytes a body says that it has; none where it comes in chunks. */
+export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined =>
+  headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
+
+const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  (declaredLength(request) ?? 0) > limitBytes
+
+/** Fails for a body with another encoding than these, or with a declared length over the limit. */
+export const checkReadable = Effect.fnUntraced(
+  function*(
+    request: HttpServerRequest.HttpServerRequest,
+    limitBytes: number,
+    encodings: ReadonlyArray<string> = []
+  ) {
+    yield* checkEncoding(request, encodings)
+    if (isDeclaredTooLarge(request, limitBytes)) return yield* tooLarge(limitBytes)
+  }
+)
+
+const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
+
+// Interrupted, the read would close the connection, and with it the response to a body that is too slow.
+const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Effect.uninterruptible(request.arrayBuffer).pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
+    Effect.mapError((error) =>
+      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+        ? tooLarge(limitBytes)
+        : incomplete()
+    )
+  )
+
+/** The bytes of a body within its time. Fails when it is longer than the limit, or broken off. */
+export const readBytes = Effect.fnUntraced(
+  function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+    const deadline = yield* ResponseDeadline
+    yield* deadline.awaitBody(request)
+    return yield* Effect.ensuring(waitingForOthers(readWhole(request, limitBytes)), deadline.begin)
+  }
+)
+
+/** The text of a body. Fails where it is not UTF-8. */
+export const decodeUtf8 = (bytes: ArrayBuffer) =>
+  Effect.try({
+    try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
+    catch: () => ValidationFailed.at("", "Expected valid UTF-8")
+  })
+
+const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
+
+/**
+ * The body of a request as it comes, for what is too long to be held. Fails when it is no ZIP archive by its content type,
+ * compressed once more, longer than the limit, or broken off.
+ */
+export const zipStream = (
+  request: HttpServerRequest.HttpServerRequest,
+  limitBytes: number
+): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
+  Stream.unwrap(Effect.gen(function*() {
+    if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
+      return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
+    }
+    yield* checkReadable(request, limitBytes)
+    const deadline = yield* ResponseDeadline
+    yield* deadline.awaitBody(request)
+    const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = request.stream.pipe(
+      Stream.mapError(incomplete),
+      Stream.ensuring(deadline.begin)
+    )
+    return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
+  }))

@@ -1,0 +1,43 @@
+import { Context, Effect } from "effect"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { Position } from "../../schema/Geometry.ts"
+import { BROKEN_LINE, encodedBytes, readEncodedLine } from "../../services/geometry/EncodedLine.ts"
+import type { RouteLine } from "../../services/geometry/RouteLine.ts"
+import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
+import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
+
+/** What is known of the body of a request beside its text. */
+export interface Parts {
+  /** The geometry of a long body, which was taken out of it and measured. */
+  readonly line?: RouteLine
+  /** The points of a long trace, likewise. */
+  readonly trace?: MeasuredTrace
+  /** SHA-256 of the body, where the request may be repeated. */
+  readonly digest?: string
+}
+
+export const BodyParts = Context.Reference<Parts>("route-planning-service/BodyParts", { defaultValue: () => ({}) })
+
+interface GivenLine {
+  readonly geometry?: ReadonlyArray<Position> | null
+  readonly polyline6?: string | null
+}
+
+/**
+ * The payload of a route with its line: measured, or the positions as they came. A polyline is measured here where it
+ * is short, else in a thread. Null in place of either form clears the line.
+ */
+export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
+  const measure = Effect.fnUntraced(function*(encoded: string) {
+    const line = yield* heavy.run(readEncodedLine, encoded, encodedBytes(encoded))
+    return line ?? (yield* ValidationFailed.of([BROKEN_LINE]))
+  })
+
+  return Effect.fnUntraced(function*<A extends GivenLine>({ geometry, polyline6, ...payload }: A) {
+    const { line } = yield* BodyParts
+    if (line !== undefined) return { ...payload, geometry: line }
+    if (typeof polyline6 === "string") return { ...payload, geometry: yield* measure(polyline6) }
+    const given = geometry === undefined ? polyline6 : geometry
+    return given === undefined ? payload : { ...payload, geometry: given }
+  })
+})

@@ -1,0 +1,53 @@
+import { Config, Option, Result } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { IpNetwork, NetAddress } from "effect/net"
+import { networks } from "../../services/settings/SettingTypes.ts"
+
+/** Networks of proxies that we run (`TRUSTED_PROXIES`, CIDRs, comma separated). Nobody else is believed. */
+export const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
+
+/** Prefix lengths in segments of 16 bits: a host has a /64 at its disposal, a site usually a /48 (RFC 6177, 2). */
+const HOST_SEGMENTS = 4
+const SITE_SEGMENTS = 3
+
+/** How many times the limit of a /64 the requests of its /48 may be. */
+export const SITE_FACTOR = 10
+
+/** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
+export const unmapped = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
+  NetAddress.isIpv4Address(address) ? address : Option.getOrElse(NetAddress.fromIpv4Mapped(address), () => address)
+
+const prefixOf = (address: NetAddress.Ipv6Address, segments: number) =>
+  NetAddress.ipv6ToSegments(address).slice(0, segments).map((segment) => segment.toString(16)).join(":")
+
+const parseAddress = (text: string) => Result.getSuccess(NetAddress.ipFromString(text.replace(/%.*$/, "")))
+
+/** The client's address, without the zone that a link-local one may have. */
+export const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
+  Option.flatMap(request.remoteAddress, parseAddress)
+
+/** Whether a request came over a connection from one of the networks, whatever client it names. */
+export const isFromPeerIn = (
+  request: HttpServerRequest.HttpServerRequest,
+  networks: ReadonlyArray<IpNetwork.IpNetwork>
+): boolean =>
+  Option.exists(
+    Option.flatMap(request.peerAddress, parseAddress),
+    (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
+  )
+
+/** Whom a request without a credential is counted for; of an IPv4 address there is no wider network. */
+export interface AddressSubjects {
+  /** The IPv4 address, or the /64 of the IPv6 address. */
+  readonly host: string
+  /** The /48 of the IPv6 address. */
+  readonly site: string | undefined
+}
+
+export const addressSubjects = (request: HttpServerRequest.HttpServerRequest): AddressSubjects => {
+  const address = Option.getOrUndefined(Option.map(clientAddress(request), unmapped))
+  if (address === undefined) return { host: "address:unknown", site: undefined }
+  return NetAddress.isIpv4Address(address)
+    ? { host: `address:${NetAddress.formatIp(address)}`, site: undefined }
+    : { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${prefixOf(address, SITE_SEGMENTS)}` }
+}

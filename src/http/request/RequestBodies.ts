@@ -1,0 +1,70 @@
+import { Context, Effect, Layer, type Scope } from "effect"
+import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import type {
+  PayloadTooLarge,
+  RateLimited,
+  Unavailable,
+  UnsupportedMediaType,
+  ValidationFailed
+} from "../../schema/Errors.ts"
+import { INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
+import { byteSize } from "../../services/settings/SettingTypes.ts"
+import { makeAddressShares } from "./AddressShares.ts"
+import { checkReadable, declaredLength, readBytes } from "./Body.ts"
+
+/** The rest of the body stays unread. */
+const closeConnection = HttpEffect.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(HttpServerResponse.setHeader(response, "connection", "close"))
+)
+
+/** `BODY_MEMORY_BUDGET`. */
+export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
+
+/** Bodies of requests, within what a process has for them in memory at once. */
+export class RequestBodies extends Context.Service<RequestBodies, {
+  /**
+   * The body of the current request, as it came. Fails when it has another content encoding than these, is longer than
+   * the limit (before it is read, where that is declared), or is broken off. A body over 64 KiB takes a part of
+   * `BODY_MEMORY_BUDGET` from before it is read until the scope closes; one of unknown length takes its limit until it
+   * has arrived. `RateLimited` and `Unavailable`, without a byte read, when its address has half of the budget already,
+   * or all addresses the whole of it.
+   */
+  readonly read: (
+    request: HttpServerRequest.HttpServerRequest,
+    limitBytes: number,
+    encodings?: ReadonlyArray<string>
+  ) => Effect.Effect<
+    ArrayBuffer,
+    PayloadTooLarge | RateLimited | Unavailable | UnsupportedMediaType | ValidationFailed,
+    HttpServerRequest.HttpServerRequest | Scope.Scope
+  >
+}>()("route-planning-service/RequestBodies") {
+  static readonly layer = Layer.effect(
+    RequestBodies,
+    Effect.gen(function*() {
+      const budget = yield* bodyMemoryBudget
+      const take = makeAddressShares("large bodies", { perAddress: budget / 2, total: budget }, "from")
+
+      const hold = (bytes: number) =>
+        bytes <= INLINE_BYTES ? Effect.void : Effect.tapError(take(bytes), () => closeConnection)
+
+      const readUnknown = Effect.fnUntraced(
+        function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+          const bytes = yield* Effect.scoped(Effect.andThen(hold(limitBytes), readBytes(request, limitBytes)))
+          yield* hold(bytes.byteLength)
+          return bytes
+        }
+      )
+
+      return RequestBodies.of({
+        read: Effect.fnUntraced(function*(request, limitBytes, encodings) {
+          yield* checkReadable(request, limitBytes, encodings)
+          const length = declaredLength(request)
+          if (length === undefined) return yield* readUnknown(request, limitBytes)
+          yield* hold(length)
+          return yield* readBytes(request, limitBytes)
+        })
+      })
+    })
+  )
+}

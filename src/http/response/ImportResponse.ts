@@ -1,0 +1,76 @@
+import { Effect } from "effect"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { Place } from "../../schema/Place.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import type { TrackSummary } from "../../services/files/Choice.ts"
+import type { Bounds } from "../../services/geometry/Polylines.ts"
+import { Places } from "../../services/places/Places.ts"
+import type { ReadFiles } from "../../services/routes/FileJobs.ts"
+import { startOf } from "../../services/routes/RouteColumns.ts"
+import { etagOf } from "./ETag.ts"
+import { importedJson, json } from "./RouteResponse.ts"
+
+const boxOf = (bounds: Bounds | undefined) =>
+  bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
+
+/** Metres are measured to the millimetre at best. */
+const metres = (distance: number) => Math.round(distance * 1000) / 1000
+
+const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummary, place: Place) => ({
+  index,
+  name,
+  ...(file === undefined ? {} : { file }),
+  positions,
+  distance: metres(distance),
+  ...boxOf(bounds),
+  ...place
+})
+
+/** The tracks of a file, each with the place that it starts at. */
+const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
+  const places = yield* Places
+  return yield* Effect.forEach(tracks, (track) =>
+    Effect.map(
+      track.start === undefined ? Effect.succeed({}) : places.at(track.start),
+      (place) => trackOf(track, place)
+    ))
+})
+
+/** Fails for a file with several tracks that nothing says what to do with, and lists them. */
+export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
+  if (file.routes.length > 0) return
+  const message = `The file has ${file.trackCount} tracks: expected split=true, join=true or track=0 to `
+    + `${file.trackCount - 1}`
+  return yield* new ValidationFailed({
+    message,
+    details: { issues: [{ path: "track", message }], tracks: yield* tracksOf(file) }
+  })
+})
+
+/** What a file would become, and what of it would not. */
+export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
+  const { dropped, format, routes, trackCount } = file
+  const places = yield* Places
+  const common = { format, tracks: yield* tracksOf(file), trackCount, dropped }
+  const [only] = routes
+  if (only === undefined || routes.length > 1) {
+    return json(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
+  }
+  const { bounds, distance, line, route, warnings } = only
+  const place = yield* places.at(startOf(line, route.waypoints))
+  const text = JSON.stringify({ ...common, distance: metres(distance), ...boxOf(bounds), ...place, warnings, route })
+  return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
+})
+
+/** The routes that were made of a file just now: one, or a list where the file was split. */
+export const importedAnswer = (
+  { routes: read }: ReadFiles,
+  stored: ReadonlyArray<StoredRoute>,
+  isList: boolean
+) => {
+  const texts = stored.map((route, index) => importedJson(route, read[index]?.warnings ?? []))
+  const [route] = stored
+  if (isList || route === undefined) return json(`[${texts.join(",")}]`, { status: 201 })
+  const headers = { location: `/api/v1/routes/${route.id}`, etag: etagOf(route, "full") }
+  return json(texts.join(), { status: 201, headers })
+}

@@ -1,0 +1,43 @@
+import type { Page, PageOf } from "../../schema/Page.ts"
+
+const linkTo = (path: string, query: URLSearchParams, page: Page, relation: string) => {
+  const parameters = new URLSearchParams(query)
+  parameters.set("limit", String(page.limit))
+  parameters.set("offset", String(page.offset))
+  return `<${path}?${parameters.toString()}>; rel="${relation}"`
+}
+
+/**
+ * `X-Total-Count`, and `Link` with the pages around this one (RFC 8288); the links keep the other parameters. A page may
+ * be shorter than its limit before the list ends, so the next one begins after what this one has. `prev` and `last` count in
+ * whole limits: where they lead to a page that is shorter, the rest of it is in its `next`.
+ */
+export const pageHeaders = (
+  url: string,
+  page: Page,
+  { covered, total }: PageOf<unknown>
+): Record<string, string> => {
+  const { limit, offset } = page
+  const { pathname, searchParams } = new URL(url, "http://localhost")
+  const next = offset + (covered ?? limit)
+  const last = Math.max(0, Math.ceil(total / limit) - 1) * limit
+  const relations: ReadonlyArray<readonly [string, number, boolean]> = [
+    ["first", 0, true],
+    ["prev", Math.min(Math.max(0, offset - limit), last), offset > 0],
+    ["next", next, next > offset && next < total],
+    ["last", last, true]
+  ]
+  return {
+    "x-total-count": String(total),
+    link: relations
+      .filter(([, , exists]) => exists)
+      .map(([relation, start]) => linkTo(pathname, searchParams, { limit, offset: start }, relation))
+      .join(", ")
+  }
+}
+
+/** A page of a list that is short by its rules, and so read as a whole. */
+export const sliceOf = <A>(items: ReadonlyArray<A>, { limit, offset }: Page): PageOf<A> => ({
+  items: items.slice(offset, offset + limit),
+  total: items.length
+})

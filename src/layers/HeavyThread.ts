@@ -1,0 +1,28 @@
+import { readProfile } from "../services/archive/DecodedFiles.ts"
+import { readCollections, readRoutes } from "../services/archive/ListJobs.ts"
+import { readManifest } from "../services/archive/Manifests.ts"
+import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
+import { serveJobs } from "../services/heavy/ServeJobs.ts"
+import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
+import { readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
+import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../services/routing/TraceJobs.ts"
+import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.ts"
+
+serveJobs([
+  checkMatch,
+  joinMatches,
+  measureShortTrace,
+  readCollections,
+  readEncodedLine,
+  readFile,
+  readManifest,
+  readNewRoute,
+  readProfile,
+  readRoadless,
+  readRoutePatch,
+  readRoutes,
+  readTrace,
+  readTrip,
+  readWays,
+  writeFitFile
+])

@@ -1,0 +1,207 @@
+import { Clock, Context, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
+import { Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { type SessionId, UserId } from "../../schema/Ids.ts"
+import { Audit } from "../audit/Audit.ts"
+import { MailedTokens, staleLink, type TokenOwner } from "../credentials/MailedTokens.ts"
+import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
+import { Passwords } from "../credentials/Passwords.ts"
+import { Sessions } from "../credentials/Sessions.ts"
+import { accountLock } from "../identity/AccountLock.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
+import type { Mail } from "../mail/Mailer.ts"
+import { Outbox } from "../mail/Outbox.ts"
+import { NewAccounts } from "./NewAccounts.ts"
+import { type SignUp, SignUps } from "./SignUps.ts"
+
+/** How long a use of a link is queued for others of the same account. */
+const LONGEST_WAIT = Duration.seconds(2)
+
+/** A new password for those who forgot theirs, and for those who have a session. */
+export class PasswordChanges extends Context.Service<PasswordChanges, {
+  /**
+   * Has a link, which expires after 30 minutes, mailed to an address that has an account or a pending sign-up. Writes the
+   * same row for every address and leaves the rest to the outbox: the caller learns nothing, not even by time.
+   */
+  readonly requestReset: (email: string) => Effect.Effect<void>
+  /**
+   * Uses a link: the password is set, every session ends, and no other link can be used. Personal access tokens stay. The
+   * link of a sign-up proves the address and makes the account; `Forbidden` where sign-up is closed and it is no
+   * invitation. A password that the policy refuses leaves the link as it is.
+   */
+  readonly reset: (
+    token: Redacted.Redacted,
+    password: Redacted.Redacted
+  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
+  /** Sets or changes the password; the current one is asked for where there is one. All other sessions end. */
+  readonly change: (
+    user: { readonly userId: UserId; readonly sessionId: SessionId },
+    request: { readonly currentPassword: Redacted.Redacted | undefined; readonly newPassword: Redacted.Redacted }
+  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
+}>()("route-planning-service/PasswordChanges") {
+  static readonly layer = Layer.effect(
+    PasswordChanges,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const mailedTokens = yield* MailedTokens
+      const newAccounts = yield* NewAccounts
+      const outbox = yield* Outbox
+      const passwords = yield* Passwords
+      const policy = yield* PasswordPolicy
+      const sessions = yield* Sessions
+      const signUps = yield* SignUps
+      const lockAccount = yield* accountLock
+      const { signIns } = yield* Bulkheads
+
+      const findById = SqlSchema.findOne({
+        Request: UserId,
+        Result: OwnerRow,
+        execute: (id) => sql`SELECT id, email, name, password_hash FROM users WHERE id = ${id}`
+      })
+
+      // Of the links of one account that are used at once, one is hashed for: the others are found used up in their turn.
+      const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(1) })
+
+      const turnOf = (owner: TokenOwner) =>
+        RcMap.get(turns, JSON.stringify(owner)).pipe(
+          Effect.flatMap((semaphore) => semaphore.takeScoped(1)),
+          Effect.timeoutOrElse({
+            duration: LONGEST_WAIT,
+            orElse: () =>
+              Effect.fail(Unavailable.retryAfter("Another link of this account is being used: try again", LONGEST_WAIT))
+          })
+        )
+
+      const setPassword = Effect.fnUntraced(function*(userId: UserId, digest: string, previous: string | null) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const rows = yield* sql`
+          UPDATE users SET password_hash = ${digest}, updated_at = ${now}
+          WHERE id = ${userId} AND password_hash IS NOT DISTINCT FROM ${previous} RETURNING id`
+        return rows.length > 0
+      })
+
+      const notice = (owner: typeof OwnerRow.Type, text: string) => outbox.put(owner.id, changedMail(owner.email, text))
+
+      const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
+        const now = new Date(yield* Clock.currentTimeMillis)
+        yield* sql`
+          UPDATE users SET password_hash = ${digest}, updated_at = ${now},
+            email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
+          WHERE id = ${owner.id}`
+        yield* mailedTokens.revokeAll(owner.id)
+        yield* sessions.revokeAll(owner.id)
+        yield* audit.record("password.reset", { userId: owner.id })
+        yield* notice(
+          owner,
+          "Your password was reset by a mailed link, and every session was signed out. Personal access tokens still "
+            + "work."
+        )
+      })
+
+      const openAccount = Effect.fnUntraced(function*(signUp: SignUp, digest: string) {
+        const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
+        if (Option.isNone(opened)) return yield* staleLink()
+        yield* audit.record("password.reset", { userId: opened.value })
+        const text = "Your account was made with the password that you chose by a mailed link."
+        yield* outbox.put(opened.value, changedMail(signUp.email, text))
+      })
+
+      const ownerOf = (token: Redacted.Redacted) =>
+        signIns(mailedTokens.ownerOf("reset-password", token)).pipe(
+          Effect.flatMap(Option.match({ onNone: staleLink, onSome: Effect.succeed }))
+        )
+
+      const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
+        "userId" in owner
+          ? Effect.catchTag(findById(owner.userId), "NoSuchElementError", staleLink)
+          : Effect.flatMap(signUps.find(owner.signUpId), Option.match({ onNone: staleLink, onSome: Effect.succeed }))
+
+      const resetAccount = Effect.fnUntraced(function*(userId: UserId, token: Redacted.Redacted, digest: string) {
+        yield* lockAccount(userId)
+        if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* staleLink()
+        yield* replacePassword(yield* findById(userId), digest)
+      }, sql.withTransaction)
+
+      const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
+        const signUp = yield* newAccounts.signUpOf("reset-password", token)
+        if (Option.isNone(signUp)) return yield* staleLink()
+        yield* openAccount(signUp.value, digest)
+      }, sql.withTransaction)
+
+      // The hash is made before the transaction: no connection and no lock waits for it.
+      const useLink = Effect.fnUntraced(function*(token: Redacted.Redacted, password: Redacted.Redacted) {
+        yield* turnOf(yield* ownerOf(token))
+        const owner = yield* ownerOf(token)
+        yield* policy.check("password", password, yield* personOf(owner))
+        const digest = yield* passwords.hash(password)
+        if ("userId" in owner) return yield* signIns(resetAccount(owner.userId, token, digest))
+        yield* signIns(resetSignUp(token, digest))
+      }, Effect.scoped)
+
+      const refuseChange = (userId: UserId) =>
+        Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(wrongPassword))
+
+      return PasswordChanges.of({
+        requestReset: Effect.fn("PasswordChanges.requestReset")((email) =>
+          Effect.andThen(outbox.request({ kind: "reset-password", email }), outbox.wake)
+        ),
+
+        reset: Effect.fn("PasswordChanges.reset")(
+          (token, password) => Effect.andThen(useLink(token, password), outbox.wake),
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+        ),
+
+        change: Effect.fn("PasswordChanges.change")(function*({ sessionId, userId }, request) {
+          const owner = yield* findById(userId)
+          const { currentPassword, newPassword } = request
+          if (owner.password_hash !== null) {
+            if (currentPassword === undefined) {
+              return yield* ValidationFailed.at("currentPassword", "Expected the current password")
+            }
+            if (!(yield* passwords.verify(currentPassword, owner.password_hash))) return yield* refuseChange(userId)
+          }
+          yield* policy.check("newPassword", newPassword, owner)
+          const digest = yield* passwords.hash(newPassword)
+          yield* Effect.gen(function*() {
+            // Somebody else changed it meanwhile: then it is no longer the password that was proven.
+            if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* wrongPassword
+            yield* audit.record("password.changed", { userId })
+            yield* mailedTokens.revokeAll(userId)
+            yield* sessions.revokeAll(userId, { keep: sessionId })
+            yield* notice(owner, "Your password was changed, and your other sessions were signed out.")
+          }).pipe(sql.withTransaction, signIns)
+          yield* outbox.wake
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }))
+      })
+    })
+  )
+}
+
+type LookupFailure = ValidationFailed | SqlError.SqlError | Schema.SchemaError
+
+/** What a password may not be made of. */
+interface Person {
+  readonly email: string
+  readonly name: string
+}
+
+const changedMail = (to: string, text: string): Mail => ({
+  to,
+  subject: "Your password was changed",
+  text,
+  link: undefined,
+  ifNotYou:
+    "If this was not you, somebody else knows your password or reads your mails: secure your mailbox, request a "
+    + "password reset, and revoke your personal access tokens."
+})
+
+const wrongPassword = new Forbidden({ message: "The current password is wrong" })
+
+const OwnerRow = Schema.Struct({
+  id: UserIdColumn,
+  email: Schema.String,
+  name: Schema.String,
+  password_hash: Schema.NullOr(Schema.String)
+})

@@ -1,0 +1,187 @@
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
+import { Conflict, NotFound } from "../../schema/Errors.ts"
+import type { RouteId, UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { AccountDeletion } from "../accounts/AccountDeletion.ts"
+import { Audit } from "../audit/Audit.ts"
+import { ownerColumns } from "../identity/OwnerRows.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { Roles } from "../identity/Roles.ts"
+import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { readableRows } from "../sql/ReadableRows.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
+import {
+  AdminRouteRow,
+  AdminUserRow,
+  DeletionRow,
+  OverviewRow,
+  OwnerRow,
+  toAdminRoute,
+  toAdminUser,
+  toDeletion,
+  toOverview
+} from "./AdministrationRows.ts"
+
+/** What is looked for: none gives all. */
+type Query = string | undefined
+
+/** What administrators see and do. Whatever they do to accounts and routes, or see of them, leaves an audit entry. */
+export class Administration extends Context.Service<Administration, {
+  readonly overview: Effect.Effect<Overview>
+  /** Accounts, the newest first. The query is a part of an email address, a name or a handle. */
+  readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
+  /** One account, the subject of its entry. */
+  readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, NotFound>
+  /** Begins the 30 days of an account, as its owner could. `Conflict` for the administrator's own. */
+  readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, NotFound | Conflict>
+  /** Live routes of every visibility, the newest first. The query is a part of its name, or of its owner's. */
+  readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
+  /** Deletes a route softly and makes it private, so that its owner restores it for themselves and nobody else. */
+  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, NotFound>
+  /** Accounts whose deletion was asked for, the one to be erased next first. */
+  readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
+}>()("route-planning-service/Administration") {
+  static readonly layer = Layer.effect(
+    Administration,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
+      const audit = yield* Audit
+      const deletion = yield* AccountDeletion
+      const pseudonyms = yield* Pseudonyms
+      const roles = yield* Roles
+
+      // A part of a text needs no index here: few look, and a scan of a million accounts is within the statement's limit.
+      const has = (query: Query, ...columns: ReadonlyArray<string>) =>
+        query === undefined
+          ? sql`true`
+          : sql.or(columns.map((column) => sql`strpos(lower(${sql.literal(column)}), lower(${query})) > 0`))
+
+      const userColumns = sql.literal(`
+        u.id, u.email, u.name, u.handle, u.email_verified_at IS NOT NULL AS is_email_verified,
+        u.password_hash IS NOT NULL AS has_password, u.deletion_requested_at, u.created_at,
+        EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS has_identity_provider,
+        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS last_seen_at,
+        totals.*`)
+      const users = sql.literal(`
+        users u CROSS JOIN LATERAL (
+          SELECT count(*)::int AS total_routes, ${TOTAL_DISTANCE} AS total_distance
+          FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL
+        ) totals`)
+
+      const decodeUsers = readableRows("users", AdminUserRow)
+      const decodeRoutes = readableRows("routes", AdminRouteRow)
+      const decodeDeletions = readableRows("users", DeletionRow)
+
+      const count = SqlSchema.findOne({
+        Request: Schema.Struct({ now: Schema.Date, day: Schema.Date, month: Schema.Date }),
+        Result: OverviewRow,
+        execute: ({ day, month, now }) =>
+          sql`
+            SELECT u.*, s.*, t.*, r.*, c.* FROM
+              (SELECT count(*)::int AS users, count(email_verified_at)::int AS verified,
+                count(deletion_requested_at)::int AS pending_deletion,
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS new_users FROM users) u,
+              (SELECT count(*)::int AS live_sessions,
+                (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS seen_users
+                FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}) s,
+              (SELECT count(*)::int AS live_tokens FROM personal_access_tokens
+                WHERE expires_at IS NULL OR expires_at > ${now}) t,
+              (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS private_routes,
+                (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS unlisted_routes,
+                (count(*) FILTER (WHERE visibility = 'public'))::int AS public_routes,
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS new_routes
+                FROM routes WHERE deleted_at IS NULL) r,
+              (SELECT count(*)::int AS collections FROM collections WHERE deleted_at IS NULL) c`
+      })
+
+      return Administration.of({
+        overview: Effect.gen(function*() {
+          const now = yield* Clock.currentTimeMillis
+          const before = (duration: Duration.Duration) => new Date(now - Duration.toMillis(duration))
+          const row = yield* count({
+            now: new Date(now),
+            day: before(Duration.days(1)),
+            month: before(Duration.days(30))
+          })
+          return toOverview(row)
+        }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
+
+        users: Effect.fn("Administration.users")(function*(admin, query, { limit, offset }) {
+          const where = has(query, "u.email", "u.name", "u.handle")
+          const total = countOf(
+            yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM users u WHERE ${where}`
+          )
+          const rows = yield* sql`
+            SELECT ${userColumns} FROM ${users} WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.recordRead("admin.users_listed", { userId: admin })
+          return { total, items: (yield* decodeUsers(rows)).map((row) => toAdminUser(row, roles)) }
+        }, Effect.orDie),
+
+        user: Effect.fn("Administration.user")(function*(admin, id) {
+          const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
+          const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
+            onNone: () => Effect.fail(new NotFound({ message: "No such user" })),
+            onSome: Effect.succeed
+          })
+          yield* audit.recordRead("admin.user_viewed", { userId: admin, subjectId: id })
+          return toAdminUser(row, roles)
+        }, Effect.catchTag("SqlError", Effect.die)),
+
+        deleteUser: Effect.fn("Administration.deleteUser")(
+          function*(admin, id) {
+            if (admin === id) return yield* new Conflict({ message: "Your own account: use DELETE /users/me" })
+            yield* deletion.request(id, admin)
+            yield* audit.record("admin.user_deleted", { userId: admin, subjectId: id })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+
+        routes: Effect.fn("Administration.routes")(function*(admin, query, { limit, offset }) {
+          const from = sql`
+            FROM routes r JOIN users u ON u.id = r.user_id
+            WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`
+          const total = countOf(yield* sql<{ total: number }>`SELECT count(*)::int AS total ${from}`)
+          const rows = yield* sql`
+            SELECT r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
+              r.created_at, r.updated_at, ${sql.literal(ownerColumns)}
+            ${from} ORDER BY r.id DESC LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.recordRead("admin.routes_listed", { userId: admin })
+          return { total, items: (yield* decodeRoutes(rows)).map((row) => toAdminRoute(row, pseudonyms)) }
+        }, Effect.orDie),
+
+        deleteRoute: Effect.fn("Administration.deleteRoute")(
+          function*(admin, id) {
+            const now = new Date(yield* sharedTime)
+            const owners = yield* Schema.decodeUnknownEffect(Schema.Array(OwnerRow))(
+              yield* sql`
+                UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
+                WHERE id = ${id} AND deleted_at IS NULL RETURNING user_id`
+            )
+            if (owners[0] === undefined) return yield* new NotFound({ message: "No such route" })
+            yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].user_id })
+          },
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+        ),
+
+        deletions: Effect.fn("Administration.deletions")(function*(admin, { limit, offset }) {
+          const total = countOf(
+            yield* sql<{ total: number }>`
+              SELECT count(*)::int AS total FROM users WHERE deletion_requested_at IS NOT NULL`
+          )
+          const rows = yield* sql`
+            SELECT id, email, name, handle, deletion_requested_at FROM users WHERE deletion_requested_at IS NOT NULL
+            ORDER BY deletion_requested_at, id LIMIT ${limit} OFFSET ${offset}`
+          yield* audit.recordRead("admin.deletions_listed", { userId: admin })
+          return { total, items: (yield* decodeDeletions(rows)).map(toDeletion) }
+        }, Effect.orDie)
+      })
+    })
+  )
+}
+
+const countOf = (rows: ReadonlyArray<{ readonly total: number }>) => rows[0]?.total ?? 0

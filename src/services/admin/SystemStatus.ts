@@ -1,0 +1,86 @@
+import { Clock, Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import manifest from "../../../package.json" with { type: "json" }
+import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
+import { CounterState } from "../limits/RateCounters.ts"
+import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { RoutingEngine } from "../routing/RoutingEngine.ts"
+
+/** What does not answer within this time is away. */
+const PATIENCE = "500 millis"
+
+export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
+  Config.withDefault({})
+)
+
+/** How the service's parts are, for its operators. */
+export class SystemStatus extends Context.Service<SystemStatus, {
+  /** Never fails: what cannot be asked is away. */
+  readonly get: Effect.Effect<Status>
+}>()("route-planning-service/SystemStatus") {
+  static readonly layer = Layer.effect(
+    SystemStatus,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const engine = yield* RoutingEngine
+      const counters = yield* CounterState
+      const grafana = yield* grafanaUrls
+      const startedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+
+      const ask = SqlSchema.findOne({
+        Request: Schema.Struct({ now: Schema.Date, began: Schema.Date }),
+        Result: StateRow,
+        execute: ({ began, now }) =>
+          sql`
+            SELECT current_setting('server_version') AS version, o.*, d.* FROM
+              (SELECT count(*)::int AS waiting, min(created_at) AS oldest_mail FROM outbox
+                WHERE expires_at > ${now}) o,
+              (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE deletion_requested_at <= ${began}))::int AS due,
+                min(deletion_requested_at) FILTER (WHERE deletion_requested_at <= ${began}) AS oldest_due
+                FROM users WHERE deletion_requested_at IS NOT NULL) d`
+      })
+
+      const database = Effect.gen(function*() {
+        const began = yield* graceBegan
+        const now = new Date(yield* Clock.currentTimeMillis)
+        const [took, row] = yield* Effect.timed(ask({ now, began }))
+        return {
+          database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },
+          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldest_mail, now) },
+          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldest_due, began) }
+        }
+      }).pipe(Effect.timeout(PATIENCE), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
+
+      return SystemStatus.of({
+        get: Effect.gen(function*() {
+          const [parts, routingEngine] = yield* Effect.all([database, engine.status], { concurrency: 2 })
+          return {
+            service: { version: manifest.version, node: process.version, startedAt },
+            ...parts,
+            routingEngine,
+            rateLimits: { counters: yield* counters.get },
+            grafana
+          }
+        }).pipe(Effect.withSpan("SystemStatus.get"))
+      })
+    })
+  )
+}
+
+const StateRow = Schema.Struct({
+  version: Schema.String,
+  waiting: Schema.Int,
+  oldest_mail: Schema.NullOr(Schema.Date),
+  pending: Schema.Int,
+  due: Schema.Int,
+  oldest_due: Schema.NullOr(Schema.Date)
+})
+
+const databaseAway = {
+  database: { status: "away" as const },
+  outbox: { waiting: 0, oldestSeconds: 0 },
+  deletions: { pending: 0, due: 0, lagSeconds: 0 }
+}
+
+const secondsSince = (instant: Date | null, now: Date) =>
+  instant === null ? 0 : (now.getTime() - instant.getTime()) / 1000

@@ -1,0 +1,130 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
+import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { traceIdsOf } from "../metrics/TraceIds.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
+import { ifThereIsRoom } from "../sql/ServerState.ts"
+
+/** Whom an entry names. Nobody, where nobody is known or nobody is left. */
+interface Named {
+  readonly userId?: UserId | undefined
+  readonly subjectId?: UserId | undefined
+}
+
+/** Names who acted on an account: its owner, or somebody else with the owner as the subject. */
+export const actedOn = (owner: UserId, actor: UserId): Named =>
+  actor === owner ? { userId: owner } : { userId: actor, subjectId: owner }
+
+/** Whose entries, and which. */
+export interface AuditFilter {
+  readonly userId?: UserId | undefined
+  readonly event?: AuditEvent | undefined
+}
+
+/**
+ * What happened to accounts, for 90 days: ids, an event and the trace, and nothing that could be a secret (OWASP Logging
+ * Cheat Sheet). Entries go with the person who made them; those of an administrator forget whom they were about.
+ */
+export class Audit extends Context.Service<Audit, {
+  /** Writes an entry, in the transaction of the caller where there is one: what it tells of then happens with it or not. */
+  readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
+  /** Writes an entry about a read, or logs it where the database has no room for it. */
+  readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
+  /** Entries by or about a user, newest first. That an administrator read them leaves another, which is not among them. */
+  readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
+}>()("route-planning-service/Audit") {
+  static readonly layer = Layer.effect(
+    Audit,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      const matches = (
+        { event, userId }: { readonly userId: number | undefined; readonly event: string | undefined }
+      ) =>
+        sql.and([
+          ...(userId === undefined ? [] : [sql`(user_id = ${userId} OR subject_id = ${userId})`]),
+          ...(event === undefined ? [] : [sql`event = ${event}`])
+        ])
+
+      const find = findReadable({
+        table: "audit_events",
+        Request: Schema.Struct({
+          userId: Schema.UndefinedOr(UserId),
+          event: Schema.UndefinedOr(AuditEvent),
+          limit: Schema.Int,
+          offset: Schema.Int
+        }),
+        Result: EntryRow,
+        execute: ({ limit, offset, ...filter }) =>
+          sql`
+            SELECT id, created_at, event, user_id, subject_id, trace_id FROM audit_events
+            WHERE ${matches(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`
+      })
+
+      const insert = Effect.fnUntraced(function*(event: AuditEvent, { subjectId, userId }: Named) {
+        const trace = traceIdsOf(yield* Effect.context<never>())
+        yield* sql`INSERT INTO audit_events ${
+          sql.insert({
+            created_at: new Date(yield* Clock.currentTimeMillis),
+            event,
+            user_id: userId ?? null,
+            subject_id: subjectId ?? null,
+            trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
+          })
+        }`
+      })
+
+      const record = Effect.fn("Audit.record")(
+        (event: AuditEvent, named: Named = {}) => insert(event, named),
+        Effect.orDie
+      )
+
+      const recordRead = Effect.fn("Audit.recordRead")(
+        (event: AuditEvent, named: Named) =>
+          ifThereIsRoom(
+            sql.withTransaction(insert(event, named)),
+            Effect.logWarning("audit entry not written", { event, ...named })
+          ),
+        Effect.orDie
+      )
+
+      return Audit.of({
+        record,
+        recordRead,
+
+        list: Effect.fn("Audit.list")(
+          function*(admin, { event, userId }, page) {
+            const counted = yield* sql<{ total: number }>`
+              SELECT count(*)::int AS total FROM audit_events WHERE ${matches({ event, userId })}`
+            const rows = yield* find({ event, userId, ...page })
+            yield* recordRead("admin.audit_read", { userId: admin })
+            return { total: counted[0]?.total ?? 0, items: rows.map(toEntry) }
+          },
+          sql.withTransaction,
+          Effect.orDie
+        )
+      })
+    })
+  )
+}
+
+const EntryRow = Schema.Struct({
+  id: AuditIdColumn,
+  created_at: TimestampColumn,
+  event: AuditEvent,
+  user_id: Schema.NullOr(UserIdColumn),
+  subject_id: Schema.NullOr(UserIdColumn),
+  trace_id: Schema.NullOr(Schema.String)
+})
+
+const toEntry = (row: typeof EntryRow.Type): AuditEntry => ({
+  id: row.id,
+  createdAt: row.created_at,
+  event: row.event,
+  userId: row.user_id,
+  subjectId: row.subject_id,
+  traceId: row.trace_id
+})

@@ -1,0 +1,54 @@
+import { Effect, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { CollectionRef } from "../../schema/Ids.ts"
+import type { Page } from "../../schema/Page.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { boundedPage } from "../routes/RoutePages.ts"
+import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { readableRows } from "../sql/ReadableRows.ts"
+import { collectionAccess, idOf, type Viewer } from "./CollectionAccess.ts"
+
+/** What reads the routes of a collection. */
+export const collectionRouteQueries = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const pseudonyms = yield* Pseudonyms
+  const { isOpened, isShown } = collectionAccess(sql)
+  const decodeRows = readableRows("routes", RouteRow)
+
+  return {
+    /**
+     * The routes of a collection that are shown to a viewer, in its order; none without such a collection. One statement
+     * decides and reads, so that no route is shown that was hidden between the two.
+     */
+    page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, { limit, offset }: Page, form: GeometryForm) {
+      const viewerId = idOf(viewer)
+      const ids = sql`
+        SELECT route_id AS id, position FROM shown ORDER BY position, route_id LIMIT ${limit} OFFSET ${offset}`
+      const rows = yield* sql<{ total: number; id: bigint | null }>`
+        WITH opened AS (
+          SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${isOpened(ref, viewerId)}
+        ), shown AS (
+          SELECT m.route_id, m.position
+          FROM opened c JOIN collection_routes m ON m.collection_id = c.id
+            JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
+          WHERE ${isShown(ref, viewerId)}
+        )
+        SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
+          ${boundedPage(sql, ids, sql`f.position, f.id`, form)}
+        ) p ON true
+        ORDER BY p.page_place`
+      const [first] = rows
+      if (first === undefined) return Option.none()
+      const found = rows.filter(({ id }) => id !== null)
+      const items = yield* decodeRows(found)
+      const isOwn = (row: RouteRow) => Option.contains(viewer, row.user_id)
+      return Option.some({
+        total: first.total,
+        covered: found.length,
+        // A favourite is its owner's own business.
+        items: items.map((row) => toStoredRoute(isOwn(row) ? row : { ...row, favourite: false }, pseudonyms))
+      })
+    })
+  }
+})

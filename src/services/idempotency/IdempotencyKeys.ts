@@ -1,0 +1,139 @@
+import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { Conflict, Unavailable } from "../../schema/Errors.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { conflictOrDie } from "../limits/Quotas.ts"
+import { machineClock } from "../time/MachineClock.ts"
+
+/** An answer as it is kept to be given again. */
+export interface KeptAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** A call that a client may repeat without its being done twice. */
+export interface RepeatableCall {
+  readonly userId: UserId
+  readonly endpoint: string
+  readonly key: string
+  /** By which the same request is known. */
+  readonly requestHash: string
+}
+
+const KEPT_FOR = Duration.toMillis(Duration.hours(24))
+
+/** For how long a call waits for another with the same key. */
+export const LongestWait = Context.Reference<Duration.Duration>("route-planning-service/IdempotencyKeys/LongestWait", {
+  defaultValue: () => Duration.seconds(5)
+})
+
+/** A call that waits tries again after this time; it holds no connection meanwhile. */
+const BETWEEN_TRIES = Duration.millis(100)
+
+/** Longer than any response takes that is waited for: work whose client has gone ends too. */
+const LONGEST_WORK = Duration.seconds(30)
+
+const tooLong = Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
+
+const inFlight = new Conflict({ message: "The first request with this Idempotency-Key is still in progress" })
+
+const anotherRequest = new Conflict({ message: "This Idempotency-Key was used for another request" })
+
+/** Remembers for 24 hours what was answered to a call (draft-ietf-httpapi-idempotency-key-header). */
+export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
+  /**
+   * Does the work of a call, or returns the stored response. The work and its response commit in one transaction: neither
+   * is stored without the other. Work that has begun goes on when the caller is interrupted. A second call waits up to
+   * `LongestWait` for the first; then it fails with `Conflict`, as does another request with the same key, and a response that
+   * the account has no room for. A call that failed is forgotten.
+   */
+  readonly once: <E, R>(
+    call: RepeatableCall,
+    work: Effect.Effect<KeptAnswer, E, R>
+  ) => Effect.Effect<KeptAnswer, E | Conflict, R>
+}>()("route-planning-service/IdempotencyKeys") {
+  static readonly layer = Layer.effect(
+    IdempotencyKeys,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
+      const running = yield* FiberSet.make<unknown, unknown>()
+
+      // Held until the end of the transaction, so that it is free at once when the process or its connection ends.
+      const lock = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ isHeld: Schema.Boolean }),
+        execute: (name) => sql`SELECT pg_try_advisory_xact_lock(hashtextextended(${name}, 0)) AS "isHeld"`
+      })
+
+      const find = SqlSchema.findOneOption({
+        Request: Schema.Struct({ userId: UserId, endpoint: Schema.String, key: Schema.String, since: Schema.Date }),
+        Result: KeyRow,
+        execute: ({ endpoint, key, since, userId }) =>
+          sql`
+            SELECT request_hash, status, body, headers FROM idempotency_keys
+            WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key} AND created_at > ${since}
+              AND status IS NOT NULL`
+      })
+
+      const keep = (call: RepeatableCall, { body, headers, status }: KeptAnswer, now: number) =>
+        sql`
+          INSERT INTO idempotency_keys ${
+          sql.insert({
+            user_id: call.userId,
+            endpoint: call.endpoint,
+            key: call.key,
+            request_hash: call.requestHash,
+            created_at: new Date(now),
+            status,
+            body,
+            headers: JSON.stringify(headers)
+          })
+        }
+          ON CONFLICT (user_id, endpoint, key) DO UPDATE
+          SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = excluded.status,
+            body = excluded.body, headers = excluded.headers`
+
+      const done = Effect.fnUntraced(function*<E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) {
+        const now = yield* Clock.currentTimeMillis
+        const kept = yield* Effect.orDie(find({ ...call, since: new Date(now - KEPT_FOR) }))
+        if (Option.isNone(kept)) {
+          return yield* Effect.tap(
+            work,
+            (answer) => Effect.catchTag(keep(call, answer, now), "SqlError", conflictOrDie)
+          )
+        }
+        const { body, headers, request_hash, status } = kept.value
+        return request_hash === call.requestHash ? { status, body, headers } : yield* anotherRequest
+      })
+
+      // The lock comes before the row is read: what was committed before it was free is seen.
+      const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) =>
+        Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
+          Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
+          sql.withTransaction,
+          Effect.catchIf(SqlError.isSqlError, Effect.die),
+          Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: () => tooLong })
+        )
+
+      return IdempotencyKeys.of({
+        once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
+          const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
+          const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
+          const tried = Effect.tap(begun, (answer) => Option.isSome(answer) ? Effect.void : pause)
+          const answer = yield* Effect.repeat(tried, { times: tries, until: Option.isSome })
+          return Option.isSome(answer) ? answer.value : yield* inFlight
+        })
+      })
+    })
+  )
+}
+
+const KeyRow = Schema.Struct({
+  request_hash: Schema.String,
+  status: Schema.Int,
+  body: Schema.String,
+  headers: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
+})

@@ -1,0 +1,137 @@
+import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { RouteIdColumn } from "../../schema/Columns.ts"
+import { Places } from "../places/Places.ts"
+import { PLACES_VERSION } from "../places/PlaceVersion.ts"
+import { nothingSwept, plus, runSweep, scheduled, type Swept } from "../retention/Sweeps.ts"
+import { placeColumns } from "./RouteColumns.ts"
+
+const BATCH = 100
+
+/** Between two batches, so that a million routes leave the database and the processor to the requests. */
+const PAUSE = Duration.millis(100)
+
+/** Enough of a geometry's text for its first position, so that a long line is not read whole. */
+const START_CHARACTERS = 200
+
+const START = Schema.Tuple([Schema.Finite, Schema.Finite])
+
+const decodeStart = Schema.decodeUnknownOption(Schema.fromJsonString(START))
+
+const decodeWaypoints = Schema.decodeUnknownOption(
+  Schema.fromJsonString(Schema.NonEmptyArray(Schema.Struct({ coord: START })))
+)
+
+const StartRow = Schema.Struct({
+  id: RouteIdColumn,
+  start: Schema.NullOr(Schema.String),
+  waypoints: Schema.NullOr(Schema.String)
+})
+
+/** Where a stored route starts; none where its row cannot be read. */
+const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
+  waypoints === null
+    ? decodeStart(start)
+    : Option.map(decodeWaypoints(waypoints), ([{ coord }]) => coord)
+
+/** Derives the places of stored routes again after the cities, or the rule, have changed. */
+export class PlaceSweep extends Context.Service<PlaceSweep, {
+  /**
+   * Derives every route of an earlier version: 100 in a transaction, which takes none that another process has taken,
+   * so that a crash loses one batch at most and the next run goes on there. `version` and `updated_at` of a route stay
+   * as they are, because it is no edit. Without cities it does nothing.
+   */
+  readonly deriveDue: Effect.Effect<Swept>
+  /** Whether a route of an earlier version is left. */
+  readonly isDue: Effect.Effect<boolean>
+}>()("route-planning-service/PlaceSweep") {
+  static readonly layer = Layer.effect(
+    PlaceSweep,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const places = yield* Places
+
+      const takeBatch = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: StartRow,
+        execute: () =>
+          sql`
+            SELECT id,
+              '[' || substring(left(geometry, ${START_CHARACTERS}) from '^\\[\\[([^],]+,[^],]+)') || ']' AS start,
+              CASE WHEN coalesce(geometry, '[]') = '[]' THEN waypoints END AS waypoints
+            FROM routes WHERE place_version < ${PLACES_VERSION}
+            ORDER BY place_version, id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
+      })
+
+      const store = (rows: ReadonlyArray<Record<string, unknown>>) =>
+        sql`
+          UPDATE routes r SET place_city = d.place_city, place_region = d.place_region,
+            place_country_code = d.place_country_code, place_version = d.place_version
+          FROM json_to_recordset(${JSON.stringify(rows)}::json) AS d (
+            id bigint, place_city text, place_region text, place_country_code text, place_version smallint
+          ) WHERE r.id = d.id`
+
+      const skip = (ids: ReadonlyArray<number>) =>
+        sql`UPDATE routes SET place_version = ${PLACES_VERSION} WHERE ${sql.in("id", ids)}`
+
+      const deriveBatch = Effect.fnUntraced(
+        function*() {
+          const rows = (yield* takeBatch()).map((row) => ({ id: row.id, start: startOfRow(row) }))
+          const derived = yield* Effect.forEach(
+            rows.flatMap(({ id, start }) => Option.isSome(start) ? [{ id, position: start.value }] : []),
+            ({ id, position }) =>
+              Effect.yieldNow.pipe(
+                Effect.andThen(places.at(position)),
+                Effect.map((place) => ({ id, ...placeColumns(place) }))
+              )
+          )
+          if (derived.length > 0) yield* store(derived)
+          const unreadable = rows.filter(({ start }) => Option.isNone(start)).map(({ id }) => id)
+          if (unreadable.length > 0) yield* skip(unreadable)
+          return { rows: rows.length, lagMillis: 0 }
+        },
+        sql.withTransaction,
+        Effect.uninterruptible
+      )
+
+      const deriveAll: Effect.Effect<Swept, unknown> = Effect.suspend(deriveBatch).pipe(
+        Effect.flatMap((swept) =>
+          swept.rows < BATCH
+            ? Effect.succeed(swept)
+            : Effect.map(Effect.delay(deriveAll, PAUSE), (rest) => plus(swept, rest))
+        )
+      )
+
+      const isDue = Effect.map(
+        sql`SELECT FROM routes WHERE place_version < ${PLACES_VERSION} LIMIT 1`,
+        (rows) => rows.length > 0
+      )
+
+      return PlaceSweep.of({
+        deriveDue: Effect.flatMap(places.hasCities, (hasCities) => hasCities ? deriveAll : Effect.succeed(nothingSwept))
+          .pipe(
+            Effect.orDie,
+            Effect.withSpan("PlaceSweep.deriveDue")
+          ),
+        isDue: Effect.orDie(isDue)
+      })
+    })
+  )
+}
+
+/** Processes of an earlier version, which run during a deployment, add routes that are due. */
+const LONGEST_SLEEP = Duration.hours(1)
+
+/** Derives places again beside the requests, for as long as the process lives; never in one that has no cities. */
+export const placeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { hasCities } = yield* Places
+  const { deriveDue, isDue } = yield* PlaceSweep
+  const sweeping = scheduled({
+    longestSleep: Config.succeed(LONGEST_SLEEP),
+    run: runSweep("places", deriveDue),
+    // What is left was locked or failed, and is due since ever.
+    earliestDue: Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+  })
+  // The start does not wait for the cities.
+  yield* Effect.forkScoped(Effect.flatMap(hasCities, (found) => found ? sweeping : Effect.void))
+}))

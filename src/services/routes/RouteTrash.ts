@@ -1,0 +1,103 @@
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { NotFound } from "../../schema/Errors.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { RouteId, UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { Visibility } from "../../schema/Preferences.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { readableRows } from "../sql/ReadableRows.ts"
+import { boundedPage } from "./RoutePages.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+
+/** Deleted routes, for 30 days. */
+export class RouteBin extends Context.Service<RouteBin, {
+  /** An owner's deleted routes that can be taken back, newest deletion first. */
+  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
+  /** The name and visibility of a deleted route that can be restored, for saying what that would do. */
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, NotFound>
+  /**
+   * Restores a route as it was, a public one only if it `mayPublish`. Of any number of callers at once one does it.
+   */
+  readonly restore: (
+    owner: UserId,
+    id: RouteId,
+    options: { readonly mayPublish: boolean }
+  ) => Effect.Effect<StoredRoute, NotFound>
+}>()("route-planning-service/RouteBin") {
+  static readonly layer = Layer.effect(
+    RouteBin,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const pseudonyms = yield* Pseudonyms
+      const decodeRows = readableRows("routes", RouteRow)
+
+      const putBack = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          owner: UserId,
+          id: RouteId,
+          mayPublish: Schema.Boolean,
+          since: Schema.Date,
+          now: Schema.Date
+        }),
+        Result: RouteRow,
+        execute: ({ id, mayPublish, now, owner, since }) =>
+          sql`
+            WITH r AS (
+              UPDATE routes SET deleted_at = NULL, updated_at = ${now}, version = version + 1
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}
+                AND (${mayPublish} OR visibility <> 'public')
+              RETURNING *
+            )
+            SELECT ${sql.literal(routeColumns("full"))} FROM r JOIN users u ON u.id = r.user_id`
+      })
+
+      const findDeleted = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: RouteId, since: Schema.Date }),
+        Result: DeletedRow,
+        execute: ({ id, owner, since }) =>
+          sql`SELECT name, visibility FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
+      })
+
+      return RouteBin.of({
+        list: Effect.fn("RouteBin.list")(
+          function*(owner, { limit, offset }, form) {
+            const since = yield* graceBegan
+            const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
+            const counted = yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r WHERE ${where}`
+            const newest = sql`r.deleted_at DESC, r.id DESC`
+            const ids = sql`
+              SELECT r.id FROM routes r WHERE ${where} ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
+            const rows = yield* boundedPage(sql, ids, newest, form)
+            const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
+            return { items, covered: rows.length, total: counted[0]?.total ?? 0 }
+          },
+          sql.withTransaction,
+          Effect.orDie
+        ),
+
+        requireOwn: Effect.fn("RouteBin.requireOwn")(function*(owner, id) {
+          const row = yield* findDeleted({ owner, id, since: yield* graceBegan })
+          return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+
+        restore: Effect.fn("RouteBin.restore")(function*(owner, id, { mayPublish }) {
+          const row = yield* putBack({
+            owner,
+            id,
+            mayPublish,
+            since: yield* graceBegan,
+            now: new Date(yield* Clock.currentTimeMillis)
+          })
+          return Option.isSome(row)
+            ? toStoredRoute(row.value, pseudonyms)
+            : yield* new NotFound({ message: "No such route" })
+        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+      })
+    })
+  )
+}
+
+const DeletedRow = Schema.Struct({ name: Schema.String, visibility: Visibility })
