@@ -5,7 +5,7 @@ import { dirname, join, relative, resolve } from "node:path"
 
 const ROOT = resolve(import.meta.dirname, "..")
 
-const sources = globSync("{src,test,bench,torture,examples,migrations}/**/*.ts", { cwd: ROOT })
+const sources = globSync("{src,development,test,bench,torture,examples,migrations}/**/*.ts", { cwd: ROOT })
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
@@ -36,7 +36,24 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
   client: ["schema", "api"],
   layers: ["schema", "services", "api", "http"],
   main: ["schema", "services", "api", "client", "http", "layers"],
+  development: ["schema", "services", "api", "client", "http", "layers", "main"],
   migrations: []
+}
+
+/** The folders of `src/services` and `src/http`: a file may import those of the rows above. */
+const ORDER = {
+  "src/services": [
+    ["html", "keys", "places", "retention", "settings", "sql", "time", "upstream"],
+    ["identity", "metrics", "spool"],
+    ["audit", "limits", "mail"],
+    ["credentials", "heavy", "idempotency"],
+    ["geometry", "json"],
+    ["files", "routing"],
+    ["routes"],
+    ["accounts", "collections"],
+    ["admin", "archive", "delivery", "operations", "provider"]
+  ],
+  "src/http": [["api"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]
 }
 
 describe("the house", () => {
@@ -47,6 +64,24 @@ describe("the house", () => {
         return importsOf(file).filter((path) => !allowed.has(roomOf(path))).map((path) => `${file} -> ${path}`)
       }
     )
+    assert.deepStrictEqual(wrong, [])
+  })
+
+  it("folders inside services and http import in one order", () => {
+    const wrong = Object.entries(ORDER).flatMap(([base, rows]) => {
+      const folderOf = (file: string) => relative(base, file).split("/")[0] ?? ""
+      const rowOf = (file: string) => rows.findIndex((row) => row.includes(folderOf(file)))
+      const inFolders = sources.filter((file) => file.startsWith(`${base}/`) && file !== "src/http/Server.ts")
+      const unknown = inFolders.filter((file) => rowOf(file) < 0)
+      const back = inFolders.flatMap((file) =>
+        importsOf(file)
+          .filter((path) =>
+            path.startsWith(`${base}/`) && folderOf(path) !== folderOf(file) && rowOf(path) >= rowOf(file)
+          )
+          .map((path) => `${file} -> ${path}`)
+      )
+      return unknown.concat(back)
+    })
     assert.deepStrictEqual(wrong, [])
   })
 
@@ -84,7 +119,7 @@ describe("the house", () => {
   it("no file switches a rule of the compiler or the linter off, which refuse casts, `any` and `!`", () => {
     const switches = /(?:ox|es)lint-disable|@ts-(?:ignore|expect-error|nocheck)|@effect-(?:diagnostics)/
     assert.deepStrictEqual(sources.filter((file) => switches.test(textOf(file))), [])
-    const read = ["src", "test", "bench", "torture", "examples", "migrations"]
+    const read = ["src", "development", "test", "bench", "torture", "examples", "migrations"]
     const { include } = Schema.decodeUnknownSync(TypeScript)(textOf("tsconfig.json").replaceAll(/^ *\/\/.*$/gm, ""))
     const { ignorePatterns } = Schema.decodeUnknownSync(Linter)(textOf(".oxlintrc.json"))
     assert.includeMembers([...include], read)

@@ -3,8 +3,8 @@ import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
+import { heavyWorkLayer } from "../src/layers/HeavyJobs.ts"
 import { importTurns } from "../src/services/archive/ImportTurns.ts"
-import { HeavyWork } from "../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../src/services/limits/Bulkheads.ts"
 import { anonymous, type Rider, signedIn } from "./support/Actors.ts"
 import { exported, imported, importedAfter, manifestOf, sealed, unzipped } from "./support/Archives.ts"
@@ -175,7 +175,7 @@ describe("imports", () => {
       yield* Scope.close(first, Exit.void)
       yield* Fiber.join(next)
       yield* Scope.close(others, Exit.void)
-    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
 
   it.effect("take turns: one with a single piece of work does not wait for all of another's", () =>
     Effect.gen(function*() {
@@ -190,7 +190,7 @@ describe("imports", () => {
         concurrency: "unbounded"
       })
       assert.deepStrictEqual(ended, ["small", "large", "larger", "huge"])
-    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
 
   it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
     Effect.gen(function*() {
@@ -209,7 +209,7 @@ describe("imports", () => {
       yield* Fiber.join(file)
       assert.strictEqual(yield* Fiber.join(piece), "refused")
       assert.deepStrictEqual(done, ["piece"])
-    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
 
   it.effect("of files have their turn beside an archive of many pieces", () =>
     Effect.gen(function*() {
@@ -222,7 +222,7 @@ describe("imports", () => {
         Effect.andThen(Effect.yieldNow, imports(Effect.sync(() => ended.push("file"))))
       ], { concurrency: "unbounded" })
       assert.deepStrictEqual(ended, ["file", "archive"])
-    }).pipe(Effect.provide([Bulkheads.layer, HeavyWork.layer])))
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
 })
 
 layer(TestServer.layer())("an import of an account", (it) => {

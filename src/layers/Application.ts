@@ -23,7 +23,6 @@ import { PersonalAccessTokens } from "../services/credentials/PersonalAccessToke
 import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
 import { outboxDeliveryLayer } from "../services/delivery/OutboxDelivery.ts"
-import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/idempotency/IdempotencyKeys.ts"
 import { Handles } from "../services/identity/Handles.ts"
 import { Pseudonyms } from "../services/identity/Pseudonyms.ts"
@@ -46,6 +45,7 @@ import { RouteBin } from "../services/routes/RouteTrash.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
+import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
@@ -93,7 +93,7 @@ const servicesLayer = Layer.mergeAll(
 ).pipe(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
-  Layer.provideMerge(HeavyWork.layer),
+  Layer.provideMerge(heavyWorkLayer),
   Layer.provideMerge(Bulkheads.layer),
   Layer.provide(Spool.layer),
   Layer.provideMerge(Quotas.layer),

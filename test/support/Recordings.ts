@@ -1,9 +1,9 @@
 import { Effect, Layer, Schema } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
+import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
 import { NotFound } from "../../src/schema/Errors.ts"
 import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
-import { HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { NO_ROAD } from "../../src/services/routing/EngineRefusals.ts"
 import { Routing } from "../../src/services/routing/Routing.ts"
 import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
@@ -118,7 +118,7 @@ export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
     call: send,
     mapDate: Effect.succeedNone
   })
-  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, HeavyWork.layer]))
+  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, heavyWorkLayer]))
   yield* put(recorded).pipe(Effect.exit, Effect.provide(service))
   return decodeJson(sent.get(recorded.path))
 })

@@ -4,7 +4,6 @@ import { type Transferable, Worker } from "node:worker_threads"
 import { Unavailable } from "../../schema/Errors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
-import { machineClock } from "../time/MachineClock.ts"
 import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
 
 /**
@@ -150,7 +149,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
   ) => Effect.Effect<O, Unavailable>
 }>()("route-planning-service/HeavyWork") {
   /** `entry` is a module that serves jobs by `serveJobs`. */
-  static readonly layerOf = (entry: URL, limits: HeavyLimits) =>
+  static readonly layerOf = (entry: URL, limits: HeavyLimits = defaultLimits()) =>
     Layer.effect(
       HeavyWork,
       Effect.gen(function*() {
@@ -204,10 +203,5 @@ export class HeavyWork extends Context.Service<HeavyWork, {
           })
         })
       })
-    )
-
-  static readonly layer = HeavyWork.layerOf(new URL("../../layers/HeavyThread.ts", import.meta.url), defaultLimits())
-    .pipe(
-      Layer.provide(machineClock)
     )
 }
