@@ -1,9 +1,6 @@
 import { Effect, Redacted, Schedule, Schema, type Scope } from "effect"
-import { spawn } from "node:child_process"
 import { chown, mkdir, readFile, rm, writeFile } from "node:fs/promises"
-import { Socket } from "node:net"
 import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { freePort } from "./FreePort.ts"
 import {
   binariesFor,
@@ -16,6 +13,7 @@ import {
   postgresOwner,
   settle
 } from "./PostgresBinaries.ts"
+import { supervisedProcess } from "./SupervisedProcess.ts"
 
 /** PostgreSQL could not be initialised or started; the message says where and why. */
 export class EmbeddedDatabaseError
@@ -42,73 +40,15 @@ const READY = "database system is ready to accept connections"
 
 const LOCKED = `lock file "postmaster.pid" already exists`
 
-/**
- * Stops its child when the standard input closes, which it does when this process is gone, however it went. The input
- * is kept as 3 because a shell gives its background jobs an empty one; the signal is repeated because a job ignores it
- * until it has set up its own handlers.
- */
-const SUPERVISOR = `
-  exec 3<&0
-  trap '' INT TERM HUP
-  "$@" 3<&- &
-  job=$!
-  {
-    read -r _
-    tries=0
-    while [ $tries -lt 100 ] && kill -INT $job; do tries=$((tries + 1)); sleep 0.1; done
-    kill -QUIT $job
-  } <&3 >/dev/null 2>&1 &
-  watcher=$!
-  exec 3<&-
-  wait $job
-  code=$?
-  kill -KILL $watcher
-  wait $watcher
-  exit $code
-`
-
 const failure = (cause: unknown) =>
   new EmbeddedDatabaseError({ message: cause instanceof Error ? cause.message : String(cause) })
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: failure })
 
-/**
- * A program under the supervisor, in a session of its own, so that Ctrl-C does not reach it before this process has
- * closed its connections. It gets no environment: its messages are matched in English, and it need not see our secrets.
- */
-const launch = (command: ReadonlyArray<string>, owner: Owner | undefined) => {
-  const child = spawn("sh", ["-c", SUPERVISOR, "sh", ...command], {
-    ...owner,
-    cwd: "/",
-    env: { PATH: process.env["PATH"], LC_ALL: "C" },
-    detached: true,
-    stdio: ["pipe", "ignore", "pipe"]
-  })
-  const lines: Array<string> = []
-  const ready = Promise.withResolvers<true>()
-  const ended = Promise.withResolvers<false>()
-  // Read for as long as it runs: it would stand still in front of a full pipe.
-  createInterface({ input: child.stderr }).on("line", (line) => {
-    lines.push(line)
-    if (lines.length > 8) lines.shift()
-    if (line.includes(READY)) ready.resolve(true)
-  })
-  child.stdin.on("error", () => undefined)
-  child.on("error", (error) => lines.push(error.message) > 0 && ended.resolve(false))
-  child.on("close", () => ended.resolve(false))
-  const handles = [child, ...[child.stdin, child.stderr].filter((stream) => stream instanceof Socket)]
-  return { child, handles, lines, ready: ready.promise, ended: ended.promise }
-}
-
+/** SIGINT is PostgreSQL's fast shutdown, SIGQUIT the immediate one. */
 const supervised = (command: ReadonlyArray<string>, owner: Owner | undefined) =>
-  Effect.acquireRelease(
-    Effect.try({ try: () => launch(command, owner), catch: failure }),
-    ({ child, ended, handles }) =>
-      Effect.promise(() => {
-        handles.forEach((handle) => handle.ref())
-        child.stdin.end()
-        return ended
-      })
+  supervisedProcess(command, { directory: "/", owner, interrupts: 100, lastSignal: "QUIT" }).pipe(
+    Effect.mapError(failure)
   )
 
 const readPassword = (directory: string) =>
@@ -131,7 +71,7 @@ const initialise = Effect.fnUntraced(function*({ bin, directory, owner }: Place,
     await writeFile(secret, password, { mode: 0o600 })
     if (owner !== undefined) await Promise.all([data, secret].map((path) => chown(path, owner.uid, owner.gid)))
   })
-  const { child, ended, lines } = yield* supervised([
+  const { ended, exitCode, lines } = yield* supervised([
     join(bin, "initdb"),
     `--pgdata=${data}`,
     "--username=postgres",
@@ -145,7 +85,7 @@ const initialise = Effect.fnUntraced(function*({ bin, directory, owner }: Place,
     ...(durable ? [] : ["--no-sync"])
   ], owner)
   yield* Effect.promise(() => ended)
-  if (child.exitCode !== 0) return yield* new EmbeddedDatabaseError({ message: lines.join("\n") })
+  if (exitCode() !== 0) return yield* new EmbeddedDatabaseError({ message: lines.join("\n") })
   yield* attempt(() => settle(data, directory, "PG_VERSION"))
 }, Effect.scoped)
 
@@ -159,14 +99,16 @@ const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, opti
   ]
   const command = [join(bin, "postgres"), "-D", directory, "-h", "127.0.0.1", "-p", String(port)]
   const server = yield* supervised([...command, ...settings.flatMap((setting) => ["-c", setting])], owner)
-  const isReady = yield* Effect.promise(() => Promise.race([server.ready, server.ended])).pipe(
+  const ready = server.lineWith(READY).then(() => true)
+  const ended = server.ended.then(() => false)
+  const isReady = yield* Effect.promise(() => Promise.race([ready, ended])).pipe(
     Effect.timeoutOrElse({
       duration: "30 seconds",
       orElse: () => Effect.fail(new EmbeddedDatabaseError({ message: "it was not ready within 30 seconds" }))
     })
   )
   if (!isReady) return yield* new EmbeddedDatabaseError({ message: server.lines.join("\n") })
-  server.handles.forEach((handle) => handle.unref())
+  server.unref()
   return port
 })
 

@@ -1,12 +1,11 @@
 import { Effect, Schedule, Schema, type Scope } from "effect"
-import { spawn } from "node:child_process"
 import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
-import { createInterface } from "node:readline"
 import { freePort } from "./FreePort.ts"
 import { makeDraft } from "./PostgresBinaries.ts"
 import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"
 import { tilesOf, writeSettings } from "./RoutingEngineTiles.ts"
+import { supervisedProcess } from "./SupervisedProcess.ts"
 
 /** The routing engine could not be installed, fed or started; the message says what is missing. */
 export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
@@ -19,22 +18,6 @@ interface Options {
   /** Of the loopback interface; a free one where it is undefined. */
   readonly port: number | undefined
 }
-
-/**
- * Kills its child when the standard input closes, which it does when this process is gone, however it went. The input is
- * kept as 3 because a shell gives its background jobs an empty one. The engine holds nothing that a kill could spoil,
- * and asked politely it would wait half a minute for requests to end.
- */
-const SUPERVISOR = `
-  exec 3<&0
-  "$@" 3<&- &
-  job=$!
-  { read -r _; kill -KILL $job; } <&3 >/dev/null 2>&1 &
-  watcher=$!
-  exec 3<&-
-  wait $job
-  kill -KILL $watcher
-`
 
 const failure = (cause: unknown) => new EngineError({ message: cause instanceof Error ? cause.message : String(cause) })
 
@@ -49,39 +32,6 @@ const SOCKETS = {
   "odin-service-proxy": "ipc://odin",
   "meili-service-proxy": "ipc://meili"
 }
-
-/** In a session of its own, so that Ctrl-C reaches it through this process only. */
-const launch = (program: string, directory: string) => {
-  const child = spawn("sh", ["-c", SUPERVISOR, "sh", program, "settings.json", "1"], {
-    cwd: directory,
-    env: { PATH: process.env["PATH"], LC_ALL: "C" },
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe"]
-  })
-  const lines: Array<string> = []
-  const ended = Promise.withResolvers<void>()
-  // Read for as long as it runs: it would stand still in front of a full pipe.
-  for (const input of [child.stdout, child.stderr]) {
-    createInterface({ input }).on("line", (line) => {
-      lines.push(line)
-      if (lines.length > 8) lines.shift()
-    })
-  }
-  child.stdin.on("error", () => undefined)
-  child.on("error", (error) => lines.push(error.message) > 0 && ended.resolve())
-  child.on("close", () => ended.resolve())
-  return { child, lines, ended: ended.promise }
-}
-
-const supervised = (program: string, directory: string) =>
-  Effect.acquireRelease(
-    Effect.try({ try: () => launch(program, directory), catch: failure }),
-    ({ child, ended }) =>
-      Effect.promise(() => {
-        child.stdin.end()
-        return ended
-      })
-  )
 
 const isReady = async (url: URL, signal: AbortSignal) => {
   const response = await fetch(new URL("/status", url), { signal })
@@ -130,7 +80,12 @@ export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: 
           "httpd-service-listen": `tcp://127.0.0.1:${port}`
         })
       )
-      const { ended, lines } = yield* supervised(program, room)
+      // It has nothing that a kill could spoil, and on SIGTERM it would wait half a minute for requests to end.
+      const { ended, lines } = yield* supervisedProcess([program, "settings.json", "1"], {
+        directory: room,
+        interrupts: 0,
+        lastSignal: "KILL"
+      })
       const url = new URL(`http://127.0.0.1:${port}`)
       const fallen = Effect.flatMap(Effect.promise(() => ended), () => Effect.fail(failure(lines.join("\n"))))
       yield* Effect.raceFirst(answers(url), fallen)

@@ -82,7 +82,7 @@ const isGone = (url: URL) => Effect.promise(() => fetch(new URL("/status", url))
 const program = Effect.fnUntraced(function*(extract: string, port: number) {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() =>
-      spawn(process.execPath, [resolve(import.meta.dirname, "..", "src", "engine.ts"), extract], {
+      spawn(process.execPath, [resolve(import.meta.dirname, "..", "development", "engine.ts"), extract], {
         env: { ...process.env, DATA_DIR: dirname(ENGINE_DIRECTORY), ENGINE_PORT: String(port) },
         stdio: ["ignore", "pipe", "inherit"]
       })

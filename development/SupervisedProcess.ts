@@ -1,0 +1,118 @@
+import { Effect, Schema, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { Socket } from "node:net"
+import { createInterface } from "node:readline"
+
+/** A program could not be started at all; the message is that of the system. */
+export class ProcessNotStarted
+  extends Schema.TaggedError<ProcessNotStarted>()("ProcessNotStarted", { message: Schema.String })
+{}
+
+interface Options {
+  readonly directory: string
+  /** The user that runs it; the one of this process where it is undefined. */
+  readonly owner?: { readonly uid: number; readonly gid: number } | undefined
+  /** How it is stopped: SIGINT up to so many times, ten a second, then the last signal. */
+  readonly interrupts: number
+  readonly lastSignal: "KILL" | "QUIT"
+}
+
+interface SupervisedProcess {
+  /** The last lines that it wrote; the reason where it could not be started. */
+  readonly lines: ReadonlyArray<string>
+  readonly ended: Promise<void>
+  /** Resolves when a line contains a text; never where none does. */
+  readonly lineWith: (text: string) => Promise<void>
+  readonly exitCode: () => number | null
+  /** Lets this process end before it. */
+  readonly unref: () => void
+}
+
+const KEPT_LINES = 8
+
+/**
+ * Stops its child when the standard input closes, which it does when this process is gone, even by SIGKILL. The input is
+ * kept as 3 because a shell gives its background jobs an empty one; SIGINT is repeated because a job ignores it until it has
+ * set up its own handlers.
+ */
+const SUPERVISOR = `
+  exec 3<&0
+  trap '' INT TERM HUP
+  interrupts=$1 last=$2
+  shift 2
+  "$@" 3<&- &
+  job=$!
+  {
+    read -r _
+    while [ $interrupts -gt 0 ] && kill -INT $job; do interrupts=$((interrupts - 1)); sleep 0.1; done
+    kill -$last $job
+  } <&3 >/dev/null 2>&1 &
+  watcher=$!
+  exec 3<&-
+  wait $job
+  code=$?
+  kill -KILL $watcher
+  wait $watcher
+  exit $code
+`
+
+/** In a session of its own, so that Ctrl-C reaches it through this process only. It gets no environment but the path. */
+const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSignal, owner }: Options) => {
+  const child = spawn("sh", ["-c", SUPERVISOR, "sh", String(interrupts), lastSignal, ...command], {
+    ...owner,
+    cwd: directory,
+    env: { PATH: process.env["PATH"], LC_ALL: "C" },
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"]
+  })
+  const lines: Array<string> = []
+  const awaited = new Map<string, () => void>()
+  const ended = Promise.withResolvers<void>()
+  // Read for as long as it runs: it would stand still in front of a full pipe.
+  for (const input of [child.stdout, child.stderr]) {
+    createInterface({ input }).on("line", (line) => {
+      lines.push(line)
+      if (lines.length > KEPT_LINES) lines.shift()
+      awaited.forEach((resolve, text) => line.includes(text) && resolve())
+    })
+  }
+  child.stdin.on("error", () => undefined)
+  child.on("error", (error) => lines.push(error.message) > 0 && ended.resolve())
+  child.on("close", () => ended.resolve())
+  return { child, lines, awaited, ended: ended.promise }
+}
+
+const handlesOf = ({ child }: ReturnType<typeof launch>) => [
+  child,
+  ...[child.stdin, child.stdout, child.stderr].filter((stream) => stream instanceof Socket)
+]
+
+/** A program for as long as the scope lives; it is stopped when this process is killed, too. */
+export const supervisedProcess = (
+  command: ReadonlyArray<string>,
+  options: Options
+): Effect.Effect<SupervisedProcess, ProcessNotStarted, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.try({
+      try: () => launch(command, options),
+      catch: (cause) => new ProcessNotStarted({ message: cause instanceof Error ? cause.message : String(cause) })
+    }),
+    (launched) =>
+      Effect.promise(() => {
+        handlesOf(launched).forEach((handle) => handle.ref())
+        launched.child.stdin.end()
+        return launched.ended
+      })
+  ).pipe(
+    Effect.map((launched) => ({
+      lines: launched.lines,
+      ended: launched.ended,
+      lineWith: (text) => {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        launched.awaited.set(text, resolve)
+        return promise
+      },
+      exitCode: () => launched.child.exitCode,
+      unref: () => handlesOf(launched).forEach((handle) => handle.unref())
+    }))
+  )
