@@ -159,9 +159,13 @@ class ElementCounter {
 }
 
 /**
- * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Those of a batch share a buffer
- * with nothing else in it, which may be transferred. Throws a `BadLine` at the first line that is no element, or is one
- * more than `most`, so that a file that would be refused is not read to its end.
+ * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Those of a batch share a buffer that
+ * is theirs alone, and so may be transferred to a thread. Throws a `BadLine` at the first line that is none: nothing stands
+ * between the elements, and there are no more of them than `most`.
+ *
+ * `JsonArray` of `effect/encoding` would read arrays without a form of their own, but calls `JSON.parse` for each element in
+ * the thread that reads the file, and bounds its depth and size, not its number of values: an element of 10 MiB would block
+ * the event loop and be millions of objects.
  */
 export async function* elementsOf(
   chunks: AsyncIterable<Uint8Array>,
