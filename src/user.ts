@@ -3,6 +3,7 @@ import { invitationsLayer } from "./layers/Application.ts"
 import { databaseLive } from "./layers/Database.ts"
 import { randomnessLive } from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
+import { inWords, LINK_LIFETIME } from "./schema/Limits.ts"
 import { Email } from "./schema/User.ts"
 import { Invitations } from "./services/accounts/Invitations.ts"
 
@@ -22,7 +23,11 @@ const create = Effect.gen(function*() {
   const email = yield* emailArgument
   yield* Effect.gen(function*() {
     const link = yield* (yield* Invitations).create(email)
-    yield* Console.log(`account of ${email}: choose its password within 30 minutes at ${Redacted.value(link)}`)
+    yield* Console.log(
+      `account of ${email}: choose its password within ${inWords(LINK_LIFETIME["reset-password"])} at ${
+        Redacted.value(link)
+      }`
+    )
   }).pipe(Effect.provide(invitationsLayer.pipe(Layer.provide([databaseLive, randomnessLive]))))
 })
 

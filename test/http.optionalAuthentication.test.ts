@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { Api } from "../src/http/api/Api.ts"
 import { OptionalAuthentication, SESSION_COOKIE, StaleCookie } from "../src/http/api/Authentication.ts"
-import { SESSION_TOKEN_SECONDS } from "../src/services/credentials/SessionTokens.ts"
+import { SESSION_TOKEN_LIFETIME } from "../src/schema/Limits.ts"
 import { anonymous, type Rider, signedIn, withHeaders } from "./support/Actors.ts"
 import { created, newRoute } from "./support/Routes.ts"
 import { type Answer, TestServer } from "./support/TestServer.ts"
@@ -54,7 +54,7 @@ const withCookie = (value: string) => withHeaders({ cookie: `${SESSION_COOKIE}=$
 
 const badCookies = Effect.gen(function*() {
   const expiring = yield* signedIn
-  yield* TestClock.adjust(`${SESSION_TOKEN_SECONDS} seconds`)
+  yield* TestClock.adjust(SESSION_TOKEN_LIFETIME)
   const revoked = yield* signedIn
   yield* revoked.post("/auth/logout")
   const { token } = yield* mint(yield* signedIn, "write")

@@ -12,8 +12,14 @@ const MAX_REPORTED = 20
 const isWithin = (value: unknown, limit: number): value is number =>
   typeof value === "number" && value >= -limit && value <= limit
 
-const MAX_LONGITUDE = 180
-const MAX_LATITUDE = 90
+export const MAX_LONGITUDE = 180
+export const MAX_LATITUDE = 90
+
+/** The bounds of a longitude and a latitude, for messages. */
+export const DEGREES = {
+  longitude: `-${MAX_LONGITUDE} to ${MAX_LONGITUDE}`,
+  latitude: `-${MAX_LATITUDE} to ${MAX_LATITUDE}`
+}
 
 /** The same as `Longitude` and `Latitude` say, for loops over many values. */
 export const isLongitude = (value: unknown): value is number => isWithin(value, MAX_LONGITUDE)
@@ -25,7 +31,8 @@ const isPosition = (value: unknown): value is Position =>
   && isLongitude(value[0])
   && isLatitude(value[1])
 
-const positionExpected = "Expected [lng, lat] or [lng, lat, elevation], -180 to 180 and -90 to 90 degrees"
+const positionExpected =
+  `Expected [lng, lat] or [lng, lat, elevation], ${DEGREES.longitude} and ${DEGREES.latitude} degrees`
 
 const brokenPositions = (positions: ReadonlyArray<unknown>) => {
   const broken = Iterable.flatMap(
@@ -72,6 +79,15 @@ export const Positions = Schema.Any.check(positionsFilter).pipe(
 
 export const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE }))
 export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }))
+
+/** A box in degrees. */
+export const BoundingBox = Schema.Struct({
+  west: Schema.Finite,
+  south: Schema.Finite,
+  east: Schema.Finite,
+  north: Schema.Finite
+})
+export type BoundingBox = typeof BoundingBox.Type
 
 /** `[lng, lat]` in degrees. */
 export const Coordinate = Schema.Tuple([Longitude, Latitude])

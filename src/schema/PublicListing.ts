@@ -1,5 +1,5 @@
 import { Schema, SchemaGetter } from "effect"
-import { GeometryForm } from "./Geometry.ts"
+import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
 import { Metres } from "./Measures.ts"
 import { listQuery } from "./Page.ts"
 import { Activity } from "./Preferences.ts"
@@ -19,27 +19,18 @@ export const DEFAULT_FORM: Readonly<Record<typeof Gate.Type, GeometryForm>> = {
 
 const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
 
-/** A viewport in degrees. `west` greater than `east` crosses the antimeridian. */
-const Viewport = Schema.Struct({
-  west: Schema.Finite,
-  south: Schema.Finite,
-  east: Schema.Finite,
-  north: Schema.Finite
-})
-export type Viewport = typeof Viewport.Type
-
 const isViewport = ([west, south, east, north]: ReadonlyArray<number>) =>
   west !== undefined && south !== undefined && east !== undefined && north !== undefined
-  && Math.abs(west) <= 180 && Math.abs(east) <= 180 && south >= -90 && north <= 90 && south <= north
+  && [west, east].every(isLongitude) && [south, north].every(isLatitude) && south <= north
 
-const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<number>): Viewport => ({
+const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<number>): BoundingBox => ({
   west,
   south,
   east,
   north
 })
 
-/** `minLng,minLat,maxLng,maxLat`. */
+/** `minLng,minLat,maxLng,maxLat`. A `west` greater than `east` crosses the antimeridian. */
 const Bbox = Schema.String.annotate({
   description: "A viewport that the route's overlaps: minLng,minLat,maxLng,maxLat in degrees",
   format: "bbox",
@@ -51,7 +42,7 @@ const Bbox = Schema.String.annotate({
       || "Expected minLng,minLat,maxLng,maxLat in degrees"
   })
 ).pipe(
-  Schema.decodeTo(Viewport, {
+  Schema.decodeTo(BoundingBox, {
     decode: SchemaGetter.transform((text) => viewportOf(text.split(",").map(Number))),
     encode: SchemaGetter.transform(({ east, north, south, west }) => [west, south, east, north].join(","))
   })
@@ -86,7 +77,7 @@ export const ListingQuery = listQuery({
 /** What to list: filters as they were asked for, the gate settled. */
 export const Listing = Schema.Struct({
   gate: Gate,
-  bbox: Schema.optionalKey(Viewport),
+  bbox: Schema.optionalKey(BoundingBox),
   activity: Schema.optionalKey(Activity),
   placeCity: Schema.optionalKey(Schema.String),
   minDistance: Schema.optionalKey(Metres),

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Latitude, Longitude, Polyline6 } from "./Geometry.ts"
+import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geometry.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { Activity, RequestedPreferences } from "./Preferences.ts"
@@ -47,7 +47,7 @@ export const RoutingAnswer = Schema.Struct({
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
 /** Whether a decoded point, latitude first, may be one. */
-export const isOnEarth = ([lat, lon]: readonly [number, number]) => Math.abs(lat) <= 90 && Math.abs(lon) <= 180
+export const isOnEarth = ([lat, lon]: readonly [number, number]) => isLatitude(lat) && isLongitude(lon)
 
 /** A recorded trace: its points, or an encoded polyline with six decimals; of a ride unless it says otherwise. */
 export const TraceRequest = Schema.Struct({

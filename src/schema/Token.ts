@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { TokenId } from "./Ids.ts"
+import { DEFAULT_TOKEN_DAYS } from "./Limits.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -7,10 +8,9 @@ import { Timestamp } from "./Timestamp.ts"
 export const Scope = Schema.Literals(["read", "write"])
 export type Scope = typeof Scope.Type
 
-const DEFAULT_DAYS = 90
 const MAX_DAYS = 366
 
-/** What a client says of a new token. Absent, it is good for 90 days; `null` never expires. */
+/** What a client says of a new token. Absent, it expires after `DEFAULT_TOKEN_DAYS`; `null` never expires. */
 export const NewToken = Schema.Struct({
   name: trimmedText(1, 100),
   scope: Scope,
@@ -21,7 +21,7 @@ export const NewToken = Schema.Struct({
 export type NewToken = typeof NewToken.Type
 
 export const daysOf = ({ expiresInDays }: NewToken): number | null =>
-  expiresInDays === undefined ? DEFAULT_DAYS : expiresInDays
+  expiresInDays === undefined ? DEFAULT_TOKEN_DAYS : expiresInDays
 
 /** A personal access token as its owner sees it. `hint` is its last four characters. */
 export const PersonalAccessToken = Schema.Struct({

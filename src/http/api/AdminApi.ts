@@ -4,6 +4,7 @@ import { AdminRoute, AdminSearch, AdminUser, Overview, PendingDeletion, SystemSt
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
+import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords, MAIL_LIMIT } from "../../schema/Limits.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Email } from "../../schema/User.ts"
 import { Tier } from "./Access.ts"
@@ -46,7 +47,9 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Begin the deletion of an account").annotate(
         OpenApi.Description,
-        "Begins the 30 days of an account, as its owner could: hidden at once, erased at their end unless its owner signs "
+        `Begins the ${
+          inWords(GRACE_PERIOD)
+        } of an account, as its owner could: hidden at once, erased at their end unless its owner signs `
           + "in and cancels. Refused (409) for one's own."
       ),
     HttpApiEndpoint.post("invite", "/invitations", {
@@ -58,9 +61,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Invite somebody").annotate(
         OpenApi.Description,
-        "Mails a link, which expires after 7 days, by which its reader chooses a password and has an account, also "
-          + "where sign-up is closed. Refused (409) for an address that has an account. One address gets 5 mails an "
-          + "hour and 10 a day at most."
+        `Mails a link, which expires after ${
+          inWords(INVITATION_LIFETIME)
+        }, by which its reader chooses a password and has an account, also where `
+          + `sign-up is closed. Refused (409) for an address that has an account. One address gets ${MAIL_LIMIT} at most.`
       ),
     HttpApiEndpoint.get("deletions", "/deletions", { query: listQuery({}), success: Schema.Array(PendingDeletion) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
@@ -87,14 +91,18 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Delete anybody's route").annotate(
         OpenApi.Description,
-        "Deletes anybody's route, and makes it private: its owner can restore it within 30 days, for themselves."
+        `Deletes anybody's route, and makes it private: its owner can restore it within ${
+          inWords(GRACE_PERIOD)
+        }, for themselves.`
       ),
     HttpApiEndpoint.get("audit", "/audit", {
       query: listQuery({ userId: Schema.optionalKey(UserIdFromPath), event: Schema.optionalKey(AuditEvent) }),
       success: Schema.Array(AuditEntry)
     }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).annotate(OpenApi.Summary, "List audit entries").annotate(
       OpenApi.Description,
-      "What happened to accounts within 90 days, the newest first: by or about the user `userId`, of the kind `event`."
+      `What happened to accounts within ${
+        inWords(AUDIT_RETENTION)
+      }, the newest first: by or about the user \`userId\`, of the kind \`event\`.`
     ),
     HttpApiEndpoint.get("system", "/system", { success: SystemStatus }).annotate(
       OpenApi.Summary,

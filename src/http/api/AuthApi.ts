@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
+import { inWords, LINK_LIFETIME, MAIL_LIMIT, UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
 import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
@@ -52,10 +53,14 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: Forbidden
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Sign up by email").annotate(
       OpenApi.Description,
-      "Mails a verification link, which expires after 24 hours; the account is made when the link is used, with the name, "
+      `Mails a verification link, which expires after ${
+        inWords(LINK_LIFETIME["verify-email"])
+      }; the account is made when the link is used, with the name, `
         + "the password and the spelling of the address of its own sign-up, and until then has no profile and no handle. The "
         + "response is the same for an address that has an account already; its owner gets a mail that says so. A sign-up "
-        + "whose address nobody proves is deleted after 7 days. One address gets 5 mails an hour and 10 a day at most. A "
+        + `whose address nobody proves is deleted after ${
+          inWords(UNPROVEN_LIFETIME)
+        }. One address gets ${MAIL_LIMIT} at most. A `
         + "password of 12 to 1,024 characters is accepted, unless the operator asks for a strength: then a common one, and "
         + "one that contains the email address or name, is refused."
     ),
@@ -85,8 +90,10 @@ export class AuthApi extends HttpApiGroup.make("auth")
       success: Success
     }).annotate(Tier, "auth").annotate(OpenApi.Summary, "Ask for a password reset").annotate(
       OpenApi.Description,
-      "Mails a link, which expires after 30 minutes, if the address has an account or a sign-up that waits for its proof. "
-        + "The response is the same, in the same time, if not. One address gets 5 mails an hour and 10 a day at most."
+      `Mails a link, which expires after ${
+        inWords(LINK_LIFETIME["reset-password"])
+      }, if the address has an account or a sign-up that waits for its proof. `
+        + `The response is the same, in the same time, if not. One address gets ${MAIL_LIMIT} at most.`
     ),
     HttpApiEndpoint.post("resetPassword", "/reset-password", {
       payload: Schema.Struct({

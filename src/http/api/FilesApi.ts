@@ -17,6 +17,7 @@ import {
   MAX_FILES,
   MAX_UNPACKED_BYTES
 } from "../../schema/Import.ts"
+import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
@@ -33,7 +34,8 @@ const download = <const Name extends string, const Path extends `/:ref/${string}
     error: NotFound
   }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, summary).annotate(
     OpenApi.Description,
-    "A route as a file, for anyone who may read it. Importing it again gives the same route. At most 8 downloads at once to "
+    "A route as a file, for anyone who may read it. Importing it again gives the same route. At most "
+      + `${DOWNLOADS_AN_ADDRESS} downloads at once to `
       + "one address; 429 or 503 with `Retry-After` beyond."
   )
 
@@ -44,8 +46,8 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
 }).middleware(OptionalAuthentication).annotate(OpenApi.Summary, "Download as FIT").annotate(
   OpenApi.Description,
   "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
-    + "bytes of the name, neither tags nor description. At most 8 downloads at once to one address; 429 or 503 with "
-    + "`Retry-After` beyond."
+    + "bytes of the name, neither tags nor description. "
+    + `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
 )
 
 const mebibytes = (bytes: number) => `${bytes / 2 ** 20} MiB`

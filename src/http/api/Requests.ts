@@ -12,6 +12,7 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
+import { IDEMPOTENCY_RETENTION, inWords } from "../../schema/Limits.ts"
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE_BYTES } from "../../schema/Page.ts"
 
 const KIB = 1024
@@ -51,8 +52,10 @@ export const IdempotencyHeader = {
     Schema.String.check(Schema.makeFilter(() => true, { toJsonSchema: () => ({ pattern: "^[!-~]{1,255}$" }) }))
       .annotate({
         description:
-          "1 to 255 visible ASCII characters. Within 24 hours the same call with the same bytes gets the first "
-          + "response; it waits for the first for up to 5 seconds, then it is 409"
+          `1 to 255 visible ASCII characters. Within ${
+            inWords(IDEMPOTENCY_RETENTION)
+          } the same call with the same bytes `
+          + "gets the first response; it waits for the first for up to 5 seconds, then it is 409"
       })
   )
 }

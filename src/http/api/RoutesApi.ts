@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
@@ -83,7 +84,9 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       error: [NotFound, PreconditionRequired]
     }).annotate(OpenApi.Summary, "Restore a deleted route").annotate(
       OpenApi.Description,
-      "Restores a deleted route as it was, within 30 days. A personal access token must confirm where the route was "
+      `Restores a deleted route as it was, within ${
+        inWords(GRACE_PERIOD)
+      }. A personal access token must confirm where the route was `
         + "public, since it is public again."
     )
   )
@@ -140,7 +143,8 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     )
       .annotate(
         OpenApi.Description,
-        `A user's public routes, newest-published first. ${PAGED} ${BOUNDED_PAGE} 404 for a user who does not exist or is pending deletion.`
+        `A user's public routes, newest-published first. ${PAGED} ${BOUNDED_PAGE} 404 for a user who does not exist `
+          + "or is pending deletion."
       )
   )
   .prefix("/routes")

@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../schema/Ids.ts"
+import { DEFAULT_TOKEN_DAYS } from "../../schema/Limits.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { MintedToken, NewToken, PersonalAccessToken } from "../../schema/Token.ts"
 import { Tier } from "./Access.ts"
@@ -27,7 +28,8 @@ export class TokensApi extends HttpApiGroup.make("tokens")
       error: Conflict
     }).annotate(Tier, "strict").annotate(OpenApi.Summary, "Make a token").annotate(
       OpenApi.Description,
-      "Makes a token; `token` is shown this once. Good for 90 days unless `expiresInDays` says otherwise (`null`: for "
+      `Makes a token; \`token\` is shown this once. Good for ${DEFAULT_TOKEN_DAYS} days unless \`expiresInDays\` `
+        + "says otherwise (`null`: for "
         + "ever). A user has at most 50."
     ),
     HttpApiEndpoint.delete("revoke", "/:id", {

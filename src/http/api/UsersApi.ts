@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import {
   Handle,
   NewPassword,
@@ -16,7 +17,9 @@ import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
 const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
-  + "`usage` has what the account stores and may store; what is deleted counts until it is purged after 30 days."
+  + `\`usage\` has what the account stores and may store; what is deleted counts until it is purged after ${
+    inWords(GRACE_PERIOD)
+  }.`
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(
@@ -81,7 +84,9 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotate(Tier, "strict")
       .annotate(OpenApi.Summary, "Delete own account").annotate(
         OpenApi.Description,
-        "Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after 30 days. "
+        `Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after ${
+          inWords(GRACE_PERIOD)
+        }. `
           + "Every session ends; until then signing in again and cancelling brings everything back."
       ),
     HttpApiEndpoint.post("cancelDeletion", `/${USER_PATHS.me}/cancel-deletion`, { success: Success, error: Conflict })
@@ -90,7 +95,9 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotate(OpenWhenOver, true)
       .annotate(OpenApi.Summary, "Cancel the deletion").annotate(
         OpenApi.Description,
-        "Takes a deletion back within its 30 days, and with it all that it hid. Refused (409) from their end on, when "
+        `Takes a deletion back within its ${
+          inWords(GRACE_PERIOD)
+        }, and with it all that it hid. Refused (409) from their end on, when `
           + "every other request of a session that is left gets 401."
       )
   )

@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
-import { SESSION_TOKEN_SECONDS } from "../../services/credentials/SessionTokens.ts"
+import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 
 /** OWASP Session Management Cheat Sheet; `Lax` so that a link from elsewhere finds its reader signed in. */
@@ -9,7 +9,7 @@ export const COOKIE_ATTRIBUTES = { httpOnly: true, secure: true, sameSite: "lax"
 export const setSessionCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>
   HttpServerResponse.setCookieUnsafe(response, SESSION_COOKIE, token, {
     ...COOKIE_ATTRIBUTES,
-    maxAge: SESSION_TOKEN_SECONDS * 1000
+    maxAge: SESSION_TOKEN_LIFETIME
   })
 
 export const clearSessionCookie = (response: HttpServerResponse.HttpServerResponse) =>

@@ -1,12 +1,13 @@
-import { Duration, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Conflict, type ServiceError, Unauthorized } from "../../schema/Errors.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { Email, PasswordAttempt, type User } from "../../schema/User.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { html } from "../../services/html/Html.ts"
-import { erasureDueAt, GRACE_PERIOD } from "../../services/retention/DeletionCutoff.ts"
+import { erasureDueAt } from "../../services/retention/DeletionCutoff.ts"
 import { Api } from "../api/Api.ts"
 import { Credentials } from "../auth/Credentials.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
@@ -16,14 +17,13 @@ import type { Page } from "./Layout.ts"
 import { decodeField, type Fields, pageLayer } from "./PageRoutes.ts"
 import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
 
-const GRACE_DAYS = Duration.toDays(GRACE_PERIOD)
-
 const TITLE = "Keep your account"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
 const wrongCredentials = () => new Unauthorized({ message: "Wrong email address or password" })
-const tooLate = () => new Conflict({ message: `The ${GRACE_DAYS} days are over: this account can no longer be kept` })
+const tooLate = () =>
+  new Conflict({ message: `The ${inWords(GRACE_PERIOD)} are over: this account can no longer be kept` })
 const signedOut = () => new Unauthorized({ message: "You are no longer signed in: sign in again" })
 
 const signInForm = (email: string, error?: ServiceError): Page => {
@@ -31,7 +31,9 @@ const signInForm = (email: string, error?: ServiceError): Page => {
   return {
     title: TITLE,
     body: html`${alert(error && plainWords(error))}
-<p>An account whose deletion was requested can be kept for ${GRACE_DAYS} days. Sign in to see whether yours is one. If
+<p>An account whose deletion was requested can be kept for ${
+      inWords(GRACE_PERIOD)
+    }. Sign in to see whether yours is one. If
 you sign in by another provider, do so in your app first, and then open this page again.</p>
 <form method="post" action="cancel-deletion" novalidate>
 <label for="email">Email address</label>

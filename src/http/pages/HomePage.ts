@@ -1,6 +1,6 @@
-import { Duration, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { html } from "../../services/html/Html.ts"
-import { GRACE_PERIOD } from "../../services/retention/DeletionCutoff.ts"
 import { docsEnabled } from "../docs/ApiDocs.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
 import type { Page } from "./Layout.ts"
@@ -30,7 +30,7 @@ ${hasDocs ? docs : noDocs}
 <ul>
 <li>Links in mails lead to pages of this site that verify an address or set a password.</li>
 <li><a href="${relative(PAGES.cancelDeletion)}">Keep an account</a> whose deletion was requested, within
-${Duration.toDays(GRACE_PERIOD)} days.</li>
+${inWords(GRACE_PERIOD)}.</li>
 </ul>
 <h2>Operators</h2>
 <p><a href="health/ready">The state of the service</a> is for machines.</p>`

@@ -1,8 +1,8 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
+import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
-import { LIFETIME_WORDS } from "../../services/credentials/MailedTokens.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -31,7 +31,9 @@ const passwordIssue = ({ details }: ServiceError) =>
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
   body: html`${unusableAlert}
-<p>A link can be used once, and expires: ${LIFETIME_WORDS.reset} after a reset was requested, ${LIFETIME_WORDS.invitation}
+<p>A link can be used once, and expires: ${inWords(LINK_LIFETIME["reset-password"])} after a reset was requested, ${
+    inWords(INVITATION_LIFETIME)
+  }
 after an invitation. Your password is as it was. Ask for another link where you asked for this one.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error

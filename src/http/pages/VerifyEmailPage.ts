@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import type { ServiceError } from "../../schema/Errors.ts"
+import { inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
-import { LIFETIME_WORDS } from "../../services/credentials/MailedTokens.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
@@ -17,7 +17,9 @@ const TITLE = "Verify your email address"
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
   body: html`${unusableAlert}
-<p>A link can be used once, within ${LIFETIME_WORDS.verification}. Was it used already? Then your address is verified: sign in
+<p>A link can be used once, within ${
+    inWords(LINK_LIFETIME["verify-email"])
+  }. Was it used already? Then your address is verified: sign in
 with your password. If not, sign in all the same, and you will get another link by mail.</p>
 <p>Copied from the mail? Check that the whole of it was copied.</p>`,
   error

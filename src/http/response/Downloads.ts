@@ -1,11 +1,12 @@
 import { Context, Effect, Layer, Metric, type Scope } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
 
 /** How many files may be on their way to one address, and in all. */
 export const DownloadLimits = Context.Reference<Shares>("route-planning-service/DownloadLimits", {
-  defaultValue: () => ({ perAddress: 8, total: 32 })
+  defaultValue: () => ({ perAddress: DOWNLOADS_AN_ADDRESS, total: 32 })
 })
 
 const running = Metric.gauge("downloads_running", {

@@ -1,16 +1,16 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
+import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { TrackSummary } from "../../services/files/Choice.ts"
-import type { Bounds } from "../../services/geometry/Polylines.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { startOf } from "../../services/routes/RouteColumns.ts"
 import { etagOf } from "./ETag.ts"
 import { importedJson, json } from "./RouteResponse.ts"
 
-const boxOf = (bounds: Bounds | undefined) =>
+const boxOf = (bounds: BoundingBox | undefined) =>
   bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
 
 /** Metres are measured to the millimetre at best. */

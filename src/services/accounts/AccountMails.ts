@@ -2,15 +2,10 @@ import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
-import {
-  INVITATION_LIFETIME,
-  LIFETIME_WORDS,
-  LINK_LIFETIME,
-  MailedTokens,
-  type TokenOwner
-} from "../credentials/MailedTokens.ts"
+import { MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
@@ -113,7 +108,7 @@ export class AccountMails extends Context.Service<AccountMails, {
 const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Verify your email address",
-  text: `Open this link within ${LIFETIME_WORDS.verification} to verify your email address and sign in:`,
+  text: `Open this link within ${inWords(LINK_LIFETIME["verify-email"])} to verify your email address and sign in:`,
   link,
   ifNotYou: "If you did not sign up, ignore this mail: there is no account until the link is used."
 })
@@ -122,7 +117,7 @@ const invitationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "You are invited",
   text: "An administrator of the Route Planning Service invites you. Open this link within "
-    + `${LIFETIME_WORDS.invitation} to choose a password, which makes your account:`,
+    + `${inWords(INVITATION_LIFETIME)} to choose a password, which makes your account:`,
   link,
   ifNotYou: "If you do not want an account, ignore this mail: there is none until the link is used."
 })
@@ -130,7 +125,7 @@ const invitationMail = (email: string, link: Mail["link"]): Mail => ({
 const resetMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,
   subject: "Reset your password",
-  text: `Open this link within ${LIFETIME_WORDS.reset} to choose a new password:`,
+  text: `Open this link within ${inWords(LINK_LIFETIME["reset-password"])} to choose a new password:`,
   link,
   ifNotYou: "If you did not ask for it, ignore this mail: your password stays as it is."
 })

@@ -2,10 +2,8 @@ import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
+import { UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
-
-/** How long what nobody proves is kept: a sign-up since it was made, or longer while one of its links has not expired. */
-export const UNPROVEN_KEPT = Duration.days(7)
 
 /** What somebody asked for in the name of an address, which may not be theirs. `email` is as typed. */
 export interface SignUp {
@@ -102,7 +100,7 @@ export class SignUps extends Context.Service<SignUps, {
             password_hash: passwordHash ?? null,
             is_invited: isInvited,
             created_at: new Date(now),
-            expires_at: new Date(now + Duration.toMillis(UNPROVEN_KEPT))
+            expires_at: new Date(now + Duration.toMillis(UNPROVEN_LIFETIME))
           })
           return id
         }, Effect.orDie),

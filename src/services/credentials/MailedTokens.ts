@@ -5,21 +5,9 @@ import { createHash } from "node:crypto"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { graceBegan } from "../retention/DeletionCutoff.ts"
-
-/** After how long the link of each purpose expires. */
-export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-password": Duration.minutes(30) } as const
-
-/** After how long an invitation expires: longer than a reset, because its addressee did not ask for it. */
-export const INVITATION_LIFETIME = Duration.days(7)
-
-/** The lifetimes of links in words, for mails and pages. */
-export const LIFETIME_WORDS = {
-  verification: `${Duration.toHours(LINK_LIFETIME["verify-email"])} hours`,
-  reset: `${Duration.toMinutes(LINK_LIFETIME["reset-password"])} minutes`,
-  invitation: `${Duration.toDays(INVITATION_LIFETIME)} days`
-} as const
 
 const MAX_LIVE_RESETS = 3
 

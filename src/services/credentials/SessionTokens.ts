@@ -1,11 +1,9 @@
-import { Clock, Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Config, Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
+import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { Role } from "../../schema/User.ts"
-
-/** How long a session token is good for; each authenticated request brings a fresh one. */
-export const SESSION_TOKEN_SECONDS = 900
 
 const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/session"
@@ -58,7 +56,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
               .setIssuer(ISSUER)
               .setAudience(AUDIENCE)
               .setIssuedAt(now)
-              .setExpirationTime(now + SESSION_TOKEN_SECONDS)
+              .setExpirationTime(now + Duration.toSeconds(SESSION_TOKEN_LIFETIME))
               .sign(secret)
           )
         }),

@@ -1,9 +1,10 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { NotFound, Unauthorized } from "../../schema/Errors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
+import { SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import type { Session } from "../../schema/Session.ts"
 import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
@@ -14,11 +15,6 @@ import { graceBegan } from "../retention/DeletionCutoff.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { SessionTokens } from "./SessionTokens.ts"
-
-const DAY = 24 * 60 * 60 * 1000
-
-/** A session ends this long after sign-in, however often it was refreshed (NIST SP 800-63B, AAL1). */
-const LIFETIME = 30 * DAY
 
 const MAX_LIVE_SESSIONS = 100
 
@@ -136,7 +132,7 @@ export class Sessions extends Context.Service<Sessions, {
             ip_address: device.ipAddress ?? null,
             created_at: now,
             last_seen_at: now,
-            expires_at: new Date(now.getTime() + LIFETIME)
+            expires_at: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
           })
         }`
         yield* revokeOldest(userId, now)

@@ -1,10 +1,10 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import type { Position } from "../../schema/Geometry.ts"
+import type { BoundingBox, Position } from "../../schema/Geometry.ts"
 import { MAX_TRACKS } from "../../schema/Import.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
-import { type Bounds, boundsOf } from "../geometry/Polylines.ts"
+import { boundsOf } from "../geometry/Polylines.ts"
 import { type Draft, type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "./Document.ts"
 import { NearestPositions } from "./NearestPositions.ts"
 import { sumOf } from "./Times.ts"
@@ -26,7 +26,7 @@ export interface TrackSummary {
   readonly file: string | undefined
   readonly positions: number
   readonly distance: number
-  readonly bounds: Bounds | undefined
+  readonly bounds: BoundingBox | undefined
   readonly start: Position | undefined
 }
 

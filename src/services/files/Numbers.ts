@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import type { Position } from "../../schema/Geometry.ts"
+import { DEGREES, isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 
 const MAX_REPORTED = 20
 
@@ -39,16 +39,13 @@ export const decimal = (value: number): string => {
   return text.includes("e") ? withoutExponent(text) : text
 }
 
-const isWithin = (value: number | undefined, limit: number): value is number =>
-  value !== undefined && value >= -limit && value <= limit
-
 /** A position on Earth, with its elevation where there is one; `undefined` where it would lie outside. */
 export const positionOf = (
   lng: number | undefined,
   lat: number | undefined,
   elevation: number | undefined
 ): Position | undefined => {
-  if (!isWithin(lng, 180) || !isWithin(lat, 90)) return undefined
+  if (!isLongitude(lng) || !isLatitude(lat)) return undefined
   return elevation === undefined ? [lng, lat] : [lng, lat, elevation]
 }
 
@@ -62,7 +59,8 @@ interface Listed {
   readonly max: number
 }
 
-const POSITION_EXPECTED = "Expected a longitude of -180 to 180 and a latitude of -90 to 90, as decimal numbers"
+const POSITION_EXPECTED =
+  `Expected a longitude of ${DEGREES.longitude} and a latitude of ${DEGREES.latitude}, as decimal numbers`
 
 /**
  * The positions of all items, or a refusal that names the first broken ones by their index below `path`. Of too many

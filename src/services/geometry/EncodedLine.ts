@@ -1,5 +1,5 @@
 import type { ValidationIssue } from "../../schema/Errors.ts"
-import { isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { DEGREES, isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"
@@ -12,8 +12,8 @@ const POSITION_BYTES = 16
 export const BROKEN_LINE: ValidationIssue = {
   path: "polyline6",
   message:
-    `Expected an encoded polyline with six decimals of at most ${MAX_POSITIONS} positions, -90 to 90 and -180 to `
-    + "180 degrees"
+    `Expected an encoded polyline with six decimals of at most ${MAX_POSITIONS} positions, ${DEGREES.latitude} and `
+    + `${DEGREES.longitude} degrees`
 }
 
 const isOnEarth = ({ lats, lngs }: Coordinates) => lats.every(isLatitude) && lngs.every(isLongitude)

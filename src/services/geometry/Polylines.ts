@@ -1,23 +1,18 @@
-import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { type BoundingBox, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"
-
-/** A box in degrees. Its east edge is past 180 where the line crosses the antimeridian; the west edge never is. */
-export interface Bounds {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
-}
 
 const FULL_TURN = 360
 
 /** The same longitude, as near as can be to the one before it: nobody walks around the world between two positions. */
 const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
-/** The box around a line; undefined without a position. */
-export const boundsOf = ({ lats, lngs }: Coordinates): Bounds | undefined => {
+/**
+ * The box around a line; undefined without a position. Its east edge is past 180 where the line crosses the
+ * antimeridian; the west edge never is.
+ */
+export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
   let [west] = lngs
   let [south] = lats
   if (west === undefined || south === undefined) return undefined
@@ -36,7 +31,7 @@ export const boundsOf = ({ lats, lngs }: Coordinates): Bounds | undefined => {
 }
 
 /** The longer side of a box in degrees. */
-const sizeOf = ({ east, north, south, west }: Bounds) => Math.max(east - west, north - south)
+const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
 /**
  * Which positions stay in a simplified line: at most 200, the first and the last among them, that still look like the line

@@ -1,9 +1,9 @@
-import type { Position } from "../../schema/Geometry.ts"
+import type { BoundingBox, Position } from "../../schema/Geometry.ts"
 import { MAX_DISTANCE, MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
 import { elevationGainOf } from "./Elevation.ts"
 import { lengthOf } from "./Geodesy.ts"
-import { type Bounds, boundsOf, polyline6, simplifiedLine } from "./Polylines.ts"
+import { boundsOf, polyline6, simplifiedLine } from "./Polylines.ts"
 
 /** The line of a route in every form that is stored: a thread makes it of a long geometry, and this is all it sends. */
 export interface RouteLine {
@@ -21,7 +21,7 @@ export interface RouteLine {
   readonly start: Position | undefined
 }
 
-const boxText = ({ east, north, south, west }: Bounds) => `(${east},${north}),(${west},${south})`
+const boxText = ({ east, north, south, west }: BoundingBox) => `(${east},${north}),(${west},${south})`
 
 /** The box around positions; as PostgreSQL reads it. */
 export const boxAround = (positions: ReadonlyArray<Position>): string | null => {

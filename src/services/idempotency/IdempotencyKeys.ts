@@ -2,6 +2,7 @@ import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schem
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Conflict, Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
@@ -21,7 +22,7 @@ export interface RepeatableCall {
   readonly requestHash: string
 }
 
-const KEPT_FOR = Duration.toMillis(Duration.hours(24))
+const KEPT_FOR = Duration.toMillis(IDEMPOTENCY_RETENTION)
 
 /** For how long a call waits for another with the same key. */
 export const LongestWait = Context.Reference<Duration.Duration>("route-planning-service/IdempotencyKeys/LongestWait", {

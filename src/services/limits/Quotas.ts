@@ -2,6 +2,7 @@ import { Config, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { Conflict } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 
@@ -103,7 +104,9 @@ const MESSAGES: Readonly<Record<Quota, (limit: number) => string>> = {
 
 const overQuota = (details: typeof Refusal.Type["detail"]) =>
   new Conflict({
-    message: `${MESSAGES[details.quota](details.limit)}; deleted ones count until they are purged after 30 days`,
+    message: `${MESSAGES[details.quota](details.limit)}; deleted ones count until they are purged after ${
+      inWords(GRACE_PERIOD)
+    }`,
     details
   })
 

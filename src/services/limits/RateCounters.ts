@@ -1,5 +1,6 @@
 import { Cache, Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
+import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 
 /** Where the counters are: in this process by choice, in Redis, or in this process because Redis is away. */
 export class CounterState extends Context.Service<CounterState, {
@@ -9,7 +10,7 @@ export class CounterState extends Context.Service<CounterState, {
 /** As many subjects as a process counts at once; over it the one unseen for longest starts anew. */
 const MAX_KEYS = 100_000
 
-const WINDOW = Duration.seconds(60)
+const WINDOW = Duration.seconds(RATE_WINDOW_SECONDS)
 
 interface Counter {
   used: number

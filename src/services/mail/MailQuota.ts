@@ -1,12 +1,9 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHmac } from "node:crypto"
+import { MAILS_A_DAY, MAILS_AN_HOUR } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
-
-/** How many mails of all kinds one address gets at most, in any stretch of time of this length. */
-export const MAILS_AN_HOUR = 5
-export const MAILS_A_DAY = 10
 
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))

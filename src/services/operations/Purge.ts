@@ -1,7 +1,6 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UNPROVEN_KEPT } from "../accounts/SignUps.ts"
-import { GRACE_PERIOD } from "../retention/DeletionCutoff.ts"
+import { AUDIT_RETENTION, GRACE_PERIOD, IDEMPOTENCY_RETENTION, UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
 import { plus, runSweep, scheduled, type Swept, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -41,7 +40,7 @@ const ALL: ReadonlyArray<Expiring> = [
     table: "users",
     key: "id",
     column: "created_at",
-    keptMillis: Duration.toMillis(UNPROVEN_KEPT),
+    keptMillis: Duration.toMillis(UNPROVEN_LIFETIME),
     // A link that has expired is deleted by itself, and its account at the next look.
     where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
       AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
@@ -51,13 +50,13 @@ const ALL: ReadonlyArray<Expiring> = [
     table: "idempotency_keys",
     key: "ctid",
     column: "created_at",
-    keptMillis: Duration.toMillis(Duration.hours(24))
+    keptMillis: Duration.toMillis(IDEMPOTENCY_RETENTION)
   },
   {
     table: "audit_events",
     key: "id",
     column: "created_at",
-    keptMillis: Duration.toMillis(Duration.days(90))
+    keptMillis: Duration.toMillis(AUDIT_RETENTION)
   }
 ]
 

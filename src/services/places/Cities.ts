@@ -4,6 +4,7 @@ import KDBush from "kdbush"
 import { readFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { brotliDecompress } from "node:zlib"
+import { MAX_LONGITUDE } from "../../schema/Geometry.ts"
 
 /** A city, and the region of its country where that is known. */
 interface City {
@@ -54,10 +55,14 @@ const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArra
   const south = lat - height
   const north = lat + height
   const shrunk = Math.cos(Math.max(Math.abs(south), Math.abs(north)) * Math.PI / 180)
-  const width = shrunk <= 0 ? 180 : Math.min(180, height / shrunk)
-  if (width === 180) return [[-180, south, 180, north]]
-  if (lng - width < -180) return [[-180, south, lng + width, north], [lng - width + 360, south, 180, north]]
-  if (lng + width > 180) return [[lng - width, south, 180, north], [-180, south, lng + width - 360, north]]
+  const width = shrunk <= 0 ? MAX_LONGITUDE : Math.min(MAX_LONGITUDE, height / shrunk)
+  if (width === MAX_LONGITUDE) return [[-MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  if (lng - width < -MAX_LONGITUDE) {
+    return [[-MAX_LONGITUDE, south, lng + width, north], [lng - width + 2 * MAX_LONGITUDE, south, MAX_LONGITUDE, north]]
+  }
+  if (lng + width > MAX_LONGITUDE) {
+    return [[lng - width, south, MAX_LONGITUDE, north], [-MAX_LONGITUDE, south, lng + width - 2 * MAX_LONGITUDE, north]]
+  }
   return [[lng - width, south, lng + width, north]]
 }
 

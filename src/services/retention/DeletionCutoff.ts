@@ -1,7 +1,5 @@
 import { Clock, Duration, Effect } from "effect"
-
-/** How long a deletion can be taken back: of an account as of a route. */
-export const GRACE_PERIOD = Duration.days(30)
+import { GRACE_PERIOD } from "../../schema/Limits.ts"
 
 /** What was deleted at this instant or before is over at a time in milliseconds; what was deleted after it can be taken back. */
 export const graceBeganAt = (now: number) => new Date(now - Duration.toMillis(GRACE_PERIOD))

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
 import { type PayloadTooLarge, type UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
-import { Positions } from "../../schema/Geometry.ts"
+import { type BoundingBox, Positions } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { NewRoute, Waypoint } from "../../schema/Route.ts"
 import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
@@ -10,7 +10,7 @@ import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/formats/FitWriter.ts"
 import { readPacked } from "../files/ReadPacked.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
-import { type Bounds, boundsOf } from "../geometry/Polylines.ts"
+import { boundsOf } from "../geometry/Polylines.ts"
 import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
@@ -34,7 +34,7 @@ interface ReadFile {
   readonly route: Omit<RouteDraft, "geometry">
   readonly line: RouteLine
   readonly distance: number
-  readonly bounds: Bounds | undefined
+  readonly bounds: BoundingBox | undefined
   readonly warnings: ReadonlyArray<ImportWarning>
 }
 

@@ -1,10 +1,10 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import type { NotFound } from "../../schema/Errors.ts"
-import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { BoundingBox, GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
-import { Listing, type Viewport } from "../../schema/PublicListing.ts"
+import { Listing } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -19,7 +19,7 @@ const MAX_COUNTS_KEPT = 1000
 const FULL_TURN = 360
 
 /** The boxes that a viewport is, as stored boxes may begin in the west of it or run past its east edge at 180 degrees. */
-const boxesOf = ({ east, north, south, west }: Viewport): readonly [string, string] => {
+const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
   const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
   return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]

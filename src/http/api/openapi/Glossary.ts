@@ -1,3 +1,4 @@
+import { DEFAULT_TOKEN_DAYS, inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
 /** What the bodies are, by the names of their schemas. */
 export const BODIES: Readonly<Record<string, string>> = {
   AccountInput: "An account to be made.",
@@ -76,7 +77,9 @@ export const MEDIA: Readonly<Record<string, string>> = {
 
 /** What members and parameters are that say nothing of themselves, by their names; `Body.member` before `member`. */
 const MEMBERS: Readonly<Record<string, string>> = {
-  accessToken: "The JWT of the session, for `Authorization: Bearer`; expires after 15 minutes",
+  accessToken: `The JWT of the session, for \`Authorization: Bearer\`; expires after ${
+    inWords(SESSION_TOKEN_LIFETIME)
+  }`,
   activity: "By which activity",
   apiLatency: "A URL",
   apiOverview: "A URL",
@@ -103,7 +106,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   erasureDueAt: "From when on the account is erased",
   event: "What happened",
   expiresAt: "When it expires; `null` is never",
-  expiresInDays: "Days until it expires: 90 if absent, `null` never",
+  expiresInDays: `Days until it expires: ${DEFAULT_TOKEN_DAYS} if absent, \`null\` never`,
   handle: "The public address of the profile",
   hint: "The last four characters of the token",
   id: "The id",

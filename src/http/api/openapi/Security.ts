@@ -1,3 +1,4 @@
+import { inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../Authentication.ts"
 import type { Declared } from "./Declared.ts"
 
@@ -7,7 +8,9 @@ export const SECURITY_SCHEMES = {
     type: "apiKey",
     in: "cookie",
     name: SESSION_COOKIE,
-    description: "A browser's session: signing in sets the cookie, each answer renews it for 15 minutes."
+    description: `A browser's session: signing in sets the cookie, each answer renews it for ${
+      inWords(SESSION_TOKEN_LIFETIME)
+    }.`
   },
   sessionToken: {
     type: "http",

@@ -1,3 +1,4 @@
+import { MAX_LONGITUDE } from "../../../schema/Geometry.ts"
 import { childOf, textOf } from "./XmlQuery.ts"
 import type { XmlElement } from "./XmlTree.ts"
 
@@ -5,7 +6,7 @@ import type { XmlElement } from "./XmlTree.ts"
  * GPX 1.1 and TCX end their longitudes short of 180 (`maxExclusive`). That meridian is written as -180, which is the same
  * line, with the number itself in an extension of ours: so a file is valid, and what was stored comes back.
  */
-const EDGE = 180
+const EDGE = MAX_LONGITUDE
 export const OWN_LONGITUDE = "rps:longitude"
 
 /** A longitude as both schemas accept it. */
