@@ -54,10 +54,21 @@ ${page.body}
 /** From a page's path to the root. */
 const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
 
-/** The response with a page that is at a path. It is not cached, and its links send no referrer. */
+/**
+ * The token of a mailed link is in the address of its page: no request says more of it than its origin. With `no-referrer`
+ * browsers send a form with `Origin: null` (Fetch, "append a request Origin header"), and over plain HTTP, without
+ * `Sec-Fetch-Site`, nothing else would show that the form is ours.
+ */
+const REFERRER_POLICY = "strict-origin"
+
+/** The response with a page that is at a path. It is not cached. */
 export const pageResponse = (path: string, page: Page): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(render(page, rootFrom(path)).html, {
     status: page.error?.statusCode ?? 200,
     contentType: "text/html; charset=utf-8",
-    headers: { "content-security-policy": POLICY, ...retryAfter(page.error?.details) }
+    headers: {
+      "content-security-policy": POLICY,
+      "referrer-policy": REFERRER_POLICY,
+      ...retryAfter(page.error?.details)
+    }
   })
