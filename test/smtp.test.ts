@@ -129,7 +129,14 @@ it.live(
 it.effect("a malformed SMTP_URL, or one beside EMAIL_API_KEY, refuses the start and is not told", () =>
   Effect.gen(function*() {
     for (
-      const url of ["canary", "http://canary.example.com", "smtp://", "smtp://canary/?tls.rejectUnauthorized=false"]
+      const url of [
+        "canary",
+        "http://canary.example.com",
+        "smtp://",
+        "smtp://canary/?tls.rejectUnauthorized=false",
+        "smtp://ada:100%canary@127.0.0.1",
+        "smtp://:canary@127.0.0.1"
+      ]
     ) {
       const exit = yield* Effect.exit(sendBy(url))
       assert.isTrue(Exit.isFailure(exit))

@@ -15,6 +15,7 @@ import { queueLength, queueTimeout } from "../services/limits/ConnectionQueue.ts
 import { quotaLimits } from "../services/limits/Quotas.ts"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { mailApiUrl } from "../services/mail/Mailer.ts"
+import { mailSender } from "../services/mail/MailText.ts"
 import { smtpUrl } from "../services/mail/SmtpMailer.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { metricsEnabled } from "../services/metrics/Metrics.ts"
@@ -49,6 +50,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   insideNetworks,
   issuerUrl,
   mailApiUrl,
+  mailSender,
   maxRunning,
   metricsEnabled,
   minStrength,

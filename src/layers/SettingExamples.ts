@@ -12,6 +12,7 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["DATABASE_URL", "postgres://user:password@localhost:5432/routes"],
   ["DATABASE_WAIT", "60 seconds"],
   ["EMAIL_API_URL", "https://api.resend.com/emails"],
+  ["EMAIL_FROM", "no-reply@example.com"],
   ["ENGINE_PORT", "8002"],
   ["ERASURE_SWEEP_INTERVAL", "1 hour"],
   ["GOOGLE_ISSUER", "https://accounts.google.com"],

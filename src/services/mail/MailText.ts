@@ -1,12 +1,21 @@
-import { Config, Effect, Redacted } from "effect"
+import { Config, Effect, Redacted, Schema } from "effect"
 import { html } from "../html/Html.ts"
 import { baseUrl } from "../settings/Addresses.ts"
 import type { Mail } from "./Mailer.ts"
 
+/** An address, or a name before one in angle brackets; control characters would begin further headers. */
+const Sender = Schema.NonEmptyString.check(
+  Schema.makeFilter((text) =>
+    /^(?:[^<>\p{Cc}]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u.test(text)
+      ? undefined
+      : "Expected an email address as in no-reply@example.com or Routes <no-reply@example.com>"
+  )
+)
+
 /** The sender of mails (`EMAIL_FROM`): `no-reply@` and the host of `BASE_URL` unless it is set. */
 export const mailSender = Effect.gen(function*() {
   const { hostname } = yield* baseUrl
-  return yield* Config.NonEmptyString("EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
+  return yield* Config.schema(Sender, "EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
 })
 
 const linkOf = ({ link }: Mail) => link === undefined ? undefined : Redacted.value(link)

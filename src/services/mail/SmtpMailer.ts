@@ -1,13 +1,22 @@
-import { Config, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Config, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { createTransport } from "nodemailer"
 import { baseUrl } from "../settings/Addresses.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
+const decoded = Option.liftThrowable(decodeURIComponent)
+
+/** The URL parser leaves a percent sign that begins no escape as it is (WHATWG URL, 1.3). */
+const hasValidCredentials = ({ password, username }: URL) =>
+  Option.isSome(decoded(username)) && Option.isSome(decoded(password)) && (username !== "" || password === "")
+
+const isServer = ({ hostname, pathname, protocol, search }: URL) =>
+  /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
+
 const SmtpUrl = Schema.RedactedFromValue(
   Schema.URLFromString.check(
-    Schema.makeFilter(({ hostname, pathname, protocol, search }) =>
-      /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
+    Schema.makeFilter((url) =>
+      isServer(url) && hasValidCredentials(url)
         ? undefined
         : "Expected an SMTP server as in smtp://user:password@mail.example.com:587"
     )
