@@ -9,12 +9,16 @@ import { Invitations } from "./services/accounts/Invitations.ts"
 
 class WrongArguments extends Schema.TaggedError<WrongArguments>()("WrongArguments", { message: Schema.String }) {}
 
-const usage = new WrongArguments({ message: "say whose account: npm run user -- create <email>" })
+const USAGE = "npm run user -- create <email>"
+
+const usage = new WrongArguments({ message: `say whose account: ${USAGE}` })
+
+const noEmail = (argument: string) => new WrongArguments({ message: `${argument} is not an email address: ${USAGE}` })
 
 const emailArgument = Effect.suspend(() => {
   const [, , command, email, ...more] = process.argv
-  return command === "create" && more.length === 0
-    ? Effect.mapError(Schema.decodeUnknownEffect(Email)(email), () => usage)
+  return command === "create" && email !== undefined && more.length === 0
+    ? Effect.mapError(Schema.decodeUnknownEffect(Email)(email), () => noEmail(email))
     : Effect.fail(usage)
 })
 

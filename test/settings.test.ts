@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Exit, Layer, Logger, Schema } from "effect"
+import { Config, ConfigProvider, Effect, Exit, Layer, Logger, Schema } from "effect"
 import { spawn } from "node:child_process"
+import { createServer } from "node:net"
 import { join } from "node:path"
+import { refusalOf } from "../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../src/layers/Settings.ts"
+import { clonedDatabase } from "./support/Databases.ts"
+import { listening } from "./support/Listening.ts"
 
 const COMPLETE = {
   DATABASE_URL: "postgres://127.0.0.1:1/none",
@@ -21,12 +25,12 @@ const start = (settings: Readonly<Record<string, string>>) =>
 const refusal = (settings: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(start(settings)), ({ message }) => message)
 
-/** Runs the production program to its end. */
-const production = (env: Readonly<Record<string, string>>) =>
+/** Runs a program to its end. */
+const runProgram = (file: string, env: Readonly<Record<string, string>>) =>
   Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
-    const main = join(import.meta.dirname, "../src/main.ts")
-    const child = spawn(process.execPath, ["--disable-proto=delete", main], {
-      env: { NODE_ENV: "production", PORT: "0", HOST: "127.0.0.1", ...env }
+    const path = join(import.meta.dirname, "../src", file)
+    const child = spawn(process.execPath, ["--disable-proto=delete", path], {
+      env: { PORT: "0", HOST: "127.0.0.1", ...env }
     })
     const chunks: Array<Buffer> = []
     child.stdout.on("data", (chunk) => chunks.push(chunk))
@@ -51,6 +55,8 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["DATABASE_QUEUE_LENGTH", "-1"],
   ["DATABASE_QUEUE_TIMEOUT", "3 seconds"],
   ["DATABASE_WAIT", "canary"],
+  ["EMAIL_FROM", "canary"],
+  ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
   ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
   ["GOOGLE_ISSUER", "canary:443"],
   ["GRAFANA_URLS", "canary"],
@@ -78,6 +84,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["ROUTING_ENGINE_URL", "canary:8002"],
   ["SHUTDOWN_DRAIN_DELAY", "canary"],
   ["SIGNUP_ENABLED", "canary"],
+  ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
   ["TELEMETRY_ENABLED", "canary"],
   ["TRUSTED_PROXIES", "canary"]
 ]
@@ -93,7 +100,7 @@ const LogLine = Schema.fromJsonString(Schema.Struct({
 }))
 
 const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string>>) {
-  const { code, output } = yield* production(env)
+  const { code, output } = yield* runProgram("main.ts", { NODE_ENV: "production", ...env })
   assert.strictEqual(code, 1)
   return (yield* Schema.decodeEffect(LogLine, { onExcessProperty: "error" })(output.trim().split("\n").at(-1) ?? ""))
     .message
@@ -177,26 +184,71 @@ describe("a production start", () => {
   )
 
   it.live(
-    "ends with 1 and says so in one line when the database does not come up in time",
+    "ends with 1 and says so in one line when the database does not come up in time, or its host is unknown",
     () =>
       Effect.gen(function*() {
-        const reason = yield* reasonOf({
-          ...COMPLETE,
-          PORT: "0",
-          DATABASE_URL: "postgres://service:canary@127.0.0.1:1/none",
-          DATABASE_WAIT: "300 millis"
-        })
-        assert.match(
-          reason,
-          /^The database was not reachable within 300ms: see that it runs .*connect ECONNREFUSED 127.0.0.1:1$/
-        )
-        assert.notInclude(reason, "canary")
+        const databases = ["127.0.0.1:1", "nowhere.invalid"]
+        const reasons = yield* Effect.forEach(databases, (server) =>
+          reasonOf({
+            ...COMPLETE,
+            DATABASE_URL: `postgres://service:canary@${server}/none`,
+            DATABASE_WAIT: "300 millis"
+          }), { concurrency: 2 })
+        const [refused = "", unknown = ""] = reasons
+        const start = "The database was not reachable within 300ms: see that it runs and that DATABASE_URL is right"
+        for (const reason of reasons) {
+          assert.include(reason, start)
+          assert.notInclude(reason, "canary")
+        }
+        assert.match(refused, /connect ECONNREFUSED 127.0.0.1:1$/)
+        // It is no address that the service listens on.
+        assert.notInclude(unknown, "HOST")
       }),
-    20_000
+    60_000
+  )
+
+  it.live(
+    "ends with 1 and names PORT when another process listens there, before and after the database is there",
+    () =>
+      Effect.gen(function*() {
+        const port = yield* listening(createServer())
+        const databases = [COMPLETE.DATABASE_URL, yield* clonedDatabase]
+        const reasons = yield* Effect.forEach(
+          databases,
+          (DATABASE_URL) => reasonOf({ ...COMPLETE, DATABASE_URL, PORT: String(port) }),
+          { concurrency: 2 }
+        )
+        const expected =
+          `Port ${port} of 127.0.0.1 is in use: stop the process that listens there, or set PORT to another`
+        assert.deepStrictEqual(reasons, [expected, expected])
+      }).pipe(Effect.scoped),
+    60_000
   )
 })
 
 describe("a start outside production", () => {
+  it.effect("names a setting that is missing", () =>
+    Effect.gen(function*() {
+      const settings = Config.all([Config.Redacted("DATABASE_URL"), Config.NonEmptyString("JWT_SECRET")])
+      const given = ConfigProvider.fromUnknown({ DATABASE_URL: "" })
+      const cause = yield* Effect.flip(Effect.sandbox(Effect.provide(settings, ConfigProvider.layer(given))))
+      assert.match(refusalOf(cause), /^DATABASE_URL is missing \(for example DATABASE_URL=postgres:/)
+    }))
+
+  it.live(
+    "ends with 1 and one line that names DATA_DIR where nothing can be written there",
+    () =>
+      Effect.gen(function*() {
+        const { code, output } = yield* runProgram("dev.ts", { DATA_DIR: "/dev/null/x" })
+        assert.strictEqual(code, 1)
+        assert.match(
+          output,
+          /^\S+ FATAL DATA_DIR \/dev\/null\/x cannot be written \(ENOTDIR.*set DATA_DIR to another directory\n$/
+        )
+      }),
+    60_000
+  )
+
   it.effect("takes short secrets, with a warning that names them and not their values", () =>
     Effect.gen(function*() {
       const warnings: Array<string> = []

@@ -1,4 +1,5 @@
-import { Cause, Config, Predicate, Schema } from "effect"
+import { Cause, Config, Predicate, Schema, SchemaAST, type SchemaIssue } from "effect"
+import type { ValidationIssue } from "../schema/Errors.ts"
 import { issuesOf } from "../schema/Issues.ts"
 import { withExample } from "./SettingExamples.ts"
 
@@ -37,16 +38,30 @@ const listenComplaint = (error: unknown): string | undefined => {
   return LISTEN_COMPLAINTS[cause.code]?.(cause.address ?? cause.hostname ?? "", cause.port)
 }
 
+/** Settings are texts: one that is no text is not there. */
+const isMissing = (issue: SchemaIssue.Issue): boolean => {
+  switch (issue._tag) {
+    case "Encoding":
+    case "Pointer":
+      return isMissing(issue.issue)
+    default:
+      return issue._tag === "InvalidType" && SchemaAST.isString(issue.ast)
+  }
+}
+
+const settingComplaint = ({ cause, message }: Config.ConfigError): string => {
+  if (!Schema.isSchemaError(cause)) return message
+  const complaint = (issue: ValidationIssue) =>
+    isMissing(cause.issue) ? `${issue.path} is missing` : `${issue.path}: ${issue.message}`
+  return issuesOf(cause).map((issue) => withExample(issue.path, complaint(issue))).join("; ")
+}
+
 /** What is wrong, in words, without the value of a secret, and with an example of a valid setting. */
 export const complaintOf = (error: unknown): string => {
   const complaint = listenComplaint(error)
   if (complaint !== undefined) return complaint
-  if (!(error instanceof Config.ConfigError)) {
-    return [...new Set(messagesOf(error))].filter((text) => text !== "").join(": ")
-  }
-  return Schema.isSchemaError(error.cause)
-    ? issuesOf(error.cause).map(({ message, path }) => withExample(path, `${path}: ${message}`)).join("; ")
-    : error.message
+  if (error instanceof Config.ConfigError) return settingComplaint(error)
+  return [...new Set(messagesOf(error))].filter((text) => text !== "").join(": ")
 }
 
 /** Why a start failed, on one line. Empty where no error has a message. */
