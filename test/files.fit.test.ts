@@ -91,10 +91,12 @@ describe("a FIT file", () => {
       assert.deepStrictEqual(measures, { duration: 3600 })
     }))
 
-  it.effect("of a route without a duration says nothing of one", () =>
+  it.effect("of a route without a duration or an activity says nothing of one", () =>
     Effect.gen(function*() {
       const { duration: _, ...planned } = route
       assert.deepStrictEqual((yield* read(writeFit(planned))).measures, {})
+      const { activity: _activity, ...open } = planned
+      assert.deepStrictEqual((yield* read(writeFit(open))).dropped, [])
       assert.strictEqual((yield* read(writeFit({ ...planned, geometry: [[180, -90]] }))).document.geometry.length, 1)
       assert.deepStrictEqual((yield* read(writeFit({ ...planned, geometry: [] }))).document.geometry, [])
       assert.strictEqual((yield* read(writeFit({ ...planned, name: "ü".repeat(255) }))).document.name.length, 127)
@@ -109,6 +111,14 @@ describe("a FIT file", () => {
       assert.strictEqual(measures.duration, 120)
       assert.deepStrictEqual(dropped, [{ what: "record", why: "it has no position", count: 1 }])
       assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined", "dropped"])
+    }))
+
+  it.effect("followed by others is read alone, and the others are counted", () =>
+    Effect.gen(function*() {
+      const { document, dropped } = yield* read(Buffer.concat([writeFit(route), activity(), writeFit(route)]))
+      assert.strictEqual(document.geometry.length, 3)
+      const why = "only the first of several that follow each other is read"
+      assert.deepStrictEqual(dropped, [{ what: "FIT file", why, count: 2 }])
     }))
 
   it.effect("of messages without end is refused by their headers alone", () =>

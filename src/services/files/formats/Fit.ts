@@ -6,7 +6,7 @@ import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import { type DraftFile, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
 import { coordOf, MAX_READ_POSITIONS, positionOf, tooMany } from "../Numbers.ts"
 import { durationOf, sumOf } from "../Times.ts"
-import { hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./FitMessages.ts"
+import { chainedFilesOf, hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./FitMessages.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
@@ -72,7 +72,9 @@ const waypointsOf = ({ course_points = [] }: ParsedFit): ReadonlyArray<DraftWayp
     return [{ coord: coordOf(position), name: point.name, type, timestamp: undefined }]
   })
 
-const textOf = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
+/** `generic` is what a file without an activity has. */
+const sportOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "generic" ? value : undefined
 
 /** Reads a course or an activity of FIT. A record without a position, as sensors make them indoors, is counted. */
 export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
@@ -98,7 +100,7 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
     tracks: [{
       ...NOTHING_SAID,
       names: [course?.name],
-      activity: textOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
+        activity: sportOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
       waypoints,
       segments: parts.filter(({ length }) => length > 0).map((part) => part.map(({ position }) => position)),
       // The times of a course are where a virtual partner would be; a lap has the time that was planned.
@@ -108,6 +110,7 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
     }],
     dropped: [
       ...droppedIf(records.length - placedRecords.length, "record", "it has no position"),
+      ...droppedIf(chainedFilesOf(bytes), "FIT file", "only the first of several that follow each other is read"),
       ...droppedIf(course_points.length - waypoints.length, "course_point", "it has no position")
     ]
   }

@@ -1,3 +1,5 @@
+import { isFit } from "../PackedFile.ts"
+
 /** A day of a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000
 
@@ -49,4 +51,17 @@ export const hasTooManyMessages = (bytes: Uint8Array): boolean => {
     if (seen.messages > MAX_MESSAGES || seen.fields > MAX_FIELDS) return true
   }
   return false
+}
+
+const CRC_BYTES = 2
+
+/** How many FIT files follow the first one (FIT protocol, chained FIT files). */
+export const chainedFilesOf = (bytes: Uint8Array): number => {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const seen = { at: 0, files: 0 }
+  while (isFit(bytes.subarray(seen.at))) {
+    seen.at += view.getUint8(seen.at) + view.getUint32(seen.at + 4, true) + CRC_BYTES
+    seen.files += 1
+  }
+  return seen.files - 1
 }
