@@ -85,6 +85,9 @@ describe("a file", () => {
       assert.deepStrictEqual(yield* namesOf(gzipSync(a)), ["A"])
       assert.deepStrictEqual(yield* namesOf(gzipSync(a), { contentEncoding: "gzip" }), ["A"])
       assert.deepStrictEqual(yield* namesOf(gzipSync(gzipSync(a)), { contentEncoding: "gzip" }), ["A"])
+      const latin = gzipSync(bytesOf(gpx("Zürich"), "latin1"))
+      const typed = { contentType: "application/gpx+xml; charset=iso-8859-1", contentEncoding: "gzip" }
+      assert.deepStrictEqual(yield* namesOf(latin, typed), ["Zürich"])
       assert.deepStrictEqual(yield* namesOf(zip), ["A", "B"])
       const sent = form([["a.gpx", a], ["b.gpx", gzipSync(b)]])
       assert.deepStrictEqual(yield* namesOf(sent, FORM), ["A", "B"])
@@ -112,6 +115,9 @@ describe("a file", () => {
       assert.match(yield* refusalOf(bytesOf("--frontier\r\n"), FORM), /^400 Malformed multipart/)
       assert.match(yield* refusalOf(bytesOf("hello"), { contentEncoding: "gzip" }), /^400 Malformed gzip/)
       assert.match(yield* refusalOf(form([["a.gpx", bytesOf("<gpx>")]]), FORM), /^400 a.gpx: Malformed XML/)
+      const secret = Buffer.from(yield* zipped(new Map([["a.gpx", bytesOf(gpx("A"))]])))
+      for (const flags of [6, secret.indexOf("PK\u0001\u0002") + 8]) secret.writeUInt16LE(1, flags)
+      assert.strictEqual(yield* refusalOf(secret), "400 The archive cannot be read: a.gpx is encrypted")
     }))
 
   it.effect("is not unpacked beyond 8 MiB, nor several beyond 16", () =>
@@ -123,5 +129,8 @@ describe("a file", () => {
       assert.match(yield* refusalOf(form([["a", half], ["b", half], ["c", half]]), FORM), /^413/)
       const many = new Map(Array.from({ length: 101 }, (_, at) => [`${at}.gpx`, bytesOf("<gpx/>")]))
       assert.match(yield* refusalOf(yield* zipped(many)), /^400 .*more than 100 files/)
+      const some = yield* zipped(new Map([...many].slice(0, 60)))
+      assert.match(yield* refusalOf(form([["a.zip", some], ["b.zip", some]]), FORM), /^400 .*more than 100 files/)
+      assert.match(yield* refusalOf(gzipSync(gzipSync(gzipSync(gpx("A"))))), /^415/)
     }))
 })

@@ -321,6 +321,7 @@ describe("GPX of others", () => {
     assert.deepStrictEqual([joined.document.name, joined.document.geometry.length], ["All", 6])
     assert.closeTo(joined.measures.distance ?? 0, 2 * 1111.95 + 111_195, 1)
     assert.throws(() => readAll(file, "gpx", { track: 3 }), /expected an index of 0 to 2/)
+    assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
   })
 
   for (

@@ -71,10 +71,13 @@ const together = ({ activity, descriptions, names, tags, tracks, waypoints }: Dr
   seconds: sumOf(tracks.map(({ seconds }) => seconds))
 })
 
-const requireTrack = (count: number, index: number) =>
-  index < count
-    ? Effect.void
-    : Effect.fail(ValidationFailed.at("track", `The file has ${count} tracks; expected an index of 0 to ${count - 1}`))
+const requireTrack = (count: number, index: number) => {
+  if (index < count) return Effect.void
+  const problem = count === 0
+    ? "The file has no tracks"
+    : `The file has ${count} tracks; expected an index of 0 to ${count - 1}`
+  return Effect.fail(ValidationFailed.at("track", problem))
+}
 
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
 

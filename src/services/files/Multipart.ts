@@ -29,10 +29,11 @@ export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, conten
     maxParts: MAX_FILES,
     maxFieldSize: MAX_FIELD_BYTES,
     onField: () => {},
-    onFile: ({ contentType, filename }) => {
+    // The content type of a part is a guess of a browser by the name of the file.
+    onFile: ({ filename }) => {
       const chunks: Array<Uint8Array> = []
       return (chunk) => {
-        if (chunk === null) files.push({ name: filename, contentType, bytes: Buffer.concat(chunks) })
+        if (chunk === null) files.push({ name: filename, contentType: undefined, bytes: Buffer.concat(chunks) })
         else chunks.push(chunk)
       }
     },

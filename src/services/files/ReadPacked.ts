@@ -25,7 +25,7 @@ const unread = () =>
       + "archive (KMZ) or as multipart/form-data"
   })
 
-/** The path of a refusal begins with the name of the file, where there are several. */
+/** The path of a refusal begins with the name of the file, where it came in an archive or a form. */
 const inFile = (name: string) => ({ message }: ValidationFailed) => ValidationFailed.at(name, message)
 
 /** A picture is reported as no route, and not as text in a wrong encoding. */
@@ -50,11 +50,10 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   return read
 })
 
-/** A file among others. Browsers derive its content type from its name, so only its content counts. */
-const readAmong = (file: PackedFile) =>
+const readNamed = (file: PackedFile) =>
   Effect.mapError(
-    readOne({ ...file, contentType: undefined }),
-    (error) => error._tag === "ValidationFailed" ? inFile(file.name ?? "file")(error) : error
+    readOne(file),
+    (error) => error._tag === "ValidationFailed" && file.name !== undefined ? inFile(file.name)(error) : error
   )
 
 const noLine = ({ activity, descriptions, names, tags }: DraftFile): DraftTrack => ({
@@ -109,8 +108,7 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)
   if (files.length > MAX_FILES) return yield* ValidationFailed.at("", `Expected at most ${MAX_FILES} files`)
-  const isOne = files.length === 1 && files[0]?.bytes === given.bytes
-  const read = yield* Effect.forEach(files, isOne ? readOne : readAmong)
+  const read = yield* Effect.forEach(files, files[0]?.name === given.name ? readOne : readNamed)
   const known = read.filter((file) => file !== undefined)
   const [first, second] = known
   if (first === undefined) return yield* unread()

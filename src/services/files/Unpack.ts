@@ -10,6 +10,7 @@ import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./Packed
 /** What may still be unpacked. */
 interface Room {
   bytes: number
+  files: number
 }
 
 const tooLarge = (limitBytes: number) =>
@@ -41,16 +42,19 @@ const broken = (error: unknown) =>
 /** Neither a folder nor what macOS and editors leave beside files. */
 const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
 
-const entriesOf = async (zip: ZipFile) => {
+const entriesOf = async (zip: ZipFile, room: Room) => {
   const entries: Array<Entry> = []
   for await (const entry of zip.eachEntry()) {
-    if (entries.length >= MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
-    if (isFile(entry)) entries.push(entry)
+    if (!isFile(entry)) continue
+    if (room.files === 0) throw new Error(`it has more than ${MAX_FILES} files`)
+    room.files -= 1
+    entries.push(entry)
   }
   return entries
 }
 
 const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
+  if (entry.isEncrypted()) return yield* broken(new Error(`${entry.fileName} is encrypted`))
   // A file is not unpacked beyond the size that the directory has for it.
   yield* take(room, entry.uncompressedSize)
   const bytes = yield* Effect.tryPromise({
@@ -61,20 +65,7 @@ const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Roo
   return file
 })
 
-const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
-  const { entries, zip } = yield* Effect.tryPromise({
-    try: async () => {
-      const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
-        autoClose: false
-      })
-      return { zip, entries: await entriesOf(zip) }
-    },
-    catch: broken
-  })
-  return yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room))
-})
-
-/** A file of `.gpx.gz`, and the same sent with a content encoding: so many layers, and no more. */
+/** A file of `.gpx.gz`, and the same sent with a content encoding: so many layers of a body and of each file in it. */
 const MAX_LAYERS = 2
 
 const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
@@ -86,6 +77,22 @@ const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
   return { ...file, bytes: state.bytes }
 })
 
+const eachWithoutGzip = (files: ReadonlyArray<PackedFile>, room: Room) =>
+  Effect.forEach(files, (file) => withoutGzip(file, room))
+
+const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
+  const { entries, zip } = yield* Effect.tryPromise({
+    try: async () => {
+      const zip = await fromBufferPromise(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
+        autoClose: false
+      })
+      return { zip, entries: await entriesOf(zip, room) }
+    },
+    catch: broken
+  })
+  return yield* eachWithoutGzip(yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room)), room)
+})
+
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
 /**
@@ -93,14 +100,15 @@ const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEn
  * archive stays as it is. `PayloadTooLarge` beyond the limits, before more than that is unpacked.
  */
 export const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
-  const room: Room = { bytes: MAX_UNPACKED_BYTES }
+  const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
   if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* ValidationFailed.at("", "Malformed gzip")
   const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
-  const parts = isForm(body.contentType) ? yield* filesOfForm(body.bytes, body.contentType ?? "") : [body]
-  const files = yield* Effect.forEach(parts, (part) => withoutGzip(part, room))
+  const files = isForm(body.contentType)
+    ? yield* eachWithoutGzip(yield* filesOfForm(body.bytes, body.contentType ?? ""), room)
+    : [body]
   const all = yield* Effect.forEach(
     files,
     (file) => isZip(file.bytes) ? filesOfZip(file.bytes, room) : Effect.succeed([file])
   )
-  return yield* Effect.forEach(all.flat().slice(0, MAX_FILES + 1), (file) => withoutGzip(file, room))
+  return all.flat()
 })
