@@ -273,6 +273,8 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.include(file.headers.get("content-disposition"), "To a watch.fit")
       const raw = new Uint8Array(yield* Effect.promise(() => file.arrayBuffer()))
       assert.strictEqual(Number(file.headers.get("content-length")), raw.length)
+      const looked = yield* rider.post("/routes/import?dryRun=true", undefined, { raw })
+      assert.deepInclude(looked.body, { format: "fit", duration: 600 })
       const again = created((yield* rider.post("/routes/import", undefined, { raw })).body)
       assert.deepInclude(again, { name: "To a watch", duration: 600 })
       assert.closeTo(Number(again["distance"]), 5000 * 11.1, 100)

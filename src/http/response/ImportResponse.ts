@@ -58,7 +58,16 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
   }
   const { bounds, distance, line, route, warnings } = only
   const place = yield* places.at(startOf(line, route.waypoints))
-  const text = JSON.stringify({ ...common, distance: metres(distance), ...boxOf(bounds), ...place, warnings, route })
+  const { duration } = route
+  const text = JSON.stringify({
+    ...common,
+    distance: metres(distance),
+    ...(duration === undefined ? {} : { duration }),
+    ...boxOf(bounds),
+    ...place,
+    warnings,
+    route
+  })
   return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
 })
 
