@@ -73,7 +73,7 @@ const signedInBy = Effect.fnUntraced(function*(email: string) {
 })
 
 layer(closedServer, { timeout: "60 seconds" })("where sign-up is closed", (it) => {
-  it.effect("an operator creates the first account, and its owner invites others by mail", () =>
+  it.effect("an operator creates the first account, and its owner invites others by mail, for 7 days and once", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const admin = yield* createdAdmin
@@ -83,15 +83,24 @@ layer(closedServer, { timeout: "60 seconds" })("where sign-up is closed", (it) =
       const [mail] = yield* (yield* Mailbox).mailsTo(email)
       assert.strictEqual(mail?.subject, "You are invited")
       assert.include(mail?.ifNotYou, "ignore this mail")
+      const late = newEmail()
+      assert.strictEqual((yield* admin.post("/admin/invitations", { email: late })).status, 201)
+      const lateToken = yield* (yield* Mailbox).tokenFor(late)
+      const reset = (token: string) => visitor.post("/auth/reset-password", { token, password: PASSWORD })
       yield* TestClock.adjust("6 days")
-      assert.strictEqual((yield* visitor.post("/auth/reset-password", { token, password: PASSWORD })).status, 200)
+      assert.strictEqual((yield* reset(token)).status, 200)
+      assert.strictEqual((yield* reset(token)).status, 400)
+      yield* TestClock.adjust("25 hours")
+      assert.strictEqual((yield* reset(lateToken)).status, 400)
+      const idToken = yield* (yield* SignInProvider).idToken({ sub: late, email: late })
+      assert.deepStrictEqual((yield* visitor.post("/auth/google", { idToken })).body, CLOSED)
       assert.strictEqual((yield* (yield* signedInBy(email)).get("/users/me")).status, 200)
       const returned = yield* signedInBy(ADMIN)
       assert.strictEqual((yield* returned.post("/admin/invitations", { email })).status, 409)
       assert.strictEqual((yield* returned.post("/admin/invitations", { email: "nobody" })).status, 400)
       const { body } = yield* returned.get("/admin/audit?event=admin.user_invited")
       assert.isArray(body)
-      assert.lengthOf(Array.isArray(body) ? body : [], 1)
+      assert.lengthOf(Array.isArray(body) ? body : [], 2)
     }))
 
   it.effect("strangers get 403 with the reason for each way in, and those who were invited do not", () =>
