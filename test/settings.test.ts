@@ -45,6 +45,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["ADMIN_EMAILS", "ada@example.com, canary@"],
   ["API_DOCS_ENABLED", "canary"],
   ["APP_URL", "canary"],
+  ["APP_URL", "https://app.example.com/#/canary"],
   ["BASE_URL", "canary.example.com"],
   ["BODY_MEMORY_BUDGET", "canary"],
   ["BASE_URL", "ftp://canary.example.com"],

@@ -1,5 +1,5 @@
 import { Config, Option } from "effect"
-import { httpUrl, whole } from "./SettingTypes.ts"
+import { httpRoot, whole } from "./SettingTypes.ts"
 
 /** Where the service listens (`PORT`, 3000); 0 takes any free port. */
 export const port = whole(0, 65_535, "PORT").pipe(Config.withDefault(3000))
@@ -14,7 +14,7 @@ const orElse = (given: Config.Config<Option.Option<URL>>, other: Config.Config<U
 const listeningAt = Config.map(port, (port) => new URL(`http://localhost:${port}`))
 
 /** The service's own public address (`BASE_URL`). */
-export const baseUrl = orElse(Config.option(httpUrl("BASE_URL")), listeningAt)
+export const baseUrl = orElse(Config.option(httpRoot("BASE_URL")), listeningAt)
 
 /** Where mailed links point (`APP_URL`): the front end, by default the service itself. */
-export const appUrl = orElse(Config.option(httpUrl("APP_URL")), baseUrl)
+export const appUrl = orElse(Config.option(httpRoot("APP_URL")), baseUrl)

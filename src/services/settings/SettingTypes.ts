@@ -23,6 +23,15 @@ const HttpUrl = Schema.URLFromString.check(
 
 export const httpUrl = (name: string) => Config.schema(HttpUrl, name)
 
+const HttpRoot = HttpUrl.check(
+  Schema.makeFilter(({ hash, search }) =>
+    hash === "" && search === "" ? undefined : "Expected an http or https URL without a query and a fragment"
+  )
+)
+
+/** The address that paths are appended to. */
+export const httpRoot = (name: string) => Config.schema(HttpRoot, name)
+
 const SHORTEST = Duration.millis(10)
 
 /** How long something takes, or how often it is done: none is no answer, and without a pause would be for ever. */
