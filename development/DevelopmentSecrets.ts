@@ -21,6 +21,16 @@ const unusable = (directory: string) => (cause: unknown) =>
     }): make it writable, or set DATA_DIR to another directory`
   })
 
+/** The secrets that were made before are broken. The cause would tell their text. */
+class SecretsUnreadable extends Schema.TaggedError<SecretsUnreadable>()("SecretsUnreadable", {
+  message: Schema.String
+}) {}
+
+const unreadable = (path: string) =>
+  new SecretsUnreadable({
+    message: `${path} does not hold the secrets of an earlier run: delete it to have new ones made`
+  })
+
 const SecretsFile = Schema.fromJsonString(Secrets)
 
 /**
@@ -31,7 +41,9 @@ export const generatedSecrets = Effect.fn("generatedSecrets")(function*(director
   const random = yield* SecureRandom.SecureRandom
   const path = join(directory, "secrets.json")
   const kept = yield* Effect.option(Effect.tryPromise(() => readFile(path, "utf8")))
-  if (Option.isSome(kept)) return yield* Schema.decodeEffect(SecretsFile)(kept.value)
+  if (Option.isSome(kept)) {
+    return yield* Effect.mapError(Schema.decodeEffect(SecretsFile)(kept.value), () => unreadable(path))
+  }
   const secret = Effect.map(random.randomBytes(32), (bytes) => Buffer.from(bytes).toString("base64url"))
   const secrets = yield* Effect.all({ JWT_SECRET: secret, ANALYTICS_SALT: secret, PAT_PEPPER: secret })
   const text = yield* Schema.encodeEffect(SecretsFile)(secrets)
