@@ -1,12 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Config, ConfigProvider, Effect, Exit, Layer, Logger, Schema } from "effect"
+import { Config, ConfigProvider, Duration, Effect, Exit, Layer, Logger, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { spawn } from "node:child_process"
+import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { refusalOf } from "../src/layers/Refusal.ts"
+import { awaitDatabase } from "../src/layers/database/Await.ts"
+import { generatedSecrets } from "../src/layers/development/DevelopmentSecrets.ts"
+import { complaintOf, refusalOf } from "../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../src/layers/Settings.ts"
 import { clonedDatabase } from "./support/Databases.ts"
 import { listening } from "./support/Listening.ts"
+import { temporaryDirectory } from "./support/TemporaryDirectory.ts"
 
 const COMPLETE = {
   DATABASE_URL: "postgres://127.0.0.1:1/none",
@@ -148,6 +153,7 @@ describe("a production start", () => {
           yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
           "DATABASE_URL is not a postgres URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
         )
+        assert.include(yield* refusal({ ...COMPLETE, DATABASE_URL: "postgres:canary@127.0.0.1" }), "not a postgres URL")
         for (const [name, value] of WRONG) {
           const told = yield* refusal({ ...COMPLETE, [name]: value })
           assert.include(told, name, value)
@@ -249,6 +255,31 @@ describe("a start outside production", () => {
       }),
     60_000
   )
+
+  it.effect("names DATABASE_URL where the database refuses to connect", () =>
+    Effect.gen(function*() {
+      const url = new URL(yield* clonedDatabase)
+      url.pathname = "/nowhere"
+      const refusal = Effect.flip(awaitDatabase({ url: Redacted.make(url.href) }, Duration.seconds(10)))
+      assert.match(
+        complaintOf(yield* refusal),
+        /^The database refuses to connect: see that DATABASE_URL is right: .*"nowhere" does not exist$/
+      )
+    }).pipe(Effect.scoped))
+
+  it.effect("names the file of its secrets where that is broken, and not what is in it", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const path = join(directory, "secrets.json")
+      for (const text of ["canary", `{"JWT_SECRET":"canary"}`]) {
+        yield* Effect.promise(() => writeFile(path, text))
+        const { message } = yield* Effect.flip(generatedSecrets(directory))
+        assert.strictEqual(
+          message,
+          `${path} does not hold the secrets of an earlier run: delete it to have new ones made`
+        )
+      }
+    }).pipe(Effect.scoped, Effect.provide(SecureRandom.layerWebCrypto)))
 
   it.effect("takes short secrets, with a warning that names them and not their values", () =>
     Effect.gen(function*() {

@@ -40,7 +40,7 @@ const complaintAbout = Effect.fnUntraced(function*(name: string) {
   return []
 })
 
-const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol)
+const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
 
 const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   Config.map((url) =>

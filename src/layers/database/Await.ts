@@ -10,6 +10,15 @@ class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("D
   cause: Schema.Defect()
 }) {}
 
+/** The database is there, and refuses who connects. */
+class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", {
+  message: Schema.String,
+  cause: Schema.Defect()
+}) {}
+
+const refused = (cause: SqlError.SqlError) =>
+  new DatabaseRefused({ message: "The database refuses to connect: see that DATABASE_URL is right", cause })
+
 const RETRY_INTERVAL = Duration.millis(250)
 
 const LOG_INTERVAL = Duration.seconds(5)
@@ -45,5 +54,8 @@ export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Co
     reporting.interruptUnsafe()
     yield* Effect.logInfo("database reachable")
   })
-  yield* Effect.catchIf(connect, mayComeUp, wait)
+  yield* Effect.mapError(
+    Effect.catchIf(connect, mayComeUp, wait),
+    (error) => error._tag === "SqlError" ? refused(error) : error
+  )
 })
