@@ -21,7 +21,7 @@ const rowsOf = (heading: string) =>
 const read = new Set([
   ...[
     ...sources.matchAll(
-      /(?:Config\.\w+|given|flag|oneOf|httpUrl|period|origins|networks|whole|byteSize)\(\s*(?:[^()"]*,\s*)?"([A-Z][A-Z_]+)"/g
+      /(?:Config\.\w+|given|flag|oneOf|httpRoot|httpUrl|period|origins|networks|whole|byteSize)\(\s*(?:[^()"]*,\s*)?"([A-Z][A-Z_]+)"/g
     )
   ]
     .map(([, name = ""]) => name),
