@@ -6,7 +6,7 @@ const ROOT = resolve(import.meta.dirname, "..")
 
 const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
 
-const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(textOf).join("\n")
+const sources = globSync("{src,development}/**/*.ts", { cwd: ROOT }).map(textOf).join("\n")
 
 const operations = textOf("docs/operations.md")
 

@@ -5,8 +5,8 @@ import { spawn } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
+import { generatedSecrets } from "../development/DevelopmentSecrets.ts"
 import { awaitDatabase } from "../src/layers/database/Await.ts"
-import { generatedSecrets } from "../src/layers/development/DevelopmentSecrets.ts"
 import { complaintOf, refusalOf } from "../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../src/layers/Settings.ts"
 import { clonedDatabase } from "./support/Databases.ts"
@@ -33,7 +33,7 @@ const refusal = (settings: Readonly<Record<string, string>>) =>
 /** Runs a program to its end. */
 const runProgram = (file: string, env: Readonly<Record<string, string>>) =>
   Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
-    const path = join(import.meta.dirname, "../src", file)
+    const path = join(import.meta.dirname, "..", file)
     const child = spawn(process.execPath, ["--disable-proto=delete", path], {
       env: { PORT: "0", HOST: "127.0.0.1", ...env }
     })
@@ -106,7 +106,7 @@ const LogLine = Schema.fromJsonString(Schema.Struct({
 }))
 
 const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string>>) {
-  const { code, output } = yield* runProgram("main.ts", { NODE_ENV: "production", ...env })
+  const { code, output } = yield* runProgram("src/main.ts", { NODE_ENV: "production", ...env })
   assert.strictEqual(code, 1)
   return (yield* Schema.decodeEffect(LogLine, { onExcessProperty: "error" })(output.trim().split("\n").at(-1) ?? ""))
     .message
@@ -246,7 +246,7 @@ describe("a start outside production", () => {
     "ends with 1 and one line that names DATA_DIR where nothing can be written there",
     () =>
       Effect.gen(function*() {
-        const { code, output } = yield* runProgram("dev.ts", { DATA_DIR: "/dev/null/x" })
+        const { code, output } = yield* runProgram("development/dev.ts", { DATA_DIR: "/dev/null/x" })
         assert.strictEqual(code, 1)
         assert.match(
           output,

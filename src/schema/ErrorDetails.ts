@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { ImportTrack } from "./ImportTrack.ts"
 import { QUOTAS } from "./Usage.ts"
 
 /** What a destructive call would do. */
@@ -40,6 +41,7 @@ export const ErrorDetails = Schema.StructWithRest(
     used: member(Schema.Int, "How much of the quota is used"),
     version: member(Schema.Int, "The current version"),
     etag: member(Schema.String, "The current `ETag`"),
+    tracks: member(Schema.Array(ImportTrack), "The tracks of the file of which one has to be chosen; the first 100"),
     allowed: member(Schema.Array(Schema.String), "The methods that the path has")
   }),
   [Schema.Record(Schema.String, Schema.Json)]

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Bounds, ImportTrack } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal } from "./Page.ts"
 import { Place } from "./Place.ts"
@@ -33,20 +34,6 @@ export type Dropped = typeof Dropped.Type
 export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
   identifier: "ImportedRoute"
 })
-
-const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
-  description: "West, south, east and north in degrees; east is over 180 across the antimeridian"
-})
-
-const ImportTrack = Schema.Struct({
-  index: Schema.Int.annotate({ description: "What `track` takes: 0 for the first" }),
-  name: Schema.String,
-  file: Schema.optionalKey(Schema.String.annotate({ description: "The file that it is in, where there are several" })),
-  positions: Schema.Int.annotate({ description: "How many positions it has" }),
-  distance: Metres.annotate({ description: "Metres, without the gaps between its segments" }),
-  bounds: Schema.optionalKey(Bounds),
-  ...Place.fields
-}).annotate({ identifier: "ImportTrack" })
 
 /** What an import would store and what it would leave out. */
 export const DryRun = Schema.Struct({

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   Conflict,
   NotFound,
@@ -18,6 +18,7 @@ import {
   MAX_UNPACKED_BYTES
 } from "../../schema/Import.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
+import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { Tier } from "./Access.ts"
 import { Authentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
@@ -92,7 +93,11 @@ export class FilesApi extends HttpApiGroup.make("files")
         DryRun
       ],
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]
-    }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(OpenApi.Summary, "Import a file")
+    }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
+      .annotate(
+        OpenApi.Summary,
+        "Import a file"
+      )
       .annotate(OpenApi.Override, { requestBody: importBody })
       .annotate(
         OpenApi.Description,

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { BoundingBox } from "../../schema/Geometry.ts"
+import type { Bounds } from "../../schema/ImportTrack.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { TrackSummary } from "../../services/files/Choice.ts"
@@ -10,7 +11,7 @@ import { startOf } from "../../services/routes/RouteColumns.ts"
 import { etagOf } from "./ETag.ts"
 import { importedJson, json } from "./RouteResponse.ts"
 
-const boxOf = (bounds: BoundingBox | undefined) =>
+const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
   bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
 
 /** Metres are measured to the millimetre at best. */

@@ -31,6 +31,13 @@ const describeMembers = (body: string, schema: unknown): unknown => {
   }
 }
 
+/** A schema whose references are to the components of the document. */
+const referring = (schema: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schema),
+    (key, value) => key === "$ref" ? String(value).replace("#/$defs/", "#/components/schemas/") : value
+  )
+
 const errorSchema = () => ({
   type: "object",
   required: ["statusCode", "code", "message"],
@@ -38,7 +45,7 @@ const errorSchema = () => ({
     statusCode: { type: "integer", minimum: 400, maximum: 599 },
     code: { type: "string", enum: [...new Set(Object.values(ERROR_EXAMPLES).map(({ code }) => code))] },
     message: { type: "string" },
-    details: Schema.toJsonSchemaDocument(ErrorDetails).schema
+    details: referring(Schema.toJsonSchemaDocument(ErrorDetails).schema)
   }
 })
 

@@ -100,7 +100,7 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
     tracks: [{
       ...NOTHING_SAID,
       names: [course?.name],
-        activity: sportOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
+      activity: sportOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
       waypoints,
       segments: parts.filter(({ length }) => length > 0).map((part) => part.map(({ position }) => position)),
       // The times of a course are where a virtual partner would be; a lap has the time that was planned.
