@@ -10,18 +10,28 @@ const deviation = (before: Position, position: Position, after: Position): numbe
   return Math.abs(byLng * toLat - byLat * toLng)
 }
 
-/** Without every other position at most, so that no two neighbours go at once: those that deviate least. */
+/** How much each of the positions with an odd index deviates from the line between its neighbours; the last has two. */
+const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
+  const areas = new Float64Array(Math.floor((positions.length - 1) / 2))
+  for (let at = 0; at < areas.length; at++) {
+    const [before, position, after] = [positions[2 * at], positions[2 * at + 1], positions[2 * at + 2]]
+    if (before === undefined || position === undefined || after === undefined) continue
+    areas[at] = deviation(before, position, after)
+  }
+  return areas
+}
+
+/** Without every other position at most, so that no two neighbours go at once: those that deviate least, the first of equals. */
 const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> => {
-  const candidates = Array.from({ length: Math.floor((positions.length - 1) / 2) }, (_, at) => {
-    const index = 2 * at + 1
-    const [before, position, after] = [positions[index - 1], positions[index], positions[index + 1]]
-    return before === undefined || position === undefined || after === undefined
-      ? { index, area: Infinity }
-      : { index, area: deviation(before, position, after) }
+  const areas = deviations(positions)
+  const surplus = Math.min(positions.length - max, areas.length)
+  const limit = areas.toSorted()[surplus - 1] ?? 0
+  let equals = surplus - areas.reduce((count, area) => area < limit ? count + 1 : count, 0)
+  return positions.filter((_, index) => {
+    const area = index % 2 === 0 ? Infinity : areas[(index - 1) / 2] ?? Infinity
+    if (area === limit) return equals-- <= 0
+    return area > limit
   })
-  const surplus = positions.length - max
-  const removed = new Set(candidates.toSorted((a, b) => a.area - b.area).slice(0, surplus).map(({ index }) => index))
-  return positions.filter((_, index) => !removed.has(index))
 }
 
 /**

@@ -2,7 +2,8 @@ import { isDateTime } from "./xml/DateTimes.ts"
 
 /** The milliseconds of an `xsd:dateTime`; one without a time zone is read as UTC. */
 const instantOf = (text: string | undefined): number | undefined => {
-  const trimmed = text?.trim() ?? ""
+  if (text === undefined) return undefined
+  const trimmed = text.trim()
   if (!isDateTime(trimmed)) return undefined
   return Date.parse(/(?:Z|[+-]\d\d:\d\d)$/.test(trimmed) ? trimmed : `${trimmed}Z`)
 }
@@ -12,8 +13,8 @@ const instantOf = (text: string | undefined): number | undefined => {
  */
 const secondsOf = <Item>(items: ReadonlyArray<Item>, timeOf: (item: Item) => string | undefined) => {
   const first = items.find((item) => instantOf(timeOf(item)) !== undefined)
-  const last = items.findLast((item) => instantOf(timeOf(item)) !== undefined)
-  if (first === undefined || last === undefined) return undefined
+  if (first === undefined) return undefined
+  const last = items.findLast((item) => instantOf(timeOf(item)) !== undefined) ?? first
   const seconds = ((instantOf(timeOf(last)) ?? 0) - (instantOf(timeOf(first)) ?? 0)) / 1000
   return seconds > 0 ? seconds : undefined
 }

@@ -18,7 +18,7 @@ import { durationOf } from "../Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
-import type { XmlElement } from "../xml/XmlTree.ts"
+import { leafOf, NOTHING, type PointReader, type XmlElement } from "../xml/XmlTree.ts"
 
 /** Extensions of points are counted by what is in them. */
 const TRACK_POINT = new Set(["ele", "extensions"])
@@ -51,6 +51,28 @@ const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point
 const pointOf = (point: XmlElement): Position | undefined =>
   positionOf(longitudeOf(point), numberOf(attributeOf(point, "lat")), numberOf(textOf(point, "ele")))
 
+const ELEVATION_ALONE = [leafOf("ele")]
+const NOTHING_ELSE: ReadonlyArray<XmlElement> = []
+
+/** That a planned point has an elevation is remembered: it is dropped. */
+const childrenBeside = ({ children, name }: XmlElement, { length }: Position): ReadonlyArray<XmlElement> => {
+  const isElevationAlone = length === 3 && children.length === 1
+  if (!isElevationAlone) return children
+  return name === "trkpt" ? NOTHING_ELSE : ELEVATION_ALONE
+}
+
+/** Without what its position was read from: of most of the points of a long file nothing else is left. */
+const POINTS: PointReader = {
+  names: new Set(["trkpt", "rtept", "wpt"]),
+  read: (point) => {
+    const position = pointOf(point)
+    if (position === undefined) return point
+    return { name: point.name, attributes: NOTHING, children: childrenBeside(point, position), text: "", position }
+  }
+}
+
+const positionRead = ({ position }: XmlElement) => position
+
 const waypointsOf = (
   points: ReadonlyArray<XmlElement>,
   positions: ReadonlyArray<Position>,
@@ -64,8 +86,8 @@ const waypointsOf = (
   }))
 
 /** One that was read is in the position of its point. */
-const isElevationUnread = (point: XmlElement, position: Position | undefined) =>
-  position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
+const isElevationUnread = (point: XmlElement) =>
+  point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
 /** Ours alone says which side of the 180th meridian a point is on: it was read. */
 const isForeign = (point: XmlElement) =>
@@ -76,13 +98,8 @@ const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped>
   return count === 0 ? [] : [{ what: "extensions of points", why: UNUSED, count }]
 }
 
-const elevationsOf = (
-  points: ReadonlyArray<XmlElement>,
-  positions: ReadonlyArray<Position>
-): ReadonlyArray<Dropped> => {
-  const count = points.filter((point, index) => isElevationUnread(point, positions[index])).length
-  return droppedIf(count, "elevations", "they are not decimal numbers")
-}
+const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
+  droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")
 
 /** One line of a file: what it is in, and its points, in parts that have a gap between them. */
 interface Line {
@@ -108,9 +125,12 @@ const lineOfRoute = (route: XmlElement): Line => ({
  * One track beside one route are the line and the plan of the same thing. Without a track the points of a route are its
  * line too. Several of either are lines of their own.
  */
-const linesOf = (tracks: ReadonlyArray<XmlElement>, routes: ReadonlyArray<XmlElement>): ReadonlyArray<Line> => {
+const linesOf = (
+  tracks: ReadonlyArray<XmlElement>,
+  routes: ReadonlyArray<XmlElement>,
+  points: ReadonlyArray<XmlElement>
+): ReadonlyArray<Line> => {
   if (tracks.length > 1 || routes.length > 1) return [...tracks.map(lineOfTrack), ...routes.map(lineOfRoute)]
-  const points = childrenOf(routes, "rtept")
   const isPlan = tracks.length === 0 && points.length > 1
   const segments = childrenOf(tracks, "trkseg")
   return [{
@@ -127,13 +147,14 @@ const PLACE_OF_INTEREST = "poi"
 const partsOf = (gpx: XmlElement) => {
   const tracks = childrenOf(gpx, "trk")
   const routes = childrenOf(gpx, "rte")
+  const routePoints = childrenOf(routes, "rtept")
   return {
     tracks,
     routes,
     segments: childrenOf(tracks, "trkseg"),
-    lines: linesOf(tracks, routes),
+    lines: linesOf(tracks, routes, routePoints),
     trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
-    routePoints: childrenOf(routes, "rtept"),
+    routePoints,
     places: childrenOf(gpx, "wpt")
   }
 }
@@ -143,11 +164,12 @@ type Parts = ReturnType<typeof partsOf>
 /** Points that are the line anyway need not be waypoints as well where there are too many for that. */
 const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0) > MAX_WAYPOINTS
 
-const droppedOf = (
-  gpx: XmlElement,
-  { lines, places, routePoints, routes, segments, trackPoints, tracks }: Parts,
-  positions: ReadonlyArray<Position>
-): ReadonlyArray<Dropped> => {
+const hasMore = ({ children }: XmlElement) => children.length > 0
+
+const droppedOf = (gpx: XmlElement, { lines, routes, segments, tracks, ...points }: Parts): ReadonlyArray<Dropped> => {
+  const trackPoints = points.trackPoints.filter(hasMore)
+  const routePoints = points.routePoints.filter(hasMore)
+  const places = points.places.filter(hasMore)
   const lineOnly = lines.filter(isLineOnly).flatMap(({ parts }) => parts.flat()).length
   const hasPlan = lines.some(({ isPlan }) => isPlan)
   return [
@@ -161,7 +183,7 @@ const droppedOf = (
     ...unknownChildren(routePoints, hasPlan ? POINT_OF_BOTH : PLANNED_POINT, UNUSED),
     ...unknownChildren(places, PLANNED_POINT, UNUSED),
     ...extensionsOf([...trackPoints, ...routePoints, ...places]),
-    ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints, positions)
+    ...elevationsOf(hasPlan ? [...trackPoints, ...routePoints] : trackPoints)
   ]
 }
 
@@ -204,21 +226,21 @@ const tracksOf = (
 
 /** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root itself. Some writers name only the track. */
 export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
-  const gpx = yield* parseXml(text, "gpx", KNOWN)
+  const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
   const parts = partsOf(gpx)
   const { lines, places, routePoints, routes, tracks } = parts
-  const line = yield* allPositions(lines.flatMap((line) => line.parts.flat()), pointOf, {
+  const line = yield* allPositions(lines.flatMap((line) => line.parts.flat()), positionRead, {
     what: "positions",
     path: tracks.length === 0 ? "rtept" : "trkpt",
     max: MAX_READ_POSITIONS
   })
   const isRead = lines.length > 1 || lines.every(isLineOnly)
-  const planned = isRead ? [] : yield* allPositions(routePoints, pointOf, {
+  const planned = isRead ? [] : yield* allPositions(routePoints, positionRead, {
     what: "waypoints",
     path: "rtept",
     max: MAX_WAYPOINTS
   })
-  const placed = yield* allPositions(places, pointOf, { what: "waypoints", path: "wpt", max: MAX_WAYPOINTS })
+  const placed = yield* allPositions(places, positionRead, { what: "waypoints", path: "wpt", max: MAX_WAYPOINTS })
   const root = [childOf(gpx, "metadata"), gpx]
   const file: DraftFile = {
     names: textsOf(root, "name"),
@@ -227,7 +249,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     activity: undefined,
     waypoints: waypointsOf(places, placed, routes.length === 0 ? undefined : PLACE_OF_INTEREST),
     tracks: tracksOf(parts, line, planned),
-    dropped: droppedOf(gpx, parts, line)
+    dropped: droppedOf(gpx, parts)
   }
   return file
 })

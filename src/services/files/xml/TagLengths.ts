@@ -23,13 +23,20 @@ const endOfTag = (text: string, start: number): number => {
   return limit === text.length ? limit : -1
 }
 
+/** The index behind which the next `<` begins something: -1 where the tag at `start` is too long. */
 const endAt = (text: string, start: number): number => {
-  const next = text.charCodeAt(start + 1)
-  if (next !== EXCLAMATION_MARK && next !== QUESTION_MARK) return endOfTag(text, start)
-  const other = OTHERS.find(([opening]) => text.startsWith(opening, start))
-  if (other === undefined) return endOfTag(text, start)
-  const end = text.indexOf(other[1], start + other[0].length)
-  return end === -1 ? text.length : end
+  const code = text.charCodeAt(start + 1)
+  const other = code === EXCLAMATION_MARK || code === QUESTION_MARK
+    ? OTHERS.find(([opening]) => text.startsWith(opening, start))
+    : undefined
+  if (other !== undefined) {
+    const end = text.indexOf(other[1], start + other[0].length)
+    return end === -1 ? text.length : end
+  }
+  // A parser refuses a tag at the first `<` in it (XML 1.0, 2.3), and most tags have the next one near.
+  const next = text.indexOf("<", start + 1)
+  const isNear = (next === -1 ? text.length : next) - start <= MAX_TAG
+  return isNear ? start + 1 : endOfTag(text, start)
 }
 
 /**

@@ -3,7 +3,7 @@ import { Xml } from "effect/encoding"
 import { ValidationFailed } from "../../../schema/Errors.ts"
 import { carried } from "./Characters.ts"
 import { hasLongTag, MAX_TAG } from "./TagLengths.ts"
-import { XmlTree } from "./XmlTree.ts"
+import { type PointReader, XmlTree } from "./XmlTree.ts"
 
 const MAX_MESSAGE = 200
 
@@ -36,10 +36,15 @@ const decoded = (text: string) =>
  * names in it. The text is read as a stream, within bounds on depth, elements, attributes and text. Declarations of
  * entities and document types are refused before anything is parsed, so nothing in a file can expand into more than it is.
  */
-export const parseXml = Effect.fnUntraced(function*(text: string, rootName: string, known: ReadonlySet<string>) {
+export const parseXml = Effect.fnUntraced(function*(
+  text: string,
+  rootName: string,
+  known: ReadonlySet<string>,
+  points?: PointReader
+) {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return yield* ValidationFailed.at("", "Entity declarations are refused")
   if (hasLongTag(text)) return yield* malformed(`a tag has more than ${MAX_TAG} characters`)
-  const tree = new XmlTree(known)
+  const tree = new XmlTree(known, points)
   // Some devices write control characters into names.
   yield* Channel.runForEach(decoded(carried(text.trimStart())), (events) =>
     Effect.suspend(() => {

@@ -12,12 +12,24 @@ const OTHERS = "other elements"
 export const childrenOf = (
   parents: XmlElement | undefined | ReadonlyArray<XmlElement>,
   name: string
-): ReadonlyArray<XmlElement> =>
-  [parents ?? []].flat().flatMap(({ children }) => children.filter((child) => child.name === name))
+): ReadonlyArray<XmlElement> => {
+  const found: Array<XmlElement> = []
+  for (const { children } of [parents ?? []].flat()) {
+    for (const child of children) {
+      if (child.name === name) found.push(child)
+    }
+  }
+  return found
+}
 
 /** The first child of that name. */
-export const childOf = (parent: XmlElement | undefined, name: string): XmlElement | undefined =>
-  parent?.children.find((child) => child.name === name)
+export const childOf = (parent: XmlElement | undefined, name: string): XmlElement | undefined => {
+  if (parent === undefined) return undefined
+  for (const child of parent.children) {
+    if (child.name === name) return child
+  }
+  return undefined
+}
 
 /** The text of the first child of that name. */
 export const textOf = (parent: XmlElement | undefined, name: string): string | undefined => childOf(parent, name)?.text

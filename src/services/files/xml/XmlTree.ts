@@ -1,4 +1,5 @@
 import type { Xml } from "effect/encoding"
+import type { Position } from "../../../schema/Geometry.ts"
 
 /** An element by its local name; one out of another namespace than the root keeps its prefix. */
 export interface XmlElement {
@@ -6,6 +7,14 @@ export interface XmlElement {
   readonly attributes: Readonly<Record<string, string>>
   readonly children: ReadonlyArray<XmlElement>
   readonly text: string
+  /** Of a point whose position was read when its end was. */
+  readonly position: Position | undefined
+}
+
+/** How a format reads its points, each as soon as its end was read. What it returns is kept instead of the point. */
+export interface PointReader {
+  readonly names: ReadonlySet<string>
+  readonly read: (point: XmlElement) => XmlElement
 }
 
 /** A file of 8 MiB has as many where each takes 16 characters, its end included: one with text takes more. */
@@ -13,23 +22,31 @@ const MAX_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
-/** Elements of no use are one object for each name, as long as the names are few. */
-const MAX_LEAVES = 1000
+/** Names are looked at once each, and elements of no use are one object for each, as long as the names are few. */
+const MAX_NAMES = 1000
 
 /** Refused by name, before a program that indexes objects by names meets it. */
 const TRAP = "__proto__"
 
-const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
+export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
 
-const NOBODY: ReadonlyArray<never> = Object.freeze([])
+/** Of every element without children: the first child of one begins an array of its own. */
+const NOBODY: Array<XmlElement> = []
 
-/** An element whose end was not read yet. */
+/** A name as the file has it, without the prefix of the root's namespace. */
+interface Name {
+  readonly local: string
+  readonly isKnown: boolean
+}
+
+/** An element before its end was read. It stays the same object: a file has hundreds of thousands of them. */
 interface OpenElement {
   readonly name: string
   readonly isKnown: boolean
   readonly attributes: Readonly<Record<string, string>>
-  readonly children: Array<XmlElement>
+  children: Array<XmlElement>
   text: string
+  readonly position: undefined
 }
 
 /** Takes off each prefix that the root binds to the root's own namespace. */
@@ -46,6 +63,20 @@ const localNames = (rootName: string, declared: Readonly<Record<string, string>>
   }
 }
 
+/** An element of a name and nothing else. */
+export const leafOf = (name: string): XmlElement => ({
+  name,
+  attributes: NOTHING,
+  children: NOBODY,
+  text: "",
+  position: undefined
+})
+
+const adopt = (parent: OpenElement, child: XmlElement): void => {
+  if (parent.children === NOBODY) parent.children = [child]
+  else parent.children.push(child)
+}
+
 /**
  * The elements of a file as they are read. Of an element that is not known only its name is kept, and what is known in it,
  * so that a file of a million elements of no use takes no more memory than its text.
@@ -53,13 +84,16 @@ const localNames = (rootName: string, declared: Readonly<Record<string, string>>
 export class XmlTree {
   root: XmlElement | undefined
   readonly #known: ReadonlySet<string>
+  readonly #points: PointReader | undefined
   readonly #open: Array<OpenElement> = []
+  readonly #names = new Map<string, Name>()
   readonly #leaves = new Map<string, XmlElement>()
   #localName = (name: string) => name
   #count = 0
 
-  constructor(known: ReadonlySet<string>) {
+  constructor(known: ReadonlySet<string>, points?: PointReader) {
     this.#known = known
+    this.#points = points
   }
 
   /** Adds what was read. Returns what is wrong with it, if it goes beyond the bounds. */
@@ -89,27 +123,44 @@ export class XmlTree {
     if (this.#count > MAX_ELEMENTS) return `there are more than ${MAX_ELEMENTS} elements`
     if (name === TRAP) return `no element has the name ${TRAP}`
     if (this.#count === 1) this.#localName = localNames(name, attributes)
-    const local = this.#localName(name)
-    const isKnown = this.#known.has(local)
-    const kept = this.#keptOf(attributes)
+    const { isKnown, local } = this.#nameOf(name)
+    const kept = this.#keptOf(attributes, isKnown)
     if (kept === undefined) return `an element has more than ${MAX_ATTRIBUTES} attributes`
-    this.#open.push({ name: local, isKnown, attributes: isKnown ? kept : NOTHING, children: [], text: "" })
+    this.#open.push({ name: local, isKnown, attributes: kept, children: NOBODY, text: "", position: undefined })
     return undefined
   }
 
-  #keptOf(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
-    const kept: Record<string, string> = {}
+  #nameOf(name: string): Name {
+    const known = this.#names.get(name)
+    if (known !== undefined) return known
+    const local = this.#localName(name)
+    const made = { local, isKnown: this.#known.has(local) }
+    if (this.#names.size < MAX_NAMES) this.#names.set(name, made)
+    return made
+  }
+
+  #keptOf(
+    attributes: Readonly<Record<string, string>>,
+    isElementKnown: boolean
+  ): Readonly<Record<string, string>> | undefined {
     let count = 0
-    let isEmpty = true
+    let unknown = 0
     for (const name in attributes) {
       count++
       if (count > MAX_ATTRIBUTES) return undefined
-      const value = attributes[name]
-      if (value === undefined || !this.#known.has(name)) continue
-      kept[name] = value
-      isEmpty = false
+      if (!this.#known.has(name)) unknown++
     }
-    return isEmpty ? NOTHING : kept
+    if (!isElementKnown || unknown === count) return NOTHING
+    return unknown === 0 ? attributes : this.#withoutUnknown(attributes)
+  }
+
+  #withoutUnknown(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    const kept: Record<string, string> = {}
+    for (const name in attributes) {
+      const value = attributes[name]
+      if (value !== undefined && this.#known.has(name)) kept[name] = value
+    }
+    return kept
   }
 
   #end(): undefined {
@@ -118,26 +169,23 @@ export class XmlTree {
     const parent = this.#open.at(-1)
     const closed = this.#closed(element, parent === undefined)
     if (parent === undefined) this.root = closed
-    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) parent.children.push(closed)
+    else if (parent.isKnown || closed.children.length > 0 || element.isKnown) adopt(parent, closed)
     return undefined
   }
 
-  #closed({ attributes, children, isKnown, name, text }: OpenElement, isRoot: boolean): XmlElement {
-    if (!isKnown && !isRoot && children.length === 0) return this.#leaf(name)
-    return {
-      name,
-      attributes,
-      children: children.length === 0 ? NOBODY : children,
-      // Between elements there is nothing but white space.
-      text: children.length > 0 && text.trim() === "" ? "" : text
-    }
+  #closed(element: OpenElement, isRoot: boolean): XmlElement {
+    const hasChildren = element.children.length > 0
+    if (!element.isKnown && !isRoot && !hasChildren) return this.#leaf(element.name)
+    // Between elements there is nothing but white space.
+    if (hasChildren && element.text !== "" && element.text.trim() === "") element.text = ""
+    return this.#points?.names.has(element.name) === true ? this.#points.read(element) : element
   }
 
   #leaf(name: string): XmlElement {
     const known = this.#leaves.get(name)
     if (known !== undefined) return known
-    const leaf = { name, attributes: NOTHING, children: NOBODY, text: "" }
-    if (this.#leaves.size < MAX_LEAVES) this.#leaves.set(name, leaf)
+    const leaf = leafOf(name)
+    if (this.#leaves.size < MAX_NAMES) this.#leaves.set(name, leaf)
     return leaf
   }
 
