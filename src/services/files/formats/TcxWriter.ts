@@ -22,21 +22,39 @@ const token = (text: string, max: number, fallback: string) => {
   return [...words].slice(0, max).join("").trim() || fallback
 }
 
-/** A planned route has no times, the schema wants one for each point: a second each, from when the route was made. */
+const MINUTE = 60_000
+
+/** How an instant ends: with two digits of seconds, and what all instants of a clock have behind them. */
+const SECONDS_LENGTH = "00.000Z".length
+const FRACTION_LENGTH = ".000Z".length
+
+/**
+ * A planned route has no times, the schema wants one for each point: a second each, from when the route was made. Within a
+ * minute only the seconds are written: a date costs as much as the rest of a point.
+ */
 const clockFrom = (createdAt: string | undefined) => {
   const start = createdAt !== undefined && isDateTime(createdAt) ? Date.parse(createdAt) : 0
-  return (seconds: number) => new Date(start + seconds * 1000).toISOString()
+  const fraction = new Date(start).toISOString().slice(-FRACTION_LENGTH)
+  const current = { minute: Number.NaN, text: "" }
+  return (seconds: number) => {
+    const time = start + seconds * 1000
+    const minute = Math.floor(time / MINUTE)
+    if (minute !== current.minute) {
+      current.minute = minute
+      current.text = new Date(minute * MINUTE).toISOString().slice(0, -SECONDS_LENGTH)
+    }
+    const second = Math.floor((time - minute * MINUTE) / 1000)
+    return `${current.text}${second < 10 ? "0" : ""}${second}${fraction}`
+  }
 }
 
-const longitudeMark = (lng: number): XmlParts => lng === withinEdge(lng) ? {} : { Extensions: edgeMark(lng) }
+const longitudeMark = (lng: number): string => lng === withinEdge(lng) ? "" : xmlOf({ Extensions: edgeMark(lng) })
 
 const trackpoint = ([lng, lat, elevation]: Position, time: string): string => {
   const altitude = elevation === undefined ? "" : `<AltitudeMeters>${decimal(elevation)}</AltitudeMeters>`
   const longitude = decimal(withinEdge(lng))
   return `<Trackpoint><Time>${time}</Time><Position><LatitudeDegrees>${decimal(lat)}</LatitudeDegrees>`
-    + `<LongitudeDegrees>${longitude}</LongitudeDegrees></Position>${altitude}${
-      xmlOf(longitudeMark(lng))
-    }</Trackpoint>\n`
+    + `<LongitudeDegrees>${longitude}</LongitudeDegrees></Position>${altitude}${longitudeMark(lng)}</Trackpoint>\n`
 }
 
 const coursePointOf = (
