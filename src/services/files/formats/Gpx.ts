@@ -93,10 +93,8 @@ const isElevationUnread = (point: XmlElement) =>
 const isForeign = (point: XmlElement) =>
   childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE) ?? false
 
-const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
-  const count = points.filter(isForeign).length
-  return count === 0 ? [] : [{ what: "extensions of points", why: UNUSED, count }]
-}
+const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
+  droppedIf(points.filter(isForeign).length, "extensions of points", UNUSED)
 
 const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")
