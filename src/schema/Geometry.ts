@@ -13,7 +13,7 @@ const isWithin = (value: unknown, limit: number): value is number =>
   typeof value === "number" && value >= -limit && value <= limit
 
 export const MAX_LONGITUDE = 180
-export const MAX_LATITUDE = 90
+const MAX_LATITUDE = 90
 
 /** The bounds of a longitude and a latitude, for messages. */
 export const DEGREES = {

@@ -1,7 +1,7 @@
 import { Effect, type Scope } from "effect"
 import type { SpooledFile } from "../spool/Spool.ts"
 import { isTooRepetitive, padLine } from "./Padding.ts"
-import { piecesOf } from "./Pieces.ts"
+import { piecesOf } from "./TextPieces.ts"
 import type { FileWriter } from "./ZipWriter.ts"
 
 /** Takes a text that is made before it is written, in pieces. */

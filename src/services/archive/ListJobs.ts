@@ -9,7 +9,7 @@ import { decodeBounded } from "../json/BoundedJson.ts"
 import { readerWithLine } from "../routes/GeometryReader.ts"
 import { columnsWithoutPlace, startOf, storedBytes } from "../routes/RouteColumns.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
-import type { Element } from "./Lines.ts"
+import type { Element } from "./ElementReader.ts"
 
 /** The files that have one element a line, and where the manifest counts them. */
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const

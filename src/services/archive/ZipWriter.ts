@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
 import type { SpooledFile } from "../spool/Spool.ts"
 import type { Packed } from "./Padding.ts"
-import { piecesOf } from "./Pieces.ts"
+import { piecesOf } from "./TextPieces.ts"
 
 /**
  * Each file has a compressor of its own, and its buffer is there until the next full garbage collection: 32 KiB and 4 KiB

@@ -1,0 +1,97 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { spawnSync } from "node:child_process"
+import { globSync, readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+const PROMETHEUS = join(ROOT, "deploy", "prometheus")
+
+const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
+
+const promtool = (...args: ReadonlyArray<string>) => spawnSync("promtool", args, { encoding: "utf8", cwd: PROMETHEUS })
+
+const hasPromtool = promtool("--version").error === undefined
+
+/** Metrics that the service defines, with what Prometheus makes of a histogram and adds by itself. */
+const exported = new Set([
+  ...globSync("src/**/*.ts", { cwd: ROOT }).flatMap((file) =>
+    [...textOf(file).matchAll(/\b(counter|counterBy<[^>]+>|gauge|histogram)\(\s*"([a-z0-9_]+)"/g)].flatMap((
+      [, kind, name = ""]
+    ) => kind === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name])
+  ),
+  "up",
+  "ALERTS"
+])
+
+const Panel = Schema.Struct({
+  id: Schema.Number,
+  title: Schema.String,
+  gridPos: Schema.Struct({ x: Schema.Number, y: Schema.Number, w: Schema.Number, h: Schema.Number }),
+  targets: Schema.optionalKey(Schema.Array(Schema.Struct({ expr: Schema.String })))
+})
+const Dashboard = Schema.Struct({ title: Schema.String, panels: Schema.Array(Panel) })
+
+const { panels, title } = Schema.decodeUnknownSync(Schema.fromJsonString(Dashboard))(
+  textOf("deploy/grafana/dashboards/route-planning-service.json")
+)
+
+/** As Prometheus gets them: Grafana puts in the values of its variables. */
+const asked = panels.flatMap(({ targets = [] }) =>
+  targets.map(({ expr }) => expr.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*"))
+)
+
+const alerting = [...textOf("deploy/prometheus/alerts.yml").matchAll(/^ +expr: (?:>-\n((?: {10}.*\n)+)|(.*)\n)/gm)]
+  .map(([, folded, plain]) => folded ?? plain ?? "")
+
+const NO_METRIC = /"[^"]*"|\b(?:by|on|without|ignoring|group_left|group_right)\s*\([^)]*\)|\[[^\]]*\]/g
+
+/** The metrics of an expression: its words that are no label, function or operator. */
+const metricsOf = (expr: string) =>
+  [...expr.replaceAll(NO_METRIC, "").replaceAll(/\{[^}]*\}/g, "").matchAll(/\b[a-zA-Z_]\w*\b(?!\s*\()/g)]
+    .map(([word]) => word)
+    .filter((word) => !["and", "or", "unless", "by"].includes(word))
+
+describe("the dashboard and the alerts", () => {
+  it("ask for metrics that the service has, and for each of them", () => {
+    const used = [...asked, ...alerting].flatMap(metricsOf)
+    assert.isAbove(asked.length, 30)
+    assert.isAbove(alerting.length, 8)
+    assert.deepStrictEqual([...new Set(used)].filter((name) => !exported.has(name)), [])
+    const shown = new Set(asked.flatMap(metricsOf))
+    assert.deepStrictEqual([...exported].filter((name) => !name.endsWith("_sum") && !shown.has(name)), [
+      "password_hash_duration_seconds_count"
+    ])
+  })
+
+  it("are laid out without one panel over another", () => {
+    assert.strictEqual(title, "Route Planning Service")
+    const cells = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
+      Array.from({ length: w * h }, (_, cell) => `${x + cell % w},${y + Math.floor(cell / w)}`)
+    )
+    assert.strictEqual(new Set(cells).size, cells.length)
+    assert.isTrue(panels.every(({ gridPos: { w, x } }) => x + w <= 24))
+    assert.strictEqual(new Set(panels.map(({ id }) => id)).size, panels.length)
+  })
+
+  it.effect.skipIf(!hasPromtool)(
+    "are what promtool (of Debian's package prometheus) takes",
+    () =>
+      Effect.gen(function*() {
+        const file = join(yield* temporaryDirectory, "dashboard.json")
+        const rules = asked.map((expr, index) => ({ record: `dashboard:${index}`, expr }))
+        yield* Effect.promise(() => writeFile(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] })))
+        const runs = [["check", "rules", file], ["check", "config", "prometheus.yml"], [
+          "test",
+          "rules",
+          "alerts.test.yml"
+        ]]
+        for (const args of runs) {
+          const { status, stderr, stdout } = promtool(...args)
+          assert.strictEqual(status, 0, stdout + stderr)
+        }
+      })
+  )
+})

@@ -1,0 +1,176 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+import { globSync, readFileSync } from "node:fs"
+import { isBuiltin, stripTypeScriptTypes } from "node:module"
+import { dirname, join, relative, resolve } from "node:path"
+import { ARCHIVE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
+
+const ROOT = resolve(import.meta.dirname, "../..")
+
+const textOf = (file: string) => readFileSync(join(ROOT, file), "utf8")
+
+const Manifest = Schema.Struct({
+  version: Schema.String,
+  scripts: Schema.Record(Schema.String, Schema.String),
+  dependencies: Schema.Record(Schema.String, Schema.String),
+  devDependencies: Schema.Record(Schema.String, Schema.String)
+})
+const manifest = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest))(textOf("package.json"))
+
+const dockerfile = textOf("Dockerfile")
+const finalStage = dockerfile.slice(dockerfile.lastIndexOf("FROM "))
+
+/** What the image has of the repository. */
+const copied = [...finalStage.matchAll(/^COPY (?!--from)(\S+) /gm)].map(([, path = ""]) => path)
+
+const REFERENCE = /(?:\bfrom\s*|\bimport\s*\(?\s*|\bnew URL\(\s*)"([.@a-z][\w@.:/-]*)"/g
+
+/** What a file names to be loaded or read when it runs: modules, and paths from its own. */
+const namedIn = (file: string) =>
+  [...stripTypeScriptTypes(textOf(file)).matchAll(REFERENCE)].map(([, name = ""]) => name)
+
+const toPath = (file: string, name: string) => relative(ROOT, resolve(join(ROOT, dirname(file)), name))
+
+/** Of a directory its files. */
+const filesAt = (path: string) => path.endsWith(".ts") ? [path] : globSync(`${path}/**/*.ts`, { cwd: ROOT })
+
+const reach = (file: string, reached: Map<string, ReadonlyArray<string>>) => {
+  if (reached.has(file)) return reached
+  const names = namedIn(file)
+  reached.set(file, names)
+  names.filter((name) => name.startsWith(".")).flatMap((name) => filesAt(toPath(file, name)))
+    .forEach((next) => reach(next, reached))
+  return reached
+}
+
+const references = [...reach("src/main.ts", new Map())].flatMap(([file, names]) =>
+  names.map((name) => ({ file, name }))
+)
+
+const packageOf = (name: string) => name.split("/", name.startsWith("@") ? 2 : 1).join("/")
+
+describe("the image", () => {
+  it("has every package that the service loads, and none is for development", () => {
+    const packages = references.filter(({ name }) => !/^[./]|^[a-z]+:\/\//.test(name) && !isBuiltin(name))
+    assert.isAbove(packages.length, 100)
+    const missing = packages.filter(({ name }) => !(packageOf(name) in manifest.dependencies))
+    assert.deepStrictEqual(missing, [])
+    assert.include(dockerfile, "npm ci --omit=dev")
+  })
+
+  it("has every file that the service loads or reads", () => {
+    const paths = new Set(
+      references.filter(({ name }) => name.startsWith(".")).map(({ file, name }) => toPath(file, name))
+    )
+    assert.isTrue(paths.has("migrations") && paths.has("src/services/places/cities.bin.br"))
+    assert.includeMembers(copied, ["package.json"])
+    const outside = [...paths].filter((path) => !copied.some((root) => path === root || path.startsWith(`${root}/`)))
+    assert.deepStrictEqual(outside, [])
+  })
+
+  it("lets in what it copies, and nothing else", () => {
+    const fromContext = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, paths = ""]) =>
+      paths.split(" ")
+    )
+    const [first, ...allowed] = textOf(".dockerignore").split("\n").filter((line) =>
+      line !== "" && !line.startsWith("#")
+    )
+    assert.strictEqual(first, "*")
+    assert.sameMembers(allowed, [...new Set(fromContext)].map((path) => `!${path}`))
+  })
+
+  it("starts as npm start does, and not as root", () => {
+    const command = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))(
+      /^CMD (\[.*\])$/m.exec(finalStage)?.[1]
+    )
+    assert.strictEqual(`NODE_ENV=production exec ${command.join(" ")}`, manifest.scripts["start"])
+    assert.include(finalStage, "\nENV NODE_ENV=production\n")
+    assert.include(finalStage, "\nUSER 1000:1000\n")
+  })
+
+  it("has one version wherever it is named", () => {
+    const named = ["deploy/compose.yaml", "deploy/kubernetes/deployment.yaml"].flatMap((file) =>
+      [...textOf(file).matchAll(/image: route-planning-service:(\S+)/g)].map(([, version]) => version)
+    )
+    assert.deepStrictEqual(named, [manifest.version, manifest.version])
+    assert.include(finalStage, `org.opencontainers.image.version="${manifest.version}"`)
+  })
+
+  it("stands, as all others, on images of an exact version, by digest", () => {
+    const images = ["Dockerfile", "deploy/valhalla/Dockerfile", "deploy/compose.yaml"].flatMap((file) =>
+      [...textOf(file).matchAll(/(?:^FROM|^ +image:) (?!route-planning-service)(\S+)/gm)].map(([, image = ""]) => image)
+    )
+    assert.isAbove(images.length, 8)
+    assert.deepStrictEqual(images.filter((image) => !/:v?\d+\.\d+(\.\d+)?(-[\w-]+)?(@|$)/.test(image)), [])
+    assert.deepStrictEqual(images.filter((image) => !/@sha256:[0-9a-f]{64}$/.test(image)), [])
+    assert.include(dockerfile, `FROM node:${manifest.devDependencies["node"]}-`)
+  })
+
+  it("comes with the engine that the tests run", () => {
+    const [requirement = ""] = /pyvalhalla==[\d.]+/.exec(textOf("development/RoutingEnginePackages.ts")) ??
+      []
+    assert.include(textOf("deploy/valhalla/Dockerfile"), `pip install --no-cache-dir ${requirement} `)
+    assert.include(textOf("deploy/compose.yaml"), `route-planning-service-valhalla:${requirement.split("==")[1]}\n`)
+  })
+})
+
+describe("Compose and Kubernetes", () => {
+  const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(textOf).join("\n")
+
+  const settingsOf = (file: string, block: RegExp) =>
+    [...(block.exec(textOf(file))?.[0] ?? "").matchAll(/^ +([A-Z][A-Z_]+):/gm)].map(([, name = ""]) => name)
+
+  const compose = settingsOf("deploy/compose.yaml", /^ {2}service:\n(?: {4}.*\n)+/m)
+  const kubernetes = ["deploy/kubernetes/configmap.yaml", "deploy/kubernetes/examples/secret.yaml"].flatMap((file) =>
+    settingsOf(file, /^(?:stringD|d)ata:\n[^]+/m)
+  )
+
+  it("name settings that the service reads, and every one that it asks for", () => {
+    const unknown = [...compose, ...kubernetes].filter((name) => !sources.includes(`"${name}"`))
+    assert.deepStrictEqual(unknown, [])
+    const [required = ""] = /const REQUIRED = \[[^\]]+\]/.exec(sources) ?? []
+    const asked = [...required.matchAll(/"(\w+)"/g)].map(([, name = ""]) => name)
+    assert.isAbove(asked.length, 5)
+    assert.includeMembers(compose, asked)
+    assert.includeMembers(kubernetes, asked)
+  })
+
+  it("refuse passwords that are easily guessed", () => {
+    assert.include(textOf("deploy/compose.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
+    assert.include(textOf("deploy/kubernetes/configmap.yaml"), "PASSWORD_MIN_STRENGTH: \"2\"")
+  })
+
+  it("have room on a disk for the uploaded archives that the service keeps at once, and let them through", () => {
+    const [, gib] = /"IMPORT_DISK_BUDGET", "(\d+) GiB"/.exec(sources) ?? []
+    const mib = Number(gib) * 1024
+    const [, sizeLimit] = /emptyDir: \{ sizeLimit: (\d+)Mi \}/.exec(textOf("deploy/kubernetes/deployment.yaml")) ?? []
+    assert.isAbove(Number(sizeLimit), mib)
+    assert.match(textOf("deploy/compose.yaml"), /^ {4}tmpfs: \[\]\n {4}volumes: \["uploads:\/tmp"\]$/m)
+    const bodySizes = [...textOf("deploy/kubernetes/examples/ingress.yaml").matchAll(/proxy-body-size: (\d+)m/g)]
+    assert.isAbove(Math.max(...bodySizes.map(([, size]) => Number(size))), ARCHIVE_BODY_LIMIT / 1024 / 1024)
+  })
+
+  it("give the service a role of its own in PostgreSQL, and no superuser's password", () => {
+    const text = textOf("deploy/compose.yaml")
+    assert.include(text, "DATABASE_URL: postgres://service:")
+    assert.include(text, "./postgres:/docker-entrypoint-initdb.d:ro")
+    assert.notMatch(text, /POSTGRES_(?:USER|DB|HOST_AUTH_METHOD):/)
+    const statements = textOf("deploy/postgres/role.sql")
+    assert.include(statements, "CREATE ROLE service LOGIN PASSWORD :'password';\n")
+    assert.include(statements, "ALTER ROLE postgres PASSWORD NULL;\n")
+  })
+
+  it("open metrics to Prometheus' network, and to no more of what is private", () => {
+    assert.include(compose, "METRICS_ALLOWED_CIDRS")
+    assert.include(kubernetes, "METRICS_ALLOWED_CIDRS")
+    const [, nowhere] = /path: \/metrics\n.*Exact\n.*\n.*\n +name: (\S+)/
+      .exec(textOf("deploy/kubernetes/examples/ingress.yaml")) ?? []
+    assert.strictEqual(nowhere, "route-planning-service-nowhere")
+  })
+
+  it("hold no secret", () => {
+    const values = [...textOf("deploy/kubernetes/examples/secret.yaml").matchAll(/^ {2}[A-Z_]+: (.*)$/gm)]
+    assert.deepStrictEqual([...new Set(values.map(([, value]) => value))], ["\"\""])
+    assert.notMatch(textOf("deploy/.env.example"), /^(?!#)\w*(?:SECRET|SALT|PEPPER|PASSWORD)=./m)
+  })
+})

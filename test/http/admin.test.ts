@@ -1,0 +1,165 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
+import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint, withToken } from "../support/Tokens.ts"
+
+const grafana = { apiOverview: "https://grafana.example/d/1", runtime: "http://127.0.0.1:3001/d/2" }
+
+const admins = ["counting", "looking", "leaving", "deleting", "operating", "demoted"].map((name) =>
+  `${name}@admins.example`
+)
+
+const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
+
+const SETTINGS = { ADMIN_EMAILS: admins.join(", ").toUpperCase(), GRAFANA_URLS: JSON.stringify(grafana) }
+
+layer(TestServer.layer(SETTINGS))("administration", (it) => {
+  it.effect("is for whoever has proven a listed address, in a session, at each request", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("demoted")
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { token } = yield* mint(admin, "write")
+      assert.strictEqual((yield* admin.get("/admin/overview")).status, 200)
+      assert.strictEqual((yield* visitor.get("/admin/overview")).status, 401)
+      assert.deepInclude((yield* rider.get("/admin/overview")).body, { statusCode: 403, code: "FORBIDDEN" })
+      assert.strictEqual((yield* (yield* withToken(token)).get("/admin/overview")).status, 403)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`UPDATE users SET email_verified_at = NULL WHERE id = ${admin.id}`
+      assert.strictEqual((yield* admin.get("/admin/overview")).status, 403)
+      yield* sql`UPDATE users SET email_verified_at = now(), deletion_requested_at = ${new Date(
+        0
+      )} WHERE id = ${admin.id}`
+      assert.strictEqual((yield* admin.get("/admin/overview")).status, 403)
+    }))
+
+  it.effect("counts what there is", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("counting")
+      const rider = yield* signedIn
+      const before = (yield* admin.get("/admin/overview")).body
+      yield* rider.post("/routes", newRoute({ visibility: "public" }))
+      yield* rider.post("/routes", newRoute({}))
+      yield* rider.post("/collections", { name: "x" })
+      yield* mint(rider, "read")
+      const after = (yield* admin.get("/admin/overview")).body
+      const { collections, routes, tokens, users } = Schema.decodeUnknownSync(Counts)(after)
+      const was = Schema.decodeUnknownSync(Counts)(before)
+      assert.deepStrictEqual(
+        [routes.total - was.routes.total, routes.public - was.routes.public, routes.private - was.routes.private],
+        [2, 1, 1]
+      )
+      assert.deepStrictEqual([collections.total - was.collections.total, tokens.live - was.tokens.live], [1, 1])
+      assert.isAbove(users.verified, 1)
+    }))
+
+  it.effect("finds accounts and routes by a part of what they are called, and shows no secret", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("looking")
+      const rider = yield* signedInAs({ email: "Findable_100%@example.com", name: "Findable Rider" })
+      const route = created((yield* rider.post("/routes", newRoute({ name: "Findable loop" }))).body)
+      for (const query of ["findABLE_100%", "ble Rider", "findable-rid"]) {
+        const { body, headers } = yield* admin.get(`/admin/users?query=${encodeURIComponent(query)}`)
+        const [user, ...others] = Schema.decodeUnknownSync(Schema.Array(Schema.Record(Schema.String, Schema.Unknown)))(
+          body
+        )
+        assert.deepInclude(user, { id: rider.id, email: "Findable_100%@example.com", role: "user", hasPassword: true })
+        assert.deepStrictEqual(others, [])
+        assert.strictEqual(headers.get("x-total-count"), "1")
+      }
+      assert.deepStrictEqual((yield* admin.get("/admin/users?query=findable%25100")).body, [])
+      const routes = yield* admin.get("/admin/routes?query=findable%20LOOP")
+      assert.deepInclude(routes.body, {
+        id: route.id,
+        name: "Findable loop",
+        activity: null,
+        visibility: "private",
+        provenance: "routing-engine",
+        distance: null,
+        placeCity: null,
+        placeCountryCode: null,
+        user: Schema.decodeUnknownSync(WithUser)(route).user,
+        createdAt: "1970-01-01T00:00:00.000Z",
+        updatedAt: "1970-01-01T00:00:00.000Z"
+      })
+      assert.notInclude(routes.text, shareTokenOf(route))
+      const one = yield* admin.get(`/admin/users/${rider.id}`)
+      assert.deepInclude(one.body, { id: rider.id, lastSeenAt: "1970-01-01T00:00:00.000Z" })
+      assert.notMatch(one.text, /argon2|hash/i)
+      assert.strictEqual((yield* admin.get("/admin/users/999999999")).status, 404)
+      const page = yield* admin.get("/admin/users?limit=1&offset=1")
+      assert.lengthOf(Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(page.body), 1)
+      assert.match(page.headers.get("link") ?? "", /rel="prev"/)
+      assert.strictEqual((yield* admin.get("/admin/users?query=")).status, 400)
+      assert.strictEqual((yield* admin.get("/admin/users?query=%00")).status, 400)
+    }))
+
+  it.effect("begins the 30 days of an account, once, and not of one's own", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("leaving")
+      const rider = yield* signedInAs({ name: "Removed Rider" })
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
+      const visitor = yield* anonymous
+      assert.deepStrictEqual((yield* admin.delete(`/admin/users/${rider.id}`)).body, { success: true })
+      assert.strictEqual((yield* rider.get("/users/me")).status, 401)
+      assert.strictEqual((yield* visitor.get(`/routes/${route.id}`)).status, 404)
+      yield* TestClock.adjust("1 minute")
+      assert.strictEqual((yield* admin.delete(`/admin/users/${rider.id}`)).status, 200)
+      const { body } = yield* admin.get("/admin/deletions")
+      const due = Schema.decodeUnknownSync(Schema.Array(Schema.Record(Schema.String, Schema.Unknown)))(body)
+      assert.deepInclude(due.find(({ id }) => id === rider.id), {
+        email: rider.email,
+        deletionRequestedAt: "1970-01-01T00:00:00.000Z",
+        erasureDueAt: "1970-01-31T00:00:00.000Z"
+      })
+      assert.deepInclude((yield* admin.delete(`/admin/users/${admin.id}`)).body, { statusCode: 409, code: "CONFLICT" })
+      assert.strictEqual((yield* admin.delete("/admin/users/999999999")).status, 404)
+    }))
+
+  it.effect("deletes a route of anybody, who can restore it for themselves", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("deleting")
+      const rider = yield* signedIn
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
+      assert.deepStrictEqual((yield* admin.delete(`/admin/routes/${route.id}`)).body, { success: true })
+      assert.strictEqual((yield* admin.delete(`/admin/routes/${route.id}`)).status, 404)
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}`)).status, 404)
+      const restored = yield* rider.post(`/routes/${route.id}/restore`)
+      assert.deepInclude(restored.body, { id: route.id, visibility: "private" })
+    }))
+
+  it.effect("tells how the parts of the service are, and where the dashboards are", () =>
+    Effect.gen(function*() {
+      const admin = yield* adminCalled("operating")
+      const { body } = yield* admin.get("/admin/system")
+      assert.deepInclude(body, {
+        grafana,
+        routingEngine: { status: "away" },
+        rateLimits: { counters: "process" }
+      })
+      assert.deepNestedInclude(body, { "database.status": "ok", "service.node": process.version })
+    }))
+})
+
+describe("GRAFANA_URLS", () => {
+  for (const value of ["not json", `{"runtime":"javascript:alert(1)"}`, `{"runtime":"/relative"}`]) {
+    it.effect(`refuses to start with ${value}`, () =>
+      Effect.gen(function*() {
+        const exit = yield* Effect.exit(Layer.build(TestServer.layer({ GRAFANA_URLS: value })))
+        assert.match(String(exit), /GRAFANA_URLS/)
+      }))
+  }
+})
+
+const Counts = Schema.Struct({
+  users: Schema.Struct({ total: Schema.Finite, verified: Schema.Finite }),
+  routes: Schema.Struct({ total: Schema.Finite, public: Schema.Finite, private: Schema.Finite }),
+  collections: Schema.Struct({ total: Schema.Finite }),
+  tokens: Schema.Struct({ live: Schema.Finite })
+})
+
+const WithUser = Schema.Struct({ user: Schema.Unknown })

@@ -1,0 +1,211 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import polyline from "@mapbox/polyline"
+import { Effect, Fiber, Redacted, Ref } from "effect"
+import { FetchHttpClient, HttpClient } from "effect/http"
+import { TestClock } from "effect/testing"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { makeClient } from "../../src/client.ts"
+import type { Position } from "../../src/schema/Geometry.ts"
+import { RATE_TIERS } from "../../src/schema/RateTier.ts"
+import { newEmail, signedIn } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const EXAMPLE = join(ROOT, "examples/client.ts")
+
+const geometry: ReadonlyArray<Position> = [[9.5209, 47.1415, 455.25], [9.53, 47.1501]]
+
+const ride = { name: "Around Vaduz", waypoints: [{ coord: [9.5209, 47.1415] }], geometry } as const
+
+type Options = Omit<Parameters<typeof makeClient>[0], "baseUrl">
+
+const clientWith = (options: Options = {}) =>
+  Effect.flatMap(TestServer, ({ origin }) => makeClient({ baseUrl: origin, ...options })).pipe(
+    Effect.provide(FetchHttpClient.layer)
+  )
+
+const scriptWith = Effect.fnUntraced(function*(scope: "read" | "write") {
+  const { token } = yield* mint(yield* signedIn, scope)
+  return yield* clientWith({ token: Redacted.make(token) })
+})
+
+layer(TestServer.layer())("the typed client", (it) => {
+  it.effect("reads with a personal access token what it wrote with one: positions, not text", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const made = yield* script.routes.create({ headers: {}, payload: ride })
+      const route = yield* script.routes.get({ headers: {}, params: { ref: made.id }, query: {} })
+      assert.deepStrictEqual(route, made)
+      assert.deepStrictEqual(route.geometry, geometry)
+    }))
+
+  it.effect("stores the polyline of a computed route as it is, and reads it back to the last digit", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const polyline6 = "_mzbyA{lkgQwqC_yGo|JodI"
+      const { name, waypoints } = ride
+      const made = yield* script.routes.create({ headers: {}, payload: { name, waypoints, polyline6 } })
+      const decoded: ReadonlyArray<Position> = polyline.decode(polyline6, 6).map(([lat, lng]) => [lng, lat])
+      assert.deepStrictEqual(made.geometry, decoded)
+      assert.isAbove(made.distance ?? 0, 1000)
+      const read = yield* script.routes.get({ headers: {}, params: { ref: made.id }, query: { geometry: "polyline6" } })
+      assert.deepStrictEqual([read.polyline6, read.geometry], [polyline6, undefined])
+      const change = { headers: {}, params: { id: made.id } }
+      const changed = yield* script.routes.update({ ...change, payload: { polyline6: "" } })
+      assert.deepStrictEqual(changed.geometry, [])
+      const cleared = yield* script.routes.update({ ...change, payload: { polyline6: null } })
+      assert.isUndefined(cleared.geometry)
+    }))
+
+  it.effect("sends a file of any format, and gets one", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const made = yield* script.routes.create({ headers: {}, payload: ride })
+      const gpx = yield* script.files.gpx({ params: { ref: made.id } })
+      const geojson = yield* script.files.geojson({ params: { ref: made.id } })
+      for (const payload of [gpx, geojson]) {
+        const read = yield* script.files.import({ headers: {}, query: {}, payload })
+        assert.deepStrictEqual("geometry" in read ? read.geometry : undefined, geometry)
+      }
+      const looked = yield* script.files.import({ headers: {}, query: { dryRun: "true" }, payload: geojson })
+      assert.deepInclude(looked, { format: "geojson" })
+      const refused = yield* Effect.flip(script.files.import({ headers: {}, query: {}, payload: "<html>" }))
+      assert.strictEqual(refused._tag, "UnsupportedMediaType")
+    }))
+
+  it.effect("reaches an answer's headers", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      yield* script.routes.create({ headers: {}, payload: ride })
+      yield* script.routes.create({ headers: {}, payload: ride })
+      const [page, { headers }] = yield* script.routes.list({
+        query: { limit: 1 },
+        responseMode: "decoded-and-response"
+      })
+      assert.deepStrictEqual([page.length, headers["x-total-count"]], [1, "2"])
+    }))
+
+  it.effect("fails with the service's own errors", () =>
+    Effect.gen(function*() {
+      const reader = yield* scriptWith("read")
+      const writer = yield* scriptWith("write")
+      const nobody = yield* clientWith()
+      const errors = yield* Effect.all([
+        Effect.flip(nobody.users.me()),
+        Effect.flip(reader.routes.create({ headers: {}, payload: ride })),
+        Effect.flip(writer.routes.create({ headers: {}, payload: { ...ride, visibility: "public" } })),
+        Effect.flip(nobody.auth.verifyEmail({ payload: { token: Redacted.make("made up") } }))
+      ])
+      assert.deepStrictEqual(errors.map(({ _tag }) => _tag), [
+        "Unauthorized",
+        "Forbidden",
+        "PreconditionRequired",
+        "ValidationFailed"
+      ])
+      const impact = errors[2]._tag === "PreconditionRequired" ? errors[2].details?.["impact"] : undefined
+      assert.deepInclude(impact, { action: "route.publish" })
+    }))
+
+  it.effect("signs in, stays signed in for as long as it calls, and signs out", () =>
+    Effect.gen(function*() {
+      const rider = yield* clientWith()
+      const email = newEmail()
+      const password = Redacted.make("correct horse of a client")
+      yield* rider.auth.signUp({ payload: { email, password } })
+      const token = Redacted.make(yield* (yield* Mailbox).tokenFor(email))
+      yield* rider.auth.verifyEmail({ payload: { token } })
+      for (const _ of [1, 2, 3]) {
+        yield* TestClock.adjust("14 minutes")
+        assert.strictEqual((yield* rider.users.me()).email, email)
+      }
+      yield* rider.auth.logOut()
+      const refused = yield* Effect.flip(rider.users.me())
+      assert.deepInclude(refused, { _tag: "Unauthorized", message: "Sign in first" })
+    }))
+
+  it.effect("goes on from a session's JWT, and renews it", () =>
+    Effect.gen(function*() {
+      const { email, token } = yield* signedIn
+      const rider = yield* clientWith({ token: Redacted.make(token) })
+      yield* TestClock.adjust("14 minutes")
+      yield* rider.users.me()
+      yield* TestClock.adjust("14 minutes")
+      assert.strictEqual((yield* rider.users.me()).email, email)
+      yield* TestClock.adjust("16 minutes")
+      assert.strictEqual((yield* Effect.flip(rider.users.me()))._tag, "Unauthorized")
+    }))
+
+  it.effect("runs as its example", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const { token } = yield* mint(yield* signedIn, "write")
+      const env = { ...process.env, BASE_URL: origin, TOKEN: token }
+      const { stdout } = yield* Effect.promise(() => promisify(execFile)(process.execPath, [EXAMPLE], { env }))
+      assert.match(stdout, /^stored Around Vaduz as \d+\n$/)
+    }))
+})
+
+/** A client with what it sent and what came back, as it was on the wire. */
+const watched = Effect.fnUntraced(function*(options: Options) {
+  const { origin } = yield* TestServer
+  const sent = yield* Ref.make(0)
+  const statuses = yield* Ref.make<ReadonlyArray<number>>([])
+  const http = HttpClient.transform(yield* HttpClient.HttpClient, (send) =>
+    Ref.update(sent, (count) => count + 1).pipe(
+      Effect.andThen(send),
+      Effect.tap(({ status }) => Ref.update(statuses, (all) => [...all, status]))
+    ))
+  const client = yield* makeClient({ baseUrl: origin, ...options }).pipe(
+    Effect.provideService(HttpClient.HttpClient, http)
+  )
+  return { sent, statuses, find: client.routes.listPublic({ query: {} }) }
+}, Effect.provide(FetchHttpClient.layer))
+
+const used = Effect.gen(function*() {
+  const { find } = yield* watched({})
+  yield* TestClock.adjust("1 minute")
+  yield* Effect.forEach(Array.from({ length: RATE_TIERS.default }), () => find, { concurrency: 10, discard: true })
+})
+
+const realTime = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+
+layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when it is too fast", (it) => {
+  it.effect("waits for as long as it is told to, and asks again", () =>
+    Effect.gen(function*() {
+      yield* used
+      const { find, sent, statuses } = yield* watched({})
+      const started = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
+      const call = yield* Effect.forkChild(find)
+      yield* Effect.repeat(realTime, { until: () => Effect.map(Ref.get(statuses), (all) => all.length > 0) })
+      // The clock runs on while the client may not have gone to sleep yet, so a little more than a minute may pass.
+      yield* Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), realTime), {
+        until: () => Effect.map(Ref.get(sent), (count) => count > 1)
+      })
+      assert.deepStrictEqual(yield* Fiber.join(call), [])
+      assert.deepStrictEqual(yield* Ref.get(statuses), [429, 200])
+      assert.isAtLeast((yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - started, 60_000)
+    }))
+
+  it.effect("gives up at once where the wait is longer than its patience, or it may not try again", () =>
+    Effect.gen(function*() {
+      yield* used
+      for (const options of [{ patience: "59 seconds" }, { retries: 0 }] as const) {
+        const { find, statuses } = yield* watched(options)
+        const refused = yield* Effect.flip(find)
+        assert.deepInclude(refused, { _tag: "RateLimited", statusCode: 429 })
+        assert.deepStrictEqual(yield* Ref.get(statuses), [429])
+      }
+    }))
+})
+
+describe("the client's example", () => {
+  it("stands in the README as it is compiled here", () => {
+    assert.include(readFileSync(join(ROOT, "README.md"), "utf8"), `\`\`\`ts\n${readFileSync(EXAMPLE, "utf8")}\`\`\``)
+  })
+})

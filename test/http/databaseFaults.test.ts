@@ -1,0 +1,305 @@
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Layer, Option, Redacted, Schedule, Scope, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { randomUUID } from "node:crypto"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { DatabaseProxy } from "../support/DatabaseProxy.ts"
+import { clonedDatabase, onServer } from "../support/Databases.ts"
+import { newRoute } from "../support/Routes.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
+
+const POOL = 4
+
+/** Far less than the 10 to 15 seconds after which a lost statement ends by itself, and room for a busy machine. */
+const SOON = 3000
+
+const times = (count: number, call: Effect.Effect<Answer>) =>
+  Effect.forEach(Array.from({ length: count }), () => call, { concurrency: "unbounded" })
+
+/** How long a call takes to succeed again, in milliseconds. */
+const recovery = Effect.fnUntraced(function*(call: Effect.Effect<Answer>) {
+  const started = performance.now()
+  yield* call.pipe(
+    Effect.filterOrFail(({ status }) => status === 200),
+    Effect.retry({ schedule: Schedule.spaced("20 millis"), times: 2000 }),
+    Effect.orDie
+  )
+  return performance.now() - started
+})
+
+/** Calls until a response is as expected. A call that is stuck is left alone. */
+const until = (call: Effect.Effect<Answer>, isMet: (answer: Answer) => boolean) =>
+  Effect.timeoutOption(call, "200 millis").pipe(
+    Effect.map(Option.filter(isMet)),
+    Effect.repeat({ until: Option.isSome, schedule: Schedule.spaced("20 millis") }),
+    Effect.flatMap(Effect.fromOption),
+    Effect.orDie
+  )
+
+const message = ({ body }: Answer) =>
+  typeof body === "object" && body !== null && "message" in body ? body.message : undefined
+
+const statuses = (answers: ReadonlyArray<Answer>) => new Set(answers.map(({ status }) => status))
+
+layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})(
+  "a database that fails while it is used",
+  (it) => {
+    it.effect(
+      "is refused at once when its network loses packets, and is used again soon after it stops to",
+      () =>
+        Effect.gen(function*() {
+          const database = yield* DatabaseProxy
+          const rider = yield* signedIn
+          yield* times(POOL, rider.get("/routes"))
+          yield* database.hang
+          const hung = yield* Effect.forkChild(times(40, rider.get("/routes")))
+          const refused = yield* until(
+            rider.get("/routes"),
+            (answer) => message(answer) === "The database is not reachable"
+          )
+          assert.strictEqual(refused.status, 503)
+          assert.strictEqual(refused.headers.get("retry-after"), "1")
+          yield* database.forward
+          assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+          // Those that had a connection end with it, and the others were refused.
+          assert.deepStrictEqual([...statuses(yield* Fiber.join(hung))], [503])
+          assert.deepStrictEqual([...statuses(yield* times(40, rider.get("/routes")))], [200])
+        }),
+      60_000
+    )
+
+    it.effect("loses nothing when its server is stopped for a moment", () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const rider = yield* signedIn
+        yield* times(POOL, rider.get("/routes"))
+        yield* database.set("stall")
+        const stalled = yield* Effect.forkChild(times(POOL, rider.post("/routes", newRoute({}))))
+        yield* until(rider.get("/routes"), (answer) => message(answer) === "The database is not reachable")
+        yield* database.forward
+        assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+        assert.notInclude([...statuses(yield* Fiber.join(stalled))], 500)
+      }), 60_000)
+
+    for (const mode of ["reset", "refuse"] as const) {
+      it.effect(`is used again soon after it stops to ${mode} connections`, () =>
+        Effect.gen(function*() {
+          const database = yield* DatabaseProxy
+          const rider = yield* signedIn
+          const inFlight = yield* Effect.forkChild(times(40, rider.get("/routes")))
+          yield* database.set(mode)
+          const failed = yield* times(40, rider.get("/routes"))
+          assert.deepStrictEqual([...statuses(failed)], [503])
+          assert.isTrue(failed.every(({ headers }) => headers.get("retry-after") === "1"))
+          yield* database.forward
+          assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+          assert.notInclude([...statuses(yield* Fiber.join(inFlight))], 500)
+        }), 60_000)
+    }
+
+    it.effect(
+      "is used when it responds after 200 milliseconds, and refuses or responds when after 2 seconds",
+      () =>
+        Effect.gen(function*() {
+          const database = yield* DatabaseProxy
+          const rider = yield* signedIn
+          yield* times(POOL, rider.get("/routes"))
+          yield* database.set(100)
+          assert.deepStrictEqual([...statuses(yield* times(POOL, rider.get("/routes")))], [200])
+          yield* database.set(1000)
+          const slow = yield* times(2 * POOL, rider.get("/routes"))
+          assert.isTrue(slow.every(({ status }) => status === 200 || status === 503))
+          yield* database.forward
+          assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+        }),
+      60_000
+    )
+
+    it.effect("may end its back ends under load", () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const rider = yield* signedIn
+        const name = new URL(database.url).pathname.slice(1)
+        for (let round = 0; round < 5; round++) {
+          const answers = yield* Effect.forkChild(times(40, rider.get("/routes")))
+          yield* onServer((sql) => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${name}`)
+          assert.notInclude([...statuses(yield* Fiber.join(answers))], 500)
+        }
+        assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+      }), 60_000)
+
+    it.effect("refuses no request that does not need the table that is locked for long", () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const rider = yield* signedIn
+        yield* times(POOL, rider.get("/users/me"))
+        const lock = Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql.withTransaction(
+            Effect.andThen(sql`LOCK TABLE routes IN ACCESS EXCLUSIVE MODE`, Effect.sleep("4 seconds"))
+          )
+        }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
+        const locked = yield* Effect.forkChild(lock)
+        const stuck = yield* Effect.forkChild(Effect.forever(times(20, rider.post("/routes", newRoute({})))))
+        yield* until(rider.post("/routes", newRoute({})), ({ status }) => status === 503)
+        const durations: Array<number> = []
+        while (locked.pollUnsafe() === undefined) {
+          const started = performance.now()
+          assert.strictEqual((yield* rider.get("/me/sessions")).status, 200)
+          durations.push(performance.now() - started)
+        }
+        yield* Fiber.interrupt(stuck)
+        // A wait for the lock takes 2 seconds.
+        assert.isAbove(durations.length, 5)
+        assert.isBelow(Math.max(...durations), 1500)
+
+        assert.isBelow(yield* recovery(rider.get("/routes")), SOON)
+      }), 60_000)
+
+    it.effect("refuses nobody's writes for a row of one account that is locked for long", () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const name = new URL(database.url).pathname.slice(1)
+        const [locker, other] = [yield* signedIn, yield* signedIn]
+        const lock = Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql.withTransaction(Effect.andThen(
+            sql`SELECT 1 FROM route_usage WHERE user_id = ${locker.id} FOR UPDATE`,
+            Effect.sleep("4 seconds")
+          ))
+        }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
+        const locked = yield* Effect.forkChild(lock)
+        const stuck = yield* Effect.forkChild(Effect.forever(times(20, locker.post("/routes", newRoute({})))))
+        const waiting = onServer((sql) =>
+          sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
+        )
+        yield* Effect.repeat(waiting, {
+          until: (rows) => rows.length > POOL / 2,
+          schedule: Schedule.spaced("20 millis")
+        })
+        const answers: Array<Answer> = []
+        while (locked.pollUnsafe() === undefined) answers.push(yield* other.post("/routes", newRoute({})))
+        yield* Fiber.interrupt(stuck)
+        assert.isAbove(answers.length, 3)
+        assert.deepStrictEqual([...statuses(answers)], [201])
+      }), 60_000)
+  }
+)
+
+// The first looks of the sweeps would fill so short a queue.
+const busyServer = TestServer.withoutSweeps({
+  DATABASE_POOL_SIZE: "1",
+  DATABASE_QUEUE_LENGTH: "2",
+  DATABASE_QUEUE_TIMEOUT: "1 second"
+})
+
+layer(busyServer, { excludeTestServices: true, timeout: "60 seconds" })(
+  "a database whose connections are all in use",
+  (it) => {
+    it.effect(
+      "makes requests wait, and 503 of those that wait too long or find too many waiting, while it stays ready",
+      () =>
+        Effect.gen(function*() {
+          const rider = yield* signedIn
+          const sql = yield* SqlClient.SqlClient
+          const taken = yield* Effect.forkChild(sql.withTransaction(Effect.andThen(sql`SELECT 1`, Effect.never)))
+          yield* until(rider.get("/me/sessions"), ({ status }) => status === 503)
+          const answers = yield* times(10, rider.get("/me/sessions"))
+          assert.deepStrictEqual([...statuses(answers)], [503])
+          for (const { body, headers } of answers) {
+            assert.strictEqual(headers.get("retry-after"), "1")
+            assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "The service is busy: try again" })
+          }
+          yield* Fiber.interrupt(taken)
+          assert.isBelow(yield* recovery(rider.get("/me/sessions")), SOON)
+        }),
+      60_000
+    )
+
+    it.effect("keeps the process ready", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const sql = yield* SqlClient.SqlClient
+        const hasBegun = yield* Deferred.make<void>()
+        const taken = yield* Effect.forkChild(
+          sql.withTransaction(
+            Effect.andThen(sql`SELECT 1`, Effect.andThen(Deferred.succeed(hasBegun, undefined), Effect.never))
+          )
+        )
+        yield* Deferred.await(hasBegun)
+        const answers = yield* Effect.forEach(Array.from({ length: 3 }), () => visitor.get("//health/ready"))
+        assert.deepStrictEqual([...statuses(answers)], [200])
+        yield* Fiber.interrupt(taken)
+      }), 60_000)
+
+    it.effect("lets a transaction use its own connection, however deep it is nested", () =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        const inner = sql.withTransaction(
+          Effect.all([
+            sql`SELECT 1 AS one`,
+            Stream.runCollect(sql`SELECT 1 AS one`.stream),
+            sql`SELECT 1 AS one`.values
+          ])
+        )
+        const [rows, streamed, values] = yield* sql.withTransaction(Effect.andThen(sql`SELECT 1`, inner))
+        assert.deepStrictEqual([rows, [...streamed], values], [[{ one: 1 }], [{ one: 1 }], [[1]]])
+      }))
+
+    it.effect("fails a transaction that is committed after one of its statements failed", () =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        const failed = sql.withTransaction(Effect.ignore(sql`SELECT 1 / 0`))
+        assert.strictEqual((yield* Effect.flip(failed)).reason.message, "COMMIT rolled back an aborted transaction")
+      }))
+  }
+)
+
+/** A role that may have few connections, and does what the owner of the database does. */
+const limitedRole = Effect.gen(function*() {
+  const url = new URL(yield* clonedDatabase)
+  const owner = url.username
+  const name = `limited_${randomUUID().replaceAll("-", "")}`
+  yield* Effect.acquireRelease(
+    onServer((sql) => sql`CREATE ROLE ${sql(name)} LOGIN PASSWORD 'limited' CONNECTION LIMIT 6 IN ROLE ${sql(owner)}`),
+    () => onServer((sql) => sql`DROP ROLE ${sql(name)}`)
+  )
+  url.username = name
+  url.password = "limited"
+  return url.href
+})
+
+const limitedServer = Layer.unwrap(
+  Effect.map(
+    limitedRole,
+    (url) =>
+      Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => TestServer.on(proxy.url, { DATABASE_POOL_SIZE: String(POOL) })))
+        .pipe(
+          Layer.provideMerge(DatabaseProxy.layer(url))
+        )
+  )
+)
+
+layer(limitedServer, { excludeTestServices: true, timeout: "60 seconds" })("a database that others use up", (it) => {
+  it.effect("makes requests 503 until connections are free again", () =>
+    Effect.gen(function*() {
+      const database = yield* DatabaseProxy
+      const rider = yield* signedIn
+      const others = yield* Scope.make()
+      const connect = Effect.retry(PgConnection.make({ url: Redacted.make(database.url) }), {
+        schedule: Schedule.spaced("20 millis"),
+        times: 20
+      })
+      yield* database.cut
+      yield* Effect.ignore(Scope.provide(Effect.replicateEffect(connect, 6, { concurrency: 6 }), others))
+      const answer = yield* until(rider.get("/me/sessions"), ({ status }) => status === 503)
+      assert.strictEqual(message(answer), "The database is not available")
+      assert.strictEqual(answer.headers.get("retry-after"), "1")
+      yield* Scope.close(others, Exit.void)
+      assert.isBelow(yield* recovery(rider.get("/me/sessions")), SOON)
+    }), 60_000)
+})

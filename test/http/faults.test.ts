@@ -1,0 +1,120 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Logger, Schema } from "effect"
+import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
+import { Places } from "../../src/services/places/Places.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { DatabaseProxy } from "../support/DatabaseProxy.ts"
+import { requestHead, sendRaw } from "../support/RawHttp.ts"
+import { newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const AWAY = { statusCode: 503, code: "INTERNAL", message: "The database is not reachable" }
+
+const logged: Array<string> = []
+
+const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
+
+const broken = Layer.succeed(Places, {
+  at: () => Effect.die(new Error("SELECT secret FROM /etc/places")),
+  hasCities: Effect.succeed(false)
+})
+
+const Failure = Schema.Struct({
+  statusCode: Schema.Literal(500),
+  code: Schema.Literal("INTERNAL"),
+  message: Schema.Literal("Something went wrong on our side"),
+  details: Schema.Struct({ traceId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)) })
+})
+
+layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }, broken).pipe(Layer.provideMerge(recording)))(
+  "a defect",
+  (it) => {
+    it.effect("is answered with the trace's id and nothing else, and logged once with the same", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const traceId = "0af7651916cd43dd8448eb211c80319c"
+        const { body, status, text } = yield* rider.post("/routes", newRoute({}), {
+          headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` }
+        })
+        assert.strictEqual(status, 500)
+        const { details } = Schema.decodeUnknownSync(Failure, { onExcessProperty: "error" })(body)
+        assert.notInclude(text, "secret")
+        assert.strictEqual(details.traceId, traceId)
+        const lines = logged.filter((line) => line.includes(`"traceId":"${traceId}"`) && line.includes("\"ERROR\""))
+        assert.strictEqual(lines.length, 1)
+        assert.include(lines[0], "SELECT secret")
+      }))
+  }
+)
+
+layer(TestServer.behindProxy, { excludeTestServices: true, timeout: "60 seconds" })("a database that is away", (it) => {
+  it.effect("makes every request end with 503 in the one shape, soon, and the service recovers by itself", () =>
+    Effect.gen(function*() {
+      const database = yield* DatabaseProxy
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      yield* database.refuse
+      for (const call of [rider.get("/routes"), rider.post("/routes", newRoute({})), visitor.get("/routes/1")]) {
+        const started = performance.now()
+        const answer = yield* call
+        assert.strictEqual(answer.status, 503)
+        assert.deepInclude(answer.body, AWAY)
+        assert.match(answer.text, /"traceId":"[0-9a-f]{32}"/)
+        assert.isBelow(performance.now() - started, 2500)
+        assert.isNull(answer.headers.get("set-cookie"))
+      }
+      assert.strictEqual((yield* visitor.get("//health/ready")).status, 503)
+      assert.strictEqual((yield* visitor.get("//health")).status, 503)
+      assert.strictEqual((yield* visitor.get("//health/live")).status, 200)
+      yield* database.forward
+      assert.strictEqual((yield* eventually(rider.get("/routes"))).status, 200)
+      assert.strictEqual((yield* visitor.get("//health/ready")).status, 200)
+    }))
+
+  it.effect(
+    "makes readiness say so in a second when it hangs, and requests end at their deadline",
+    () =>
+      Effect.gen(function*() {
+        const database = yield* DatabaseProxy
+        const rider = yield* signedIn
+        const visitor = yield* anonymous
+        yield* database.hang
+        const started = performance.now()
+        assert.strictEqual((yield* visitor.get("//health/ready")).status, 503)
+        assert.isBelow(performance.now() - started, 1000)
+        assert.strictEqual((yield* visitor.get("//metrics")).status, 200)
+        const answer = yield* rider.get("/routes")
+        assert.deepInclude(answer.body, { statusCode: 503, code: "INTERNAL" })
+        assert.isBelow(performance.now() - started, 12_500)
+        yield* database.forward
+        assert.strictEqual((yield* eventually(rider.get("/routes"))).status, 200)
+      }),
+    60_000
+  )
+
+  it.effect("may lose its connections between requests without anybody noticing for long", () =>
+    Effect.gen(function*() {
+      const database = yield* DatabaseProxy
+      const rider = yield* signedIn
+      yield* rider.get("/routes")
+      yield* database.cut
+      assert.strictEqual((yield* eventually(rider.get("/routes"))).status, 200)
+    }))
+
+  it.effect("a client that sends its headers or body drop by drop is cut off", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const slow = yield* sendRaw(origin, "GET /health HTTP/1.1\r\nHost: loc")
+      assert.strictEqual(slow.status, 408)
+      assert.isBelow(slow.milliseconds, 8000)
+      assert.strictEqual((yield* sendRaw(origin, requestHead("GET /health/live"))).status, 200)
+    }), 30_000)
+})
+
+const eventually = <A extends { readonly status: number }>(call: Effect.Effect<A>) =>
+  call.pipe(
+    Effect.filterOrFail(({ status }) => status === 200),
+    Effect.tapError(() => Effect.sleep("100 millis")),
+    Effect.retry({ times: 100 }),
+    Effect.orDie
+  )

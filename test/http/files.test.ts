@@ -1,0 +1,292 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { gzipSync } from "node:zlib"
+import { Places } from "../../src/services/places/Places.ts"
+import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { leastCostOf } from "../support/ProcessorTime.ts"
+import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { scriptOf } from "../support/Tokens.ts"
+
+const FORMATS = [
+  ["gpx", "application/gpx+xml"],
+  ["geojson", "application/geo+json"],
+  ["tcx", "application/vnd.garmin.tcx+xml"],
+  ["kml", "application/vnd.google-earth.kml+xml"]
+] as const
+
+const importFile = (rider: Rider, raw: string, headers: Record<string, string> = {}, query = "") =>
+  rider.post(`/routes/import${query}`, undefined, {
+    raw,
+    headers: { "content-type": "application/octet-stream", ...headers }
+  })
+
+const GPX = `<?xml version="1.0"?>
+<gpx version="1.1" creator="somebody" xmlns="http://www.topografix.com/GPX/1/1">
+  <trk><name>Two segments</name>
+    <trkseg><trkpt lat="47.1" lon="9.5"><ele>455.5</ele></trkpt><trkpt lat="47.2" lon="9.6"/></trkseg>
+    <trkseg><trkpt lat="47.3" lon="9.7"/></trkseg>
+  </trk>
+</gpx>`
+
+const Track = Schema.Struct({
+  index: Schema.Int,
+  name: Schema.String,
+  positions: Schema.Int,
+  distance: Schema.Number,
+  bounds: Schema.Array(Schema.Number),
+  placeCountryCode: Schema.String
+})
+
+const told = ["name", "description", "activity", "tags", "waypoints", "geometry"]
+
+const saidOf = (route: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(told.filter((key) => key in route).map((key) => [key, route[key]]))
+
+const inVaduz = Layer.succeed(Places, {
+  at: () => Effect.succeed({ placeCity: "Vaduz", placeCountryCode: "LI" }),
+  hasCities: Effect.succeed(false)
+})
+
+layer(TestServer.layer({}, inVaduz))("files", (it) => {
+  it.effect("that are exported and imported again are the same route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const route = created(
+        (yield* rider.post(
+          "/routes",
+          newRoute({
+            name: "Übers <Joch> & zurück \"2026\" 🚲",
+            description: "Line one\nline two ]]> &amp;",
+            activity: "cycle",
+            tags: ["gravel", "long-ride"],
+            waypoints: [{ coord: [9.5, 47.1], type: "routed", name: "Start & Ziel" }, {
+              coord: [180, -90],
+              type: "direct"
+            }],
+            geometry: [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]]
+          })
+        )).body
+      )
+      for (const [format, type] of FORMATS) {
+        const file = yield* rider.get(`/routes/${route.id}/${format}`)
+        assert.strictEqual(file.status, 200, format)
+        assert.strictEqual(file.headers.get("content-type")?.split(";")[0], type)
+        const extended = "filename*=UTF-8''%C3%9Cbers%20Joch%20%26%20zur%C3%BCck%202026%20%F0%9F%9A%B2"
+        assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="/)
+        assert.include(file.headers.get("content-disposition"), `${extended}.${format}`)
+        const again = yield* importFile(rider, file.text, { "content-type": type })
+        assert.strictEqual(again.status, 201, again.text)
+        assert.deepStrictEqual(saidOf(created(again.body)), saidOf(route), format)
+        assert.deepInclude(created(again.body), { visibility: "private", provenance: "gpx-import" })
+      }
+    }))
+
+  it.effect("are told apart by what they say where the content type says nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geojson = `{"type":"LineString","coordinates":[[9.5,47.1],[9.6,47.2]]}`
+      const texts = [["gpx", `\ufeff${GPX}`], ["geojson", geojson]] as const
+      for (const [format, text] of texts) {
+        for (const type of ["application/octet-stream", "text/plain", "application/xml", "application/json"]) {
+          const answer = yield* importFile(rider, text, { "content-type": type }, "?dryRun=true")
+          assert.deepInclude(answer.body, { format }, type)
+        }
+      }
+      for (
+        const [type, text] of [["image/png", GPX], ["application/octet-stream", "hello"], ["text/html", "<html/>"]]
+      ) {
+        const answer = yield* importFile(rider, text ?? "", { "content-type": type ?? "" })
+        assert.strictEqual(answer.status, 415, type)
+      }
+    }))
+
+  it.effect("may be looked at first: a dry run says what would be stored and what not, and stores nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body, status } = yield* importFile(rider, GPX, {}, "?dryRun=true")
+      assert.strictEqual(status, 200)
+      const { dropped, format, route } = Schema.decodeUnknownSync(Schema.Struct({
+        format: Schema.String,
+        route: Schema.Record(Schema.String, Schema.Json),
+        dropped: Schema.Array(Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int }))
+      }))(body)
+      assert.strictEqual(format, "gpx")
+      assert.deepInclude(route, { name: "Two segments", geometry: [[9.5, 47.1, 455.5], [9.6, 47.2], [9.7, 47.3]] })
+      assert.deepStrictEqual(dropped, [])
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+      const stored = yield* importFile(rider, GPX, {}, "?dryRun=false")
+      assert.strictEqual(stored.status, 201)
+      const said = Schema.decodeUnknownSync(Schema.Struct({
+        distance: Schema.Number,
+        warnings: Schema.Array(Schema.Struct({ code: Schema.String }))
+      }))
+      for (const { distance, warnings } of [said(body), said(stored.body)]) {
+        assert.closeTo(distance, 13_447, 1)
+        assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined"])
+      }
+      assert.strictEqual((yield* importFile(rider, GPX, {}, "?dryRun=maybe")).status, 400)
+    }))
+
+  it.effect("of several tracks are refused with the list of them, or become one route, or a list of routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const feature = (name: string, lng: number) =>
+        `{"type":"Feature","properties":{"name":"${name}"},"geometry":{"type":"LineString","coordinates":[[${lng},47.1],[${lng},47.2]]}}`
+      const text = `{"type":"FeatureCollection","features":[${feature("A", 9.52)},${feature("B", 9.6)}]}`
+      const tracks = [{ index: 0, name: "A", positions: 2 }, { index: 1, name: "B", positions: 2 }]
+      const Undecided = Schema.Struct({ details: Schema.Struct({ tracks: Schema.Array(Track) }) })
+      const refused = yield* importFile(rider, text)
+      assert.strictEqual(refused.status, 400)
+      const { details } = Schema.decodeUnknownSync(Undecided)(refused.body)
+      const looked = yield* importFile(rider, text, {}, "?dryRun=true")
+      const dryRun = Schema.decodeUnknownSync(Schema.Struct({ tracks: Schema.Array(Track) }))(looked.body)
+      for (const list of [details.tracks, dryRun.tracks]) {
+        assert.deepStrictEqual(list.map(({ index, name, positions }) => ({ index, name, positions })), tracks)
+        assert.closeTo(list[0]?.distance ?? 0, 11_119.5, 1)
+        assert.deepStrictEqual(list[1]?.bounds, [9.6, 47.1, 9.6, 47.2])
+        assert.strictEqual(list[0]?.placeCountryCode, "LI")
+      }
+      assert.strictEqual((yield* importFile(rider, text, {}, "?split=true&track=1")).status, 400)
+      assert.strictEqual((yield* importFile(rider, text, {}, "?track=2")).status, 400)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+
+      const split = yield* importFile(rider, text, {}, "?split=true")
+      assert.strictEqual(split.status, 201)
+      const routes = Schema.decodeUnknownSync(Schema.Array(Schema.Json))(split.body).map((route) => created(route))
+      assert.deepStrictEqual(routes.map(({ name }) => name), ["A", "B"])
+      const chosen = yield* importFile(rider, text, {}, "?track=1&name=Mine")
+      assert.deepInclude(created(chosen.body), { name: "Mine", geometry: [[9.6, 47.1], [9.6, 47.2]] })
+      const joined = created((yield* importFile(rider, text, {}, "?join=true")).body)
+      assert.closeTo(Number(joined["distance"]), 2 * 11_119.5, 2)
+    }))
+
+  it.effect("that are broken, empty or a trap are refused in the one shape", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const bomb =
+        `<?xml version="1.0"?><!DOCTYPE gpx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;&a;">]><gpx><trk><name>&b;</name></trk></gpx>`
+      const external = `<!DOCTYPE gpx [<!ENTITY x SYSTEM "file:///etc/passwd">]><gpx><trk><name>&x;</name></trk></gpx>`
+      const refused = [
+        "<gpx version=\"1.1\"><trk>",
+        "<gpx></kml>",
+        "<gpx/>",
+        bomb,
+        external,
+        GPX.replace("9.5", "190"),
+        GPX.replace("47.1", "NaN"),
+        `{"type":"LineString","coordinates":[]}`,
+        `{"type":"LineString","coordinates":[["a","b"]]}`,
+        `{"type":"Line"`
+      ]
+      for (const text of refused) {
+        const answer = yield* importFile(rider, text)
+        assert.strictEqual(answer.status, 400, text.slice(0, 80))
+        assert.deepInclude(answer.body, { code: "VALIDATION_FAILED" })
+        assert.notInclude(answer.text, "root:")
+      }
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+    }))
+
+  it.effect("have at most 8 MiB, in an encoding that they declare", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const padded = GPX.replace("<trk>", `<!--${"x".repeat(8 * 1024 * 1024)}--><trk>`)
+      assert.strictEqual((yield* importFile(rider, padded)).status, 413)
+      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "br" })).status, 415)
+      assert.strictEqual((yield* importFile(rider, GPX, { "content-encoding": "gzip" })).status, 400)
+      const bomb = { raw: new Uint8Array(gzipSync(padded)), headers: { "content-encoding": "gzip" } }
+      assert.strictEqual((yield* rider.post("/routes/import", undefined, bomb)).status, 413)
+      const broken = yield* rider.post("/routes/import", undefined, {
+        raw: new Uint8Array([0x3c, 0xff, 0x3e]),
+        headers: { "content-type": "application/gpx+xml" }
+      })
+      assert.strictEqual(broken.status, 400)
+    }))
+
+  it.effect("of 100,000 points go in, and come out again", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const geometry = Array.from(
+        { length: 100_000 },
+        (_, n) => [9 + n / 100_000, Number((47 + Math.sin(n / 999) / 9).toFixed(6)), n % 900]
+      )
+      const points = geometry.map(([lng, lat, ele]) => `<trkpt lat="${lat}" lon="${lng}"><ele>${ele}</ele></trkpt>`)
+        .join("")
+      const text = `<gpx version="1.1"><trk><name>Long</name><trkseg>${points}</trkseg></trk></gpx>`
+      // Of both ends, the response included; reading the file alone is held to a second where it is read.
+      const cost = yield* leastCostOf(importFile(rider, text, { "content-type": "application/gpx+xml" }), 1500)
+      assert.isBelow(cost.inAll, 1500)
+      const answer = cost.value
+      assert.strictEqual(answer.status, 201)
+      const route = created(answer.body)
+      assert.deepStrictEqual<unknown>(route["geometry"], geometry)
+      const file = yield* rider.get(`/routes/${route.id}/gpx`)
+      assert.strictEqual(file.text.split("<trkpt ").length, 100_001)
+    }), 30_000)
+
+  it.effect("are for those who may open the route", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const script = yield* scriptOf(rider, "read")
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      for (const [format] of FORMATS) {
+        assert.strictEqual((yield* visitor.get(`/routes/${route.id}/${format}`)).status, 404)
+        assert.strictEqual((yield* visitor.get(`/routes/${shareTokenOf(route)}/${format}`)).status, 200)
+        assert.strictEqual((yield* script.get(`/routes/${route.id}/${format}`)).status, 200)
+      }
+      assert.strictEqual((yield* script.post("/routes/import", undefined, { raw: GPX })).status, 403)
+      assert.strictEqual((yield* visitor.post("/routes/import", undefined, { raw: GPX })).status, 401)
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}/svg`)).status, 404)
+    }))
+
+  it.effect("may be compressed, or sent as a form, and have the name of their file", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const nameless = GPX.replace("<name>Two segments</name>", "")
+      const sent = (raw: Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
+        Effect.map(rider.post("/routes/import", undefined, { raw, headers }), ({ body }) => created(body)["name"])
+      const packed = new Uint8Array(gzipSync(nameless))
+      const compressed = {
+        "content-encoding": "gzip",
+        "content-type": "application/gpx+xml",
+        "content-disposition": "attachment; filename*=UTF-8''%C3%9Cber%20Land.gpx"
+      }
+      assert.strictEqual(yield* sent(packed, compressed), "Über Land")
+      const body = new FormData()
+      body.append("file", new File([packed], "Feierabend.gpx.gz"))
+      const form = new Response(body)
+      const raw = new Uint8Array(yield* Effect.promise(() => form.arrayBuffer()))
+      assert.strictEqual(yield* sent(raw, { "content-type": form.headers.get("content-type") ?? "" }), "Feierabend")
+    }))
+
+  it.effect("of FIT come out as a course and go in again", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { origin } = yield* TestServer
+      const geometry = Array.from({ length: 5000 }, (_, at) => [9.5, 47 + at / 10_000])
+      const route = newRoute({ name: "To a watch", visibility: "unlisted", duration: 600, geometry })
+      const token = shareTokenOf((yield* rider.post("/routes", route)).body)
+      const file = yield* Effect.promise(() => fetch(`${origin}/api/v1/routes/${token}/fit`))
+      assert.strictEqual(file.headers.get("content-type"), "application/vnd.ant.fit")
+      assert.include(file.headers.get("content-disposition"), "To a watch.fit")
+      const raw = new Uint8Array(yield* Effect.promise(() => file.arrayBuffer()))
+      assert.strictEqual(Number(file.headers.get("content-length")), raw.length)
+      const looked = yield* rider.post("/routes/import?dryRun=true", undefined, { raw })
+      assert.deepInclude(looked.body, { format: "fit", duration: 600 })
+      const again = created((yield* rider.post("/routes/import", undefined, { raw })).body)
+      assert.deepInclude(again, { name: "To a watch", duration: 600 })
+      assert.closeTo(Number(again["distance"]), 5000 * 11.1, 100)
+    }))
+
+  it.effect("are imported once under one Idempotency-Key", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const first = yield* importFile(rider, GPX, { "idempotency-key": "i" })
+      const again = yield* importFile(rider, GPX, { "idempotency-key": "i" })
+      assert.deepStrictEqual([again.status, again.text], [first.status, first.text])
+      assert.strictEqual((yield* importFile(rider, `${GPX}\n`, { "idempotency-key": "i" })).status, 409)
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "1")
+    }))
+})

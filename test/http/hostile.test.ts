@@ -1,0 +1,155 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Hash, Schema } from "effect"
+import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
+import { issuesOf } from "../support/Archives.ts"
+import { boundBy, leastCostOf } from "../support/ProcessorTime.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const JSON_TYPE = { "content-type": "application/json" }
+
+/** Of what `JSON.parse` costs: a refusal is found before a value is made. */
+const TIMES_PARSING = 2
+
+/** Sends a text that is refused, at a bounded cost; why it is. */
+const refused = Effect.fnUntraced(function*(actor: Actor, method: string, path: string, raw: string) {
+  const bound = boundBy(raw, TIMES_PARSING)
+  const { inAll, value } = yield* leastCostOf(actor.call(method, path, { raw, headers: JSON_TYPE }), bound)
+  assert.strictEqual(value.status, 400, value.text.slice(0, 200))
+  assert.isBelow(inAll, bound)
+  return issuesOf(value.body)
+})
+
+const repeated = (count: number, item: string) => Array.from({ length: count }, () => item).join(",")
+
+const TRACE = "/routing/trace-attributes"
+
+const refusedTrace = (actor: Actor, raw: string) => refused(actor, "POST", TRACE, raw)
+
+const traceOf = (shape: string) => `{"activity":"cycle","shape":[${shape}]}`
+
+const routeWith = (member: string) => `{"name":"x","waypoints":[{"coord":[1,2]}],${member}}`
+
+const LETTERS = [..."abcdefghijklmnopqrstuvwxyz0123456789"]
+
+const afterText = (state: number, text: string) =>
+  [...text].reduceRight((state, letter) => (state * 33) ^ letter.charCodeAt(0), state)
+
+/** Three letters each that lead Effect's string hash, which goes from the end of a text to its begin, to one state. */
+const mostFrom = (state: number) => {
+  const blocks = LETTERS.flatMap((a) => LETTERS.flatMap((b) => LETTERS.map((c) => a + b + c)))
+  const groups = Map.groupBy(blocks, (block) => afterText(state, block))
+  return [...groups].reduce((most, group) => group[1].length > most[1].length ? group : most)
+}
+
+/** Tags of 24 letters that Effect's unseeded hash takes for one. */
+const collidingTags = (count: number): ReadonlyArray<string> => {
+  const grow = ({ state, tags }: { readonly state: number; readonly tags: ReadonlyArray<string> }) => {
+    const [next, blocks] = mostFrom(state)
+    return { state: next, tags: blocks.flatMap((block) => tags.map((tag) => block + tag)).slice(0, count) }
+  }
+  return Array.from({ length: 8 }).reduce<ReturnType<typeof grow>>(grow, { state: 5381, tags: [""] }).tags
+}
+
+const Strings = Schema.Array(Schema.String)
+
+layer(TestServer.layer())("a hostile body costs at most twice what it costs to be parsed:", (it) => {
+  it.effect("a trace of 690,000 empty objects, 900,000 numbers or 50,000 broken points", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const tooLong = [{ path: "shape", message: "must have at most 50000 items" }]
+      assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(690_000, "{}"))), tooLong)
+      assert.deepStrictEqual(yield* refusedTrace(visitor, traceOf(repeated(900_000, "1"))), tooLong)
+      const issues = yield* refusedTrace(visitor, traceOf(repeated(50_000, "{}")))
+      assert.strictEqual(issues.length, 100)
+      assert.deepStrictEqual(issues[99], { path: "shape.49.lon", message: "Missing key" })
+    }))
+
+  it.effect("a trace of 50,000 points of which the last is broken", () =>
+    Effect.gen(function*() {
+      const shape = `${repeated(49_999, `{"lat":1,"lon":2}`)},{"lat":1,"lon":200}`
+      assert.deepStrictEqual(yield* refusedTrace(yield* anonymous, traceOf(shape)), [
+        { path: "shape.49999.lon", message: "Expected a value between -180 and 180" }
+      ])
+    }))
+
+  it.effect("an encoded polyline of 1,000,000 points", () =>
+    Effect.gen(function*() {
+      const raw = JSON.stringify({ activity: "cycle", encodedPolyline: "?".repeat(2_000_000) })
+      const issues = yield* refusedTrace(yield* anonymous, raw)
+      assert.deepStrictEqual(issues.map(({ path }) => path), ["encodedPolyline"])
+    }))
+
+  it.effect("a route of 2,700,000 empty waypoints, under an escaped name too", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const waypoints = `[${repeated(2_700_000, "{}")}]`
+      for (const name of ["waypoints", "wayp\\u006fints"]) {
+        assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", `{"name":"x","${name}":${waypoints}}`), [
+          { path: "waypoints", message: "must have at most 1000 items" }
+        ])
+      }
+    }))
+
+  it.effect("2,700,000 values in a member that is ignored, where a response sent back whole is none too many", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const raw = routeWith(`"extra":[${repeated(2_700_000, "{}")}]`)
+      const [issue] = yield* refused(rider, "POST", "/routes", raw)
+      assert.match(issue?.message ?? "", /^must have at most \d+ values in all$/)
+      const stored = yield* rider.post("/routes", newRoute({ tags: ["a"] }))
+      assert.strictEqual((yield* rider.patch(`/routes/${created(stored.body).id}`, stored.body)).status, 200)
+    }))
+
+  it.effect("an object of 500,000 members, a tree of 4,000,000 levels", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const members = Array.from({ length: 500_000 }, (_, n) => `"m${n}":0`).join(",")
+      assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(members)), [
+        { path: "", message: "must have at most 1000 members" }
+      ])
+      const levels = 4_000_000
+      const deep = "[".repeat(levels) + "]".repeat(levels)
+      assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(`"extra":${deep}`)), [
+        { path: "", message: "must have at most 16 levels" }
+      ])
+    }))
+
+  it.effect("20,000 tags chosen to collide in Effect's string hash", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const tags = collidingTags(20_000)
+      assert.strictEqual(new Set(tags).size, 20_000)
+      assert.strictEqual(new Set(tags.map(Hash.string)).size, 1)
+      assert.deepStrictEqual(yield* refused(rider, "POST", "/routes", routeWith(`"tags":${JSON.stringify(tags)}`)), [
+        { path: "tags", message: "must have at most 100 items" }
+      ])
+      const few = { tags: [...tags.slice(0, 10), ...tags.slice(0, 10)] }
+      const stored = created((yield* rider.post("/routes", newRoute(few))).body)
+      assert.deepStrictEqual(Schema.decodeUnknownSync(Strings)(stored["tags"]), tags.slice(0, 10))
+    }))
+
+  it.effect("100,000 positions none of which is one", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const broken = routeWith(`"geometry":[${repeated(100_000, "[]")}]`)
+      const issues = yield* refused(rider, "POST", "/routes", broken)
+      assert.strictEqual(issues.length, 20)
+    }))
+
+  it.effect("an address whose domain becomes too long in ASCII, wherever an address is sent", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const email = `a@${repeated(15, "\u3300".repeat(11)).replaceAll(",", ".")}`
+      const password = "correct horse battery"
+      const bodies = {
+        "signup-email": { email, password },
+        "login-email": { email, password },
+        "request-password-reset": { email }
+      }
+      for (const [path, body] of Object.entries(bodies)) {
+        const issues = yield* refused(visitor, "POST", `/auth/${path}`, JSON.stringify(body))
+        assert.deepStrictEqual(issues.map((issue) => issue.path), ["email"])
+      }
+    }))
+})

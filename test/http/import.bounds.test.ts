@@ -1,0 +1,247 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { randomBytes } from "node:crypto"
+import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
+import { importTurns } from "../../src/services/archive/ImportTurns.ts"
+import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
+import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { exported, imported, importedAfter, manifestOf, sealed, unzipped } from "../support/Archives.ts"
+import { archiveOfPacked, deflated, spaces } from "../support/Bombs.ts"
+import { boundBy, leastCostOf, positionsOf } from "../support/ProcessorTime.ts"
+import { newRoute } from "../support/Routes.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const MIB = 1024 * 1024
+
+const filesOf = Effect.fnUntraced(function*(rider: Rider) {
+  yield* rider.post("/routes", newRoute({ name: "first" }))
+  return yield* unzipped((yield* exported(rider)).bytes)
+})
+
+const isToldToWait = ({ body, headers, status }: Answer) => {
+  assert.strictEqual(status, 503)
+  assert.strictEqual(headers.get("retry-after"), "30")
+  const message = "Other archives take all the room for uploads: try again later"
+  assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message })
+}
+
+layer(TestServer.layer())("an archive of 3.7 MiB that unpacks to 3.75 GiB", (it) => {
+  const BLOCKS = 960
+
+  const bombIn = (name: string) =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = yield* filesOf(rider)
+      const bomb = spaces(name, BLOCKS)
+      const { [name]: _, "manifest.json": __, ...others } = files
+      const manifest = {
+        ...manifestOf(files),
+        files: [
+          ...manifestOf(files).files.filter((file) => file.name !== name),
+          { name, size: bomb.size, sha256: "0".repeat(64) }
+        ]
+      }
+      const packed = Object.entries({ ...others, "manifest.json": JSON.stringify(manifest) })
+      return archiveOfPacked([bomb, ...packed.map(([name, text]) => deflated(name, text))])
+    })
+
+  it.effect("costs no more than ten times the parsing of its own bytes: where it would be read it is refused", () =>
+    Effect.gen(function*() {
+      const archive = yield* bombIn("routes.json")
+      assert.closeTo(archive.length / MIB, 3.7, 0.2)
+      const rider = yield* signedIn
+      const bound = boundBy(positionsOf(archive.length))
+      const { inAll, value: answer } = yield* leastCostOf(imported(rider, archive), bound)
+      assert.strictEqual(answer.status, 400)
+      assert.include(answer.text, "what is read of it unpacks to more than 536870912 bytes")
+      assert.isBelow(inAll, bound)
+    }))
+
+  it.effect("costs no more than that where it is never read: it is not unpacked, and the rest is imported", () =>
+    Effect.gen(function*() {
+      const archive = yield* bombIn("routes/0-bomb.gpx")
+      const rider = yield* signedIn
+      const bound = boundBy(positionsOf(archive.length))
+      const { inAll, value: answer } = yield* leastCostOf(imported(rider, archive), bound)
+      assert.strictEqual(answer.status, 201)
+      // A try after the first finds the route there.
+      assert.match(answer.text, /"routes":{"created":(1,"restored":0,"unchanged":0|0,"restored":0,"unchanged":1)}/)
+      assert.isBelow(inAll, bound)
+    }))
+})
+
+layer(TestServer.layer())("an archive", (it) => {
+  it.effect("is refused by its ratio from 8 MiB on", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const tooDense = archiveOfPacked([spaces("routes.json", 3)])
+      const { status, text } = yield* imported(rider, tooDense)
+      assert.strictEqual(status, 400)
+      assert.include(text, "what is read of it unpacks to more than 50 times its size")
+      const small = yield* imported(rider, archiveOfPacked([spaces("routes.json", 2)]))
+      assert.include(small.text, "manifest.json: Expected the file")
+    }))
+
+  it.effect(
+    "of an own export is taken again, though its routes repeat themselves more than an archive may",
+    () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const heir = yield* signedIn
+        const sql = yield* SqlClient.SqlClient
+        const waypoint = JSON.stringify({ coord: [0, 0], name: "🚲".repeat(255) })
+        const waypoints = `[${Array.from({ length: 1000 }, () => waypoint).join(",")}]`
+        const line = JSON.stringify(Array.from({ length: 1000 }, () => [0, 0]))
+        yield* sql`
+        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
+          created_at, updated_at)
+        SELECT ${rider.id}, 'again', 'private', '{}', false, ${waypoints}, ${line}, 'routing-engine', md5(n::text), '1970-01-01Z',
+          '1970-01-01Z'
+        FROM generate_series(1, 17) n`
+        const { bytes } = yield* exported(rider)
+        const read = (yield* unzipped(bytes))["routes.json"] ?? ""
+        assert.isAbove(Buffer.byteLength(read), 16 * MIB)
+        const { body, status } = yield* imported(heir, bytes)
+        assert.strictEqual(status, 201)
+        assert.deepInclude(body, { routes: { created: 17, restored: 0, unchanged: 0 } })
+      }),
+    60_000
+  )
+
+  it.effect("of another account is imported beside four large ones, not behind them", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const small = yield* sealed(yield* filesOf(rider))
+      const geometry = Array.from({ length: 500 }, (_, n) => [9 + n / 1000, 47.123456])
+      for (let n = 0; n < 60; n++) yield* rider.post("/routes", newRoute({ geometry }))
+      const { bytes: large } = yield* exported(rider)
+      const heirs = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
+      const ended: Array<string> = []
+      const answers = yield* Effect.forEach(heirs, (heir, n) =>
+        Effect.tap(
+          imported(heir, n === 4 ? small : large),
+          () => Effect.sync(() => ended.push(n === 4 ? "small" : "large"))
+        ), { concurrency: "unbounded" })
+      assert.deepStrictEqual(answers.map(({ status }) => status), [201, 201, 201, 201, 201])
+      assert.strictEqual(ended[0], "small")
+    }))
+})
+
+layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
+  it.effect("share the room on the disk: what arrives beyond it is 503, and taken when others are done", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [first, second, third] = yield* Effect.all([signedIn, signedIn, signedIn])
+      const files = yield* filesOf(rider)
+      const upload = yield* sealed({ ...files, "extra.txt": randomBytes(380 * 1024).toString("hex") })
+      assert.closeTo(upload.length / MIB, 0.42, 0.03)
+      const seen: Array<Answer> = []
+      const late = Effect.map(imported(third, upload), (answer) => seen.push(answer))
+      const server = yield* TestServer
+      // Three halves of the room: two of them wait for their last bytes.
+      const besideFirst = importedAfter(second, upload, late, upload.length - 10).pipe(
+        Effect.provideService(TestServer, server)
+      )
+      assert.strictEqual((yield* importedAfter(first, upload, besideFirst, upload.length - 10)).status, 201)
+      assert.strictEqual(seen.length, 1)
+      for (const answer of seen) isToldToWait(answer)
+      assert.strictEqual((yield* imported(third, upload)).status, 201)
+      // What was broken off leaves its room as well.
+      yield* Effect.timeoutOption(importedAfter(first, upload, Effect.never, upload.length - 10), "100 millis").pipe(
+        TestClock.withLive
+      )
+      yield* Effect.eventually(
+        Effect.filterOrFail(imported(second, upload), ({ status }) => status === 201)
+      )
+    }))
+})
+
+describe("imports", () => {
+  it.effect("are eight at a time: the ninth waits for two seconds, and is told when to try again", () =>
+    Effect.gen(function*() {
+      const { place } = yield* importTurns
+      const first = yield* Scope.make()
+      yield* Scope.provide(place, first)
+      const others = yield* Scope.make()
+      for (let n = 0; n < 7; n++) yield* Scope.provide(place, others)
+      const late = yield* Effect.forkChild(Effect.flip(Effect.scoped(place)))
+      yield* TestClock.adjust("2 seconds")
+      assert.deepInclude(yield* Fiber.join(late), { statusCode: 503, details: { retryAfterSeconds: 30 } })
+      const next = yield* Effect.forkChild(Effect.scoped(place))
+      yield* TestClock.adjust("1 second")
+      yield* Scope.close(first, Exit.void)
+      yield* Fiber.join(next)
+      yield* Scope.close(others, Exit.void)
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+
+  it.effect("take turns: one with a single piece of work does not wait for all of another's", () =>
+    Effect.gen(function*() {
+      const { turn } = yield* importTurns
+      const ended: Array<string> = []
+      const worked = (name: string, pieces: number) =>
+        Effect.andThen(
+          Effect.forEach(Array.from({ length: pieces }), () => turn(Effect.yieldNow), { discard: true }),
+          Effect.sync(() => ended.push(name))
+        )
+      yield* Effect.all([worked("large", 100), worked("larger", 200), worked("huge", 300), worked("small", 1)], {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(ended, ["small", "large", "larger", "huge"])
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+
+  it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const { turn } = yield* importTurns
+      const release = yield* Deferred.make<void>()
+      const file = yield* Effect.forkChild(imports(Deferred.await(release)))
+      yield* Effect.yieldNow
+      const done: Array<string> = []
+      const piece = yield* Effect.forkChild(
+        Effect.flip(turn(Effect.andThen(Effect.sync(() => done.push("piece")), Effect.fail("refused"))))
+      )
+      yield* TestClock.adjust("1 minute")
+      assert.isEmpty(done)
+      yield* Deferred.succeed(release, undefined)
+      yield* Fiber.join(file)
+      assert.strictEqual(yield* Fiber.join(piece), "refused")
+      assert.deepStrictEqual(done, ["piece"])
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+
+  it.effect("of files have their turn beside an archive of many pieces", () =>
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const { turn } = yield* importTurns
+      const ended: Array<string> = []
+      const archive = Effect.forEach(Array.from({ length: 100 }), () => turn(Effect.yieldNow), { discard: true })
+      yield* Effect.all([
+        Effect.tap(archive, () => Effect.sync(() => ended.push("archive"))),
+        Effect.andThen(Effect.yieldNow, imports(Effect.sync(() => ended.push("file"))))
+      ], { concurrency: "unbounded" })
+      assert.deepStrictEqual(ended, ["file", "archive"])
+    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+})
+
+layer(TestServer.layer())("an import of an account", (it) => {
+  it.effect("has the share of imports while it restores preferences", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.patch("/users/me", { preferences: { units: "metric" } })
+      const { bytes } = yield* exported(rider)
+      const sql = yield* SqlClient.SqlClient
+      const importing = yield* sql.withTransaction(Effect.gen(function*() {
+        yield* sql`SELECT 1 FROM users WHERE id = ${heir.id} FOR UPDATE`
+        const fiber = yield* Effect.forkChild(imported(heir, bytes))
+        const visitor = yield* anonymous
+        yield* until(
+          Effect.map(visitor.get("//metrics"), ({ text }) => text.includes("bulkhead_running{class=\"imports\"} 1\n"))
+        )
+        return fiber
+      }))
+      assert.strictEqual((yield* Fiber.join(importing)).status, 201)
+    }))
+})

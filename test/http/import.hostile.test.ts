@@ -1,0 +1,120 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { readdir, readlink } from "node:fs/promises"
+import { signedIn } from "../support/Actors.ts"
+import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
+import { newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const MIB = 1024 * 1024
+
+/** Somebody with an archive of one route, unpacked. */
+const attacker = Effect.gen(function*() {
+  const rider = yield* signedIn
+  yield* rider.post("/routes", newRoute({ name: "first" }))
+  return { rider, files: yield* unzipped((yield* exported(rider)).bytes) }
+})
+
+/** How long something took that should take no time to speak of. */
+const timed = Effect.fnUntraced(function*<A>(call: Effect.Effect<A>) {
+  const begun = performance.now()
+  return { answer: yield* call, millis: performance.now() - begun }
+})
+
+layer(TestServer.layer())("a hostile archive", (it) => {
+  it.effect("of nothing but line feeds is refused at the first of them", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const bytes = yield* sealed({ ...files, "routes.json": "[" + "\n".repeat(7 * MIB) })
+      const { answer, millis } = yield* timed(imported(rider, bytes))
+      assert.deepStrictEqual(issuesOf(answer.body), [{ path: "routes.json:2", message: "Expected an element" }])
+      assert.isBelow(millis, 5000)
+    }))
+
+  it.effect("with more elements than it says is refused at the first of them", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const [, first] = (files["routes.json"] ?? "").split("\n")
+      const bytes = yield* sealed({ ...files, "routes.json": `[\n${first},\n${"{},\n".repeat(MIB)}` })
+      const message = "Expected 1 elements, as the manifest says"
+      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [{ path: "routes.json:3", message }])
+    }))
+
+  it.effect("with a line or a file that would keep a parser busy is refused unparsed", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const routes = files["routes.json"] ?? ""
+      const deep = `${"[".repeat(2 * MIB)}${"]".repeat(2 * MIB)}`
+      const wide = `[${"[],".repeat(2 * MIB)}0]`
+      const complaints: ReadonlyArray<readonly [extra: string, message: string]> = [
+        [deep, "must have at most 16 levels"],
+        [wide, "values in all"]
+      ]
+      for (const [extra, message] of complaints) {
+        const route = yield* sealed({ ...files, "routes.json": routes.replace("\n{", `\n{"extra":${extra},`) })
+        const profile = yield* sealed({ ...files, "profile.json": extra })
+        for (const [path, bytes] of [["routes.json:2", route], ["profile.json", profile]] as const) {
+          const [issue, ...others] = issuesOf((yield* imported(rider, bytes)).body)
+          assert.strictEqual(issue?.path, path)
+          assert.include(issue?.message, message)
+          assert.deepStrictEqual(others, [])
+        }
+      }
+    }))
+
+  it.effect("is taken where its brackets belong to a text and its route has all the positions that one may have", () =>
+    Effect.gen(function*() {
+      const { files } = yield* attacker
+      const heir = yield* signedIn
+      const geometry = JSON.stringify(
+        Array.from({ length: 100_000 }, () => [-179.12345678901235, 47.12345678901235, 1234.5678])
+      )
+      const name = JSON.stringify("\\\"[[[[[[[[[[[[[[[[[[\\")
+      const routes = (files["routes.json"] ?? "").replace("\"first\"", () => `${name},"geometry":${geometry}`)
+      assert.strictEqual((yield* imported(heir, yield* sealed({ ...files, "routes.json": routes }))).status, 201)
+    }))
+
+  it.effect("that names one file many times is refused unread", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const { files: named } = manifestOf(files)
+      const bytes = yield* sealed(files, { files: Array.from({ length: 3 }, () => named).flat() })
+      assert.deepStrictEqual(issuesOf((yield* imported(rider, bytes)).body), [
+        { path: "manifest.json.files", message: "Expected each file once" }
+      ])
+    }))
+
+  it.effect("with a collection of too many routes of others is refused, and imports nothing", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const heir = yield* signedIn
+      yield* rider.post("/collections", { name: "All" })
+      const { "collections.json": collections = "" } = yield* unzipped((yield* exported(rider)).bytes)
+      const others = Array.from({ length: 70_000 }, (_, id) => ({ id: id + 1, shareToken: "0".repeat(32) }))
+      const line = collections.replace("\"others\":[]", `"others":${JSON.stringify(others)}`)
+      const counts = { ...manifestOf(files).counts, collections: 1 }
+      const answer = yield* imported(heir, yield* sealed({ ...files, "collections.json": line }, { counts }))
+      assert.strictEqual(answer.status, 400)
+      assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), ["collections.json:2.others"])
+      assert.deepStrictEqual((yield* heir.get("/routes")).body, [])
+    }))
+
+  it.effect("leaves no file open, nor does one that is broken off", () =>
+    Effect.gen(function*() {
+      const { files, rider } = yield* attacker
+      const whole = yield* sealed(files)
+      for (const bytes of [whole, whole.slice(0, -100), yield* sealed({ ...files, "routes.json": "[\n\n" })]) {
+        yield* imported(rider, bytes)
+      }
+      yield* Effect.timeoutOption(importedAfter(rider, whole, Effect.never), "100 millis").pipe(TestClock.withLive)
+      yield* Effect.eventually(Effect.filterOrFail(openArchives, (open) => open.length === 0)).pipe(TestClock.withLive)
+    }))
+})
+
+/** The archives that this process has open, where the system tells. */
+const openArchives = Effect.promise(async () => {
+  const descriptors = await readdir("/proc/self/fd").catch(() => [])
+  const paths = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")))
+  return paths.filter((path) => path.includes("route-planning-service-"))
+})

@@ -1,0 +1,491 @@
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Effect, Layer, Logger, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import * as fc from "fast-check"
+import { readdir } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
+import { BadLine, type Element, elementsOf } from "../../src/services/archive/ElementReader.ts"
+import { Places } from "../../src/services/places/Places.ts"
+import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import {
+  exported,
+  type Files,
+  imported,
+  importedAfter,
+  issuesOf,
+  manifestOf,
+  sealed,
+  unzipped,
+  zipped
+} from "../support/Archives.ts"
+import { requestHead, sendRaw } from "../support/RawHttp.ts"
+import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const Listed = Schema.Array(Schema.Record(Schema.String, Schema.Json))
+
+const listOf = (rider: Rider, path: string) =>
+  Effect.map(rider.get(path), ({ body }) => Schema.decodeUnknownSync(Listed)(body))
+
+const namesOf = (rider: Rider) => Effect.map(listOf(rider, "/routes"), (routes) => routes.map(({ name }) => name))
+
+const archiveOf = (rider: Rider) => Effect.map(exported(rider), ({ bytes }) => bytes)
+
+const filesOf = (rider: Rider) => Effect.flatMap(archiveOf(rider), unzipped)
+
+/** A route but for what is another one's in another account. */
+const toldOf = (route: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(Object.entries(route).filter(([name]) => !["id", "shareToken", "user"].includes(name)))
+
+const none = { created: 0, restored: 0, unchanged: 0 }
+
+const geometry = [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]]
+
+const text = (max: number) =>
+  fc.string({ unit: "grapheme", maxLength: max }).map((text) => text.replaceAll("\u0000", "x"))
+const number = (min: number, max: number) => fc.double({ min, max, noNaN: true })
+const position = fc.oneof(
+  fc.tuple(number(-180, 180), number(-90, 90)),
+  fc.tuple(number(-180, 180), number(-90, 90), fc.double({ noNaN: true, noDefaultInfinity: true }))
+)
+const openValue = text(20).filter((value) => value !== "")
+const anyRoute = fc.record({
+  name: text(60).filter((name) => name.trim() !== ""),
+  waypoints: fc.array(
+    fc.record({ coord: fc.tuple(number(-180, 180), number(-90, 90)), type: openValue, name: text(20) }, {
+      requiredKeys: ["coord"]
+    }),
+    { minLength: 1, maxLength: 4 }
+  ),
+  description: text(80),
+  activity: fc.constantFrom("run", "cycle", "walk"),
+  visibility: fc.constantFrom("private", "unlisted", "public"),
+  tags: fc.array(fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,23}$/), { maxLength: 10 }),
+  favourite: fc.boolean(),
+  geometry: fc.array(position, { maxLength: 30 }),
+  distance: number(0, 1e8),
+  duration: number(0, 1e8),
+  elevationGain: number(0, 1e6),
+  startAddress: text(40),
+  endAddress: text(40),
+  routingPreferences: fc.record({ surfacePreference: openValue, avoidFerries: fc.boolean() }, { requiredKeys: [] }),
+  provenance: fc.constantFrom("routing-engine", "legacy-provider", "gpx-import", "generation")
+}, { requiredKeys: ["name", "waypoints"] })
+
+/** Has this process keep what is temporary elsewhere, for as long as the scope is open. */
+const keepTemporaryIn = (directory: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const before = tmpdir()
+      process.env["TMPDIR"] = directory
+      return before
+    }),
+    (before) =>
+      Effect.sync(() => {
+        process.env["TMPDIR"] = before
+      })
+  )
+
+const ownTemporaryDirectory = Effect.tap(temporaryDirectory, keepTemporaryIn)
+
+const logged: Array<string> = []
+
+const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
+
+layer(TestServer.layer())("an import", (it) => {
+  it.effect("of any route gives the same route in another account, to the last digit", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const routes = fc.sample(anyRoute, { numRuns: 60, seed: 11 })
+      for (const route of routes) assert.strictEqual((yield* rider.post("/routes", route)).status, 201)
+      const answer = yield* imported(heir, yield* archiveOf(rider))
+      assert.deepStrictEqual([answer.status, answer.body], [201, {
+        routes: { ...none, created: routes.length },
+        collections: none,
+        preferences: "unchanged"
+      }])
+      const before = yield* listOf(rider, "/routes")
+      const after = yield* listOf(heir, "/routes")
+      assert.deepStrictEqual(after.map(toldOf), before.map(toldOf))
+      const tokens = [...before, ...after].map(({ shareToken }) => shareToken)
+      assert.strictEqual(new Set(tokens).size, 2 * routes.length)
+    }))
+
+  it.effect("may be repeated, and made where the archive came from: nothing is there twice, and nothing is lost", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.patch("/users/me", { preferences: { units: "metric", overlays: { wind: true, bike: true } } })
+      yield* heir.patch("/users/me", { preferences: { units: "imperial", overlays: { wind: false } } })
+      const kept = created((yield* rider.post("/routes", newRoute({ name: "kept", geometry }))).body)
+      const changed = created((yield* rider.post("/routes", newRoute({ name: "changed" }))).body)
+      const gone = created((yield* rider.post("/routes", newRoute({ name: "gone" }))).body)
+      yield* rider.post("/collections", { name: "All", routeIds: [gone.id, kept.id, changed.id] })
+      const archive = yield* archiveOf(rider)
+      const third = { ...none, unchanged: 3 }
+
+      assert.deepStrictEqual((yield* imported(rider, archive)).body, {
+        routes: third,
+        collections: { ...none, unchanged: 1 },
+        preferences: "unchanged"
+      })
+      yield* rider.patch(`/routes/${changed.id}`, { name: "changed since" })
+      yield* rider.delete(`/routes/${gone.id}`)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { created: 0, restored: 1, unchanged: 2 } })
+      assert.deepStrictEqual(yield* namesOf(rider), ["gone", "changed since", "kept"])
+      assert.strictEqual((yield* rider.get(`/routes/${shareTokenOf(gone)}`)).status, 200)
+
+      assert.deepStrictEqual((yield* imported(heir, archive)).body, {
+        routes: { ...none, created: 3 },
+        collections: { ...none, created: 1 },
+        preferences: "restored"
+      })
+      assert.deepStrictEqual((yield* imported(heir, archive)).body, {
+        routes: third,
+        collections: { ...none, unchanged: 1 },
+        preferences: "unchanged"
+      })
+      assert.deepInclude((yield* heir.get("/users/me")).body, {
+        preferences: { units: "imperial", overlays: { wind: false, bike: true } }
+      })
+      const [collection] = yield* listOf(heir, "/collections")
+      const inside = yield* listOf(heir, `/collections/${collection?.["id"]}/routes`)
+      assert.deepStrictEqual(inside.map(({ name }) => name), ["gone", "kept", "changed"])
+
+      // What went from one to the other and comes back is known.
+      assert.deepInclude((yield* imported(rider, yield* archiveOf(heir))).body, { routes: third })
+    }))
+
+  it.effect("is refused while another one into the same account is under way, from its first byte on", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const seconds: Array<number> = []
+      const second = Effect.map(imported(heir, archive), ({ status }) => seconds.push(status))
+      assert.strictEqual((yield* importedAfter(heir, archive, second)).status, 201)
+      assert.deepStrictEqual(seconds, [409])
+      assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...none, unchanged: 1 } })
+    }))
+
+  it.effect("waits for nobody's slow upload, and none of them has a name on the disk", () =>
+    Effect.gen(function*() {
+      const uploads = yield* ownTemporaryDirectory
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const others = yield* Effect.all(Array.from({ length: 5 }, () => signedIn))
+      const seen: Array<number | ReadonlyArray<string>> = []
+      const last: Effect.Effect<unknown> = Effect.gen(function*() {
+        seen.push((yield* imported(rider, archive)).status, yield* Effect.promise(() => readdir(uploads)))
+      })
+      const server = yield* TestServer
+      yield* others.reduce(
+        (between, other) =>
+          Effect.provideService(
+            Effect.map(importedAfter(other, archive, between), ({ status }) => seen.push(status)),
+            TestServer,
+            server
+          ),
+        last
+      )
+      assert.deepStrictEqual(seen, [201, [], 201, 201, 201, 201, 201])
+    }))
+
+  it.effect("keeps of others' routes in a collection those that are public here", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const other = yield* signedIn
+      const open = created((yield* other.post("/routes", newRoute({ visibility: "public" }))).body)
+      const closing = created((yield* other.post("/routes", newRoute({ visibility: "public" }))).body)
+      const own = created((yield* rider.post("/routes", newRoute({}))).body)
+      yield* rider.post("/collections", { name: "Mixed", routeIds: [closing.id, open.id, own.id] })
+      const archive = yield* archiveOf(rider)
+      yield* other.patch(`/routes/${closing.id}`, { visibility: "private" })
+      assert.strictEqual((yield* imported(heir, archive)).status, 201)
+      const [route] = yield* listOf(heir, "/routes")
+      const [collection] = yield* listOf(heir, "/collections")
+      assert.deepStrictEqual(collection?.["routeIds"], [open.id, route?.["id"] ?? 0])
+      assert.strictEqual((yield* listOf(heir, "/routes")).length, 1)
+    }))
+
+  it.effect("gives a deleted route back for as long as its bin does, and after that a new one", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      const route = created((yield* rider.post("/routes", newRoute({}))).body)
+      const archive = yield* archiveOf(rider)
+      const deleteAgo = (days: number) =>
+        sql`UPDATE routes SET deleted_at = ${new Date(-days * 86_400_000)} WHERE user_id = ${rider.id}`
+      yield* deleteAgo(29)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, restored: 1 } })
+      yield* deleteAgo(31)
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, created: 1 } })
+      const [again] = yield* listOf(rider, "/routes")
+      assert.notStrictEqual(again?.["id"], route.id)
+      assert.notStrictEqual(again?.["shareToken"], shareTokenOf(route))
+    }))
+
+  it.effect("into an account that is to be deleted meanwhile is refused, and imports nothing more", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const sql = yield* SqlClient.SqlClient
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const leave = Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${new Date(0)} WHERE id = ${heir.id}`)
+      const { status, text } = yield* importedAfter(heir, archive, leave)
+      assert.strictEqual(status, 403)
+      assert.include(text, "The account is about to be deleted")
+      assert.deepStrictEqual(yield* sql`SELECT id FROM routes WHERE user_id = ${heir.id}`, [])
+    }))
+
+  it.effect("takes an archive that was unpacked and packed again, and no instant of the future", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const files = yield* filesOf(rider)
+      const ahead = (files["routes.json"] ?? "").replaceAll("1970-01-01", "9999-01-01")
+      assert.strictEqual(
+        (yield* imported(
+          heir,
+          yield* sealed({ "routes/": "", ...files, "routes.json": ahead }, {
+            files: manifestOf(yield* unzipped(yield* sealed({ ...files, "routes.json": ahead }))).files
+          })
+        )).status,
+        201
+      )
+      const [route] = yield* listOf(heir, "/routes")
+      assert.deepInclude(route, { createdAt: "1970-01-01T00:00:00.000Z", updatedAt: "1970-01-01T00:00:00.000Z" })
+    }))
+
+  it.effect("of an archive with anything wrong names it, and imports nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const uploads = yield* ownTemporaryDirectory
+      yield* rider.post("/routes", newRoute({ name: "first" }))
+      yield* rider.post("/routes", newRoute({ name: "second" }))
+      const files = yield* filesOf(rider)
+      const routes = files["routes.json"] ?? ""
+      const gpx = Object.keys(files).find((name) => name.endsWith(".gpx")) ?? ""
+      const packed = (changed: Files, without: ReadonlyArray<string> = []) =>
+        zipped(Object.entries({ ...files, ...changed }).filter(([name]) => !without.includes(name)))
+      const again = (changed: Files) => sealed({ ...files, ...changed })
+      const [first = "", second = ""] = routes.split("\n").slice(1)
+      const cases: ReadonlyArray<readonly [what: string, archive: Effect.Effect<Uint8Array>, path: string]> = [
+        ["no archive", Effect.succeed(new TextEncoder().encode("hello")), ""],
+        ["cut off", Effect.map(packed({}), (bytes) => bytes.slice(0, -100)), ""],
+        ["no manifest", packed({}, ["manifest.json"]), "manifest.json"],
+        ["another format", sealed(files, JSON.parse("{\"format\":\"gpx\"}")), "manifest.json.format"],
+        ["another version", sealed(files, JSON.parse("{\"version\":2}")), "manifest.json.version"],
+        ["a file less", packed({}, [gpx]), gpx],
+        ["a file more", packed({ "routes/../evil.gpx": "x" }), ""],
+        ["an unnamed file", packed({ "notes.txt": "x" }), "notes.txt"],
+        ["a file changed", packed({ "routes.json": routes.replace("first", "First") }), "routes.json"],
+        ["a file longer", packed({ "tokens.json": "[ ] " }), "tokens.json"],
+        ["a file twice", zipped([...Object.entries(files), [gpx, "x"]]), ""],
+        ["nothing required", sealed({ "manifest.json": files["manifest.json"] ?? "" }), "profile.json"],
+        [
+          "a route that none may be",
+          again({ "routes.json": routes.replace("47.1", "97.1") }),
+          "routes.json:2.waypoints.0.coord.1"
+        ],
+        ["a line that is not JSON", again({ "routes.json": routes.replace("\"second\"", "second") }), "routes.json:3"],
+        ["a route twice", again({ "routes.json": `[\n${first}\n${first}\n]` }), "routes.json:3.origin"],
+        ["a route less", again({ "routes.json": `[\n${second}\n]\n` }), "routes.json"],
+        [
+          "a profile of nobody",
+          again({ "profile.json": "{\"preferences\":{\"units\":1}}" }),
+          "profile.json.preferences.units"
+        ],
+        [
+          "a collection of nothing",
+          sealed({ ...files, "collections.json": "[\n{}\n]\n" }, {
+            counts: { ...manifestOf(files).counts, collections: 1 }
+          }),
+          "collections.json:2.origin"
+        ],
+        ["a collection more", again({ "collections.json": "[\n{}\n]\n" }), "collections.json:2"]
+      ]
+      for (const [what, archive, path] of cases) {
+        const { body, status } = yield* imported(heir, yield* archive)
+        assert.strictEqual(status, 400, what)
+        assert.include(issuesOf(body).map((issue) => issue.path), path, what)
+      }
+      assert.deepStrictEqual(yield* namesOf(heir), [])
+      assert.strictEqual((yield* imported(heir, yield* packed({}))).status, 201)
+      assert.deepStrictEqual(yield* Effect.promise(() => readdir(uploads)), [])
+    }))
+
+  it.effect("is not kept busy by an archive that unpacks to more than it says, or to too much", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = yield* filesOf(rider)
+      const { files: [profile, ...others] } = manifestOf(files)
+      assert.strictEqual(profile?.name, "profile.json")
+      const lying = yield* sealed(files, { files: [{ name: "", sha256: "", ...profile, size: 3 }, ...others] })
+      const more = yield* imported(rider, resized(lying, 3))
+      assert.strictEqual(more.status, 400)
+      assert.include(more.text, "profile.json: The file cannot be read")
+      const much = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 28, 2 ** 28))
+      assert.strictEqual(much.status, 400)
+      assert.include(much.text, "what is read of it unpacks to more than 536870912 bytes")
+      const dense = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 25))
+      assert.strictEqual(dense.status, 400)
+      assert.include(dense.text, "what is read of it unpacks to more than 50 times its size")
+    }))
+
+  it.effect("is refused before it is read when it is no ZIP archive by its type, or longer than 512 MiB", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { origin } = yield* TestServer
+      const archive = yield* archiveOf(rider)
+      assert.strictEqual((yield* imported(rider, archive, "application/json")).status, 415)
+      assert.strictEqual((yield* imported(rider, archive, "application/x-zip-compressed")).status, 201)
+      assert.strictEqual((yield* (yield* anonymous).post("/users/me/import")).status, 401)
+      const long = requestHead("POST /api/v1/users/me/import", {
+        cookie: rider.cookie,
+        "content-type": "application/zip",
+        "content-length": String(512 * 1024 * 1024 + 1)
+      })
+      const answer = yield* sendRaw(origin, long)
+      assert.strictEqual(answer.status, 413)
+      assert.include(answer.body, "\"limitBytes\":536870912")
+    }))
+})
+
+layer(TestServer.layer().pipe(Layer.provideMerge(recording)))("an import that the disk has no room for", (it) => {
+  it.effect("is 503 in the one shape and logged once, and may be repeated when there is room", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const archive = yield* archiveOf(rider)
+      const directory = yield* ownTemporaryDirectory
+      // Root may write everywhere, but not into what is not there.
+      const { body, status } = yield* Effect.scoped(
+        Effect.andThen(keepTemporaryIn(join(directory, "missing")), imported(rider, archive))
+      )
+      assert.strictEqual(status, 503)
+      assert.deepInclude(body, {
+        statusCode: 503,
+        code: "INTERNAL",
+        message: "There is no room for an upload now: try again later"
+      })
+      const errors = logged.filter((line) => line.includes("\"ERROR\""))
+      assert.strictEqual(errors.length, 1)
+      assert.include(errors[0], "an upload cannot be kept")
+      assert.include(errors[0], "ENOENT")
+      assert.strictEqual((yield* imported(rider, archive)).status, 201)
+    }))
+})
+
+const slow = Layer.succeed(Places, {
+  at: () => Effect.as(Effect.sleep("11 seconds"), {}),
+  hasCities: Effect.succeed(false)
+})
+
+/** Lets 11 seconds pass again and again until there is an answer. */
+const answerOf = <A>(call: Effect.Effect<A>) =>
+  Effect.raceFirst(
+    call,
+    Effect.forever(Effect.andThen(Effect.promise(() => setTimeout(50)), TestClock.adjust("11 seconds")))
+  )
+
+layer(TestServer.layer({}, slow))("an import that takes long", (it) => {
+  it.effect("has two minutes where others have ten seconds", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
+            updated_at)
+          VALUES (${rider.id}, 'x', 'private', '{}', false, '[{"coord":[9,47]}]', 'routing-engine', ${"0".repeat(32)},
+            '1970-01-01Z', '1970-01-01Z')`
+      )
+      const archive = yield* archiveOf(rider)
+      assert.strictEqual((yield* answerOf(rider.post("/routes", newRoute({})))).status, 503)
+      assert.strictEqual((yield* answerOf(imported(heir, archive))).status, 201)
+    }))
+})
+
+const chunked = async function*(bytes: Uint8Array, size: number) {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}
+
+const collected = async (bytes: Uint8Array, size: number, most = 3) => {
+  const elements: Array<Element> = []
+  for await (const batch of elementsOf(chunked(bytes, size), most)) elements.push(...batch)
+  return elements.map(({ json, line }) => ({ line, json: Buffer.from(json).toString() }))
+}
+
+const complaintOf = (text: string | Uint8Array) => {
+  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text
+  return Effect.promise(() =>
+    collected(bytes, 65_536).then(
+      () => "none",
+      (error: unknown) => error instanceof BadLine ? `${error.line}: ${error.message}` : "another"
+    )
+  )
+}
+
+describe("an array with one element a line", () => {
+  it.effect("is read the same however it comes in pieces", () =>
+    Effect.gen(function*() {
+      const bytes = new TextEncoder().encode("[\r\n\uFEFF\v{\"ä\":1},\r\n\"🚲\",\u3000\n3\n]\u00A0\n")
+      for (const size of [1, 2, 3, 5, 100]) {
+        assert.deepStrictEqual(yield* Effect.promise(() => collected(bytes, size)), [
+          { line: 2, json: "{\"ä\":1}" },
+          { line: 3, json: "\"🚲\"" },
+          { line: 4, json: "3" }
+        ])
+      }
+    }))
+
+  it.effect("is refused at the line that is no UTF-8, or too long", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* complaintOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
+      const long = new Uint8Array(11 * 1024 * 1024).fill(0x31)
+      assert.strictEqual(yield* complaintOf(long), "1: Expected a line of at most 10485760 bytes")
+    }))
+
+  it.effect("is refused at the line that is no element, and at the first element too many", () =>
+    Effect.gen(function*() {
+      const cases: ReadonlyArray<readonly [text: string, complaint: string]> = [
+        ["[\n]", "none"],
+        ["[\n]\n", "none"],
+        ["[\n1\n]\r\n", "none"],
+        ["", "1: Expected [ on a line of its own"],
+        ["\n[\n]", "1: Expected [ on a line of its own"],
+        ["[\n1,\n\n2\n]", "3: Expected an element"],
+        ["[\n1,\n[\n2\n]", "3: Expected an element"],
+        ["[\n1\n]\n]", "4: Expected nothing behind the array"],
+        ["[\n1\n]\n\n", "5: Expected nothing behind the array"],
+        ["[\n1\n2", "3: Expected ] on a line of its own"],
+        ["[\n1\n", "3: Expected an element"],
+        ["[\n1,\n2,\n3,\n4,\n", "5: Expected 3 elements, as the manifest says"]
+      ]
+      for (const [text, complaint] of cases) assert.strictEqual(yield* complaintOf(text), complaint, text)
+    }))
+})
+
+/** The archive with other uncompressed sizes in its directory, from the first file on. */
+const resized = (archive: Uint8Array, ...sizes: ReadonlyArray<number>) => {
+  const bytes = Buffer.from(archive)
+  const header = Buffer.from("PK\u0001\u0002")
+  sizes.reduce((from, size) => {
+    const start = bytes.indexOf(header, from)
+    bytes.writeUInt32LE(size, start + 24)
+    return start + header.length
+  }, 0)
+  return bytes
+}

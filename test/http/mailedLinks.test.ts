@@ -1,0 +1,123 @@
+import { assert, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
+import { until, untilNone } from "../support/Waiting.ts"
+
+const PASSWORD = "a long enough password"
+
+/** As many links by mail as `count`, each of one request. */
+const linksTo = Effect.fnUntraced(function*(email: string, count: number, path: string, body: object) {
+  const visitor = yield* anonymous
+  const mailbox = yield* Mailbox
+  const links: Array<string> = []
+  for (let n = 0; n < count; n++) {
+    const before = (yield* mailbox.mailsTo(email)).length
+    yield* visitor.post(path, body)
+    links.push(yield* mailbox.tokenAfter(email, before))
+  }
+  return links
+})
+
+const resetLinks = (email: string, count: number) => linksTo(email, count, "/auth/request-password-reset", { email })
+
+const signUpLinks = (email: string, count: number) =>
+  linksTo(email, count, "/auth/signup-email", { email, password: PASSWORD })
+
+const useAtOnce = (path: string, links: ReadonlyArray<string>, times: number) =>
+  Effect.flatMap(anonymous, (visitor) =>
+    Effect.all(
+      Array.from(
+        { length: times },
+        (_, n) => visitor.post(path, { token: links[n % links.length], password: PASSWORD })
+      ),
+      { concurrency: "unbounded" }
+    ))
+
+const assertOneWins = (responses: ReadonlyArray<Answer>) => {
+  const statuses = responses.map(({ status }) => status).toSorted((a, b) => a - b)
+  assert.deepStrictEqual(statuses, [200, ...Array.from({ length: responses.length - 1 }, () => 400)])
+}
+
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "30 seconds" })("mailed links of one account", (it) => {
+  for (const times of [2, 16, 64]) {
+    it.effect(`that are used ${times} times at once reset the password once, and all others are 400`, () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const other = yield* signedIn
+        const links = yield* resetLinks(rider.email, Math.min(times, 3))
+        const [responses, others] = yield* Effect.all([
+          useAtOnce("/auth/reset-password", links, times),
+          Effect.forEach(Array.from({ length: 8 }), () => other.get("/users/me"))
+        ], { concurrency: 2 })
+        assertOneWins(responses)
+        assert.deepStrictEqual(others.map(({ status }) => status), Array.from({ length: 8 }, () => 200))
+        const visitor = yield* anonymous
+        const again = yield* visitor.post("/auth/login-email", { email: rider.email, password: PASSWORD })
+        assert.strictEqual(again.status, 200)
+      }))
+  }
+
+  it.effect("that prove an address 16 times at once make one account, and all others are 400", () =>
+    Effect.gen(function*() {
+      assertOneWins(yield* useAtOnce("/auth/verify-email", yield* signUpLinks(newEmail(), 3), 16))
+    }))
+
+  it.effect("of both kinds at once make one account", () =>
+    Effect.gen(function*() {
+      const email = newEmail()
+      const verification = yield* signUpLinks(email, 2)
+      const reset = yield* resetLinks(email, 2)
+      const responses = yield* Effect.all([
+        useAtOnce("/auth/verify-email", verification, 8),
+        useAtOnce("/auth/reset-password", reset, 8)
+      ], { concurrency: 2 })
+      assertOneWins(responses.flat())
+    }))
+})
+
+layer(TestServer.layer())("a change of credentials", (it) => {
+  it.effect("locks the account before its links, tokens and sessions", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const { body } = yield* rider.post("/auth/tokens", { name: "x", scope: "read" })
+      const [session] = yield* sql<{ id: string }>`SELECT id FROM sessions WHERE user_id = ${rider.id}`
+      const [link] = yield* resetLinks(rider.email, 1)
+      yield* untilNone(sql`SELECT 1 FROM outbox`)
+      const visitor = yield* anonymous
+      assert.isObject(body)
+      const tokenId = Object.entries(body ?? {}).find(([name]) => name === "id")?.[1]
+      const calls = [
+        visitor.post("/auth/reset-password", { token: link, password: PASSWORD }),
+        rider.delete(`/auth/tokens/${tokenId}`),
+        rider.delete(`/me/sessions/${session?.id}`)
+      ]
+      const [isLocked, mayUnlock] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      // Each of them is waiting for the account, and none has locked a row that refers to it.
+      const lock = Effect.gen(function*() {
+        yield* sql`SELECT 1 FROM users WHERE id = ${rider.id} FOR UPDATE`
+        yield* Deferred.succeed(isLocked, undefined)
+        yield* Deferred.await(mayUnlock)
+        for (const table of ["email_tokens", "personal_access_tokens", "sessions"]) {
+          const rows = yield* sql`SELECT 1 FROM ${sql(table)} WHERE user_id = ${rider.id} FOR UPDATE NOWAIT`
+          assert.isAbove(rows.length, 0, table)
+        }
+      }).pipe(sql.withTransaction)
+      const locking = yield* Effect.forkChild(lock)
+      yield* Deferred.await(isLocked)
+      const responses = yield* Effect.forkChild(Effect.all(calls, { concurrency: "unbounded" }))
+      yield* until(Effect.map(
+        sql<{ waiting: number }>`
+          SELECT count(*)::int AS waiting FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        ([row]) => row?.waiting === calls.length
+      ))
+      yield* Deferred.succeed(mayUnlock, undefined)
+      yield* Fiber.join(locking)
+      const statuses = (yield* Fiber.join(responses)).map(({ status }) => status)
+      assert.deepStrictEqual([statuses[0], statuses[1]], [200, 200])
+    }))
+})

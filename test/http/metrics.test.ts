@@ -1,0 +1,208 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { spawnSync } from "node:child_process"
+import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { requestHead, sendRaw } from "../support/RawHttp.ts"
+import { refusal, StandInEngine } from "../support/StandInEngine.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const scrape = Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics"))
+
+/** The samples of a metric, by their labels as they stand in the text. */
+const samplesOf = (text: string, name: string) =>
+  new Map(
+    [...text.matchAll(new RegExp(`^${name}({.*})? (\\S+)$`, "gm"))].map(([, labels = "", value]) => [
+      labels,
+      Number(value)
+    ])
+  )
+
+const sampled = (name: string) => Effect.map(scrape, ({ text }) => samplesOf(text, name))
+
+const COUNT = "http_server_request_duration_seconds_count"
+
+const promtool = (text: string) => spawnSync("promtool", ["check", "metrics"], { input: text, encoding: "utf8" })
+
+const hasPromtool = spawnSync("promtool", ["--version"]).error === undefined
+
+const ROUTE = { activity: "walk", preferences: {}, locations: [{ lat: 47, lon: 9 }, { lat: 47.1, lon: 9 }] }
+
+const serverLayer = Layer.unwrap(
+  Effect.map(StandInEngine, ({ url }) => TestServer.layer({ ROUTING_ENGINE_URL: url, RATE_LIMITS_ENABLED: "true" }))
+).pipe(Layer.provideMerge(StandInEngine.layer))
+
+layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
+  it.effect("count requests by method, template and status, and nothing that a client makes up", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      yield* visitor.get("/routes/999999")
+      yield* visitor.get("/routes/0123456789abcdef0123456789abcdef?geometry=none")
+      yield* visitor.call("PUT", "/routes/1")
+      for (let n = 0; n < 20; n++) yield* visitor.get(`/nowhere/${n}`)
+      yield* visitor.call("PROPFIND", "/routes/1")
+      yield* visitor.get("//health")
+      yield* visitor.get("//api/openapi.json")
+      const counts = yield* sampled(COUNT)
+      assert.strictEqual(counts.get(`{method="GET",route="/api/v1/routes/{ref}",status="404"}`), 2)
+      assert.strictEqual(counts.get(`{method="PUT",route="/api/v1/routes/{ref}",status="405"}`), 1)
+      assert.strictEqual(counts.get(`{method="GET",route="unmatched",status="404"}`), 20)
+      assert.strictEqual(counts.get(`{method="_OTHER",route="/api/v1/routes/{ref}",status="405"}`), 1)
+      assert.strictEqual(counts.get(`{method="GET",route="/health",status="200"}`), 1)
+      assert.strictEqual(counts.get(`{method="GET",route="/api/openapi.json",status="200"}`), 1)
+      assert.strictEqual([...counts.keys()].filter((labels) => labels.includes("unmatched")).length, 1)
+      assert.strictEqual((yield* sampled("http_server_active_requests")).get(""), 1)
+    }))
+
+  it.effect("tell who hung up from what failed here", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      yield* (yield* StandInEngine).behave(() => undefined)
+      const body = JSON.stringify(ROUTE)
+      const head = requestHead("POST /api/v1/routing/route", {
+        "Content-Type": "application/json",
+        "Content-Length": String(body.length)
+      })
+      for (const [n, sent] of [body, body.slice(0, 20)].entries()) {
+        const call = yield* Effect.forkChild(sendRaw(origin, head, sent))
+        yield* until(Effect.map(sampled("http_server_active_requests"), (active) => active.get("") === 2))
+        yield* Fiber.interrupt(call)
+        const isCounted = (counts: ReadonlyMap<string, number>) =>
+          counts.get(`{method="POST",route="/api/v1/routing/route",status="499"}`) === n + 1
+        yield* until(Effect.map(sampled(COUNT), isCounted))
+      }
+      const counts = yield* sampled(COUNT)
+      assert.deepStrictEqual([...counts.keys()].filter((labels) => /status="5/.test(labels)), [])
+    }))
+
+  it.effect("tell of limits, passwords, mails, the pool and the process", () =>
+    Effect.gen(function*() {
+      yield* signedIn
+      const visitor = yield* anonymous
+      for (let n = 0; n < 6; n++) yield* visitor.post("/auth/login-email", { email: "a@example.com", password: "x" })
+      const { headers, status, text } = yield* scrape
+      assert.strictEqual(status, 200)
+      assert.strictEqual(headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8")
+      assert.isNull(headers.get("ratelimit"))
+      assert.strictEqual(samplesOf(text, "rate_limit_refusals_total").get("{tier=\"auth\"}"), 1)
+      assert.strictEqual(samplesOf(text, "rate_limit_refusals_total").get("{tier=\"strict\"}"), 0)
+      assert.strictEqual(samplesOf(text, "outbox_mails_total").get("{result=\"sent\"}"), 1)
+      assert.strictEqual(samplesOf(text, "outbox_pending_mails").get(""), 0)
+      assert.strictEqual(samplesOf(text, "password_hashes_running").get(""), 0)
+      assert.strictEqual(samplesOf(text, "password_hashes_waiting").get(""), 0)
+      assert.isAtLeast(samplesOf(text, "password_hash_duration_seconds_count").get("") ?? 0, 6)
+      for (const name of ["heavy_jobs_running", "heavy_jobs_waiting", "heavy_thread_deaths_total"]) {
+        assert.strictEqual(samplesOf(text, name).get(""), 0, name)
+      }
+      assert.strictEqual(samplesOf(text, "heavy_job_refusals_total").get("{reason=\"queue\"}"), 0)
+      assert.strictEqual(samplesOf(text, "database_pool_size_connections").get(""), 10)
+      assert.isBelow(samplesOf(text, "database_pool_wait_seconds").get("") ?? 1, 0.25)
+      for (
+        const name of ["process_resident_memory_bytes", "process_cpu_seconds_total", "nodejs_heap_size_used_bytes"]
+      ) {
+        assert.isAbove(samplesOf(text, name).get("") ?? 0, 0, name)
+      }
+      const started = samplesOf(text, "process_start_time_seconds").get("") ?? 0
+      assert.closeTo(started, performance.timeOrigin / 1000, 1)
+      assert.isTrue(samplesOf(text, "nodejs_eventloop_lag_p99_seconds").has(""))
+    }))
+
+  it.effect("tell how calls of the engine end, and which way its circuit goes", () =>
+    Effect.gen(function*() {
+      const engine = yield* StandInEngine
+      const visitor = yield* anonymous
+      const walk = (lat: number) =>
+        visitor.post("/routing/route", { ...ROUTE, locations: [{ lat, lon: 9 }, { lat: 47.1, lon: 9 }] })
+      const state = (name: string) =>
+        Effect.map(sampled("routing_engine_circuit_state"), (it) => it.get(`{state="${name}"}`))
+      yield* engine.behave(refusal(442))
+      yield* walk(46)
+      assert.deepStrictEqual([yield* state("closed"), yield* state("open")], [1, 0])
+      yield* engine.down
+      for (let n = 0; n < 6; n++) yield* walk(40 + n)
+      assert.deepStrictEqual([yield* state("closed"), yield* state("open")], [0, 1])
+      const calls = yield* sampled("routing_engine_calls_total")
+      assert.deepStrictEqual(
+        [calls.get("{outcome=\"refused\"}"), calls.get("{outcome=\"unavailable\"}")],
+        [1, 6]
+      )
+      assert.strictEqual((yield* sampled("routing_engine_calls_running")).get(""), 0)
+      assert.strictEqual((yield* sampled("routing_engine_calls_waiting")).get(""), 0)
+    }))
+
+  it.effect.skipIf(!hasPromtool)(
+    "are what promtool (of Debian's package prometheus) takes without a complaint",
+    () =>
+      Effect.gen(function*() {
+        const { text } = yield* scrape
+        const { status, stderr, stdout } = promtool(text)
+        assert.deepStrictEqual([status, stdout + stderr], [0, ""])
+      })
+  )
+})
+
+const UNKNOWN = { statusCode: 404, code: "NOT_FOUND", message: "No such path" }
+
+layer(TestServer.layer())("metrics are closed", (it) => {
+  it.effect("to what a proxy passes on that is none of ours, whatever it says", () =>
+    Effect.gen(function*() {
+      for (
+        const headers of [
+          { "x-forwarded-for": "10.0.0.1" },
+          { forwarded: "for=10.0.0.1" },
+          { "x-real-ip": "10.0.0.1" },
+          { via: "1.1 proxy" },
+          { "cf-connecting-ip": "10.0.0.1" },
+          { "true-client-ip": "10.0.0.1" },
+          { "x-forwarded-host": "localhost" }
+        ]
+      ) {
+        const { body, status } = yield* (yield* withHeaders(headers)).get("//metrics")
+        assert.deepStrictEqual([status, body], [404, UNKNOWN])
+      }
+      assert.strictEqual((yield* scrape).status, 200)
+    }))
+
+  it.effect("and do not mix with those of another server in the process", () =>
+    Effect.gen(function*() {
+      assert.strictEqual((yield* sampled("rate_limit_refusals_total")).get("{tier=\"auth\"}"), 0)
+    }))
+})
+
+layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }))("metrics behind a proxy of ours", (it) => {
+  it.effect("are for clients inside, as the proxy names them", () =>
+    Effect.gen(function*() {
+      const from = (headers: Readonly<Record<string, string>>) =>
+        Effect.map(Effect.flatMap(withHeaders(headers), (visitor) => visitor.get("//metrics")), ({ status }) => status)
+      assert.strictEqual(yield* from({ "x-forwarded-for": "10.1.2.3" }), 200)
+      assert.strictEqual(yield* from({ "x-forwarded-for": "::ffff:192.168.0.1" }), 200)
+      assert.strictEqual(yield* from({ "x-forwarded-for": "203.0.113.1" }), 404)
+      assert.strictEqual(yield* from({ "x-forwarded-for": "10.1.2.3, 203.0.113.1" }), 404)
+      assert.strictEqual(yield* from({ "x-forwarded-for": "unknown" }), 404)
+      assert.strictEqual(yield* from({ forwarded: "for=10.1.2.3" }), 404)
+      assert.strictEqual(yield* from({ via: "1.1 proxy" }), 404)
+      assert.strictEqual(yield* from({ via: "1.1 proxy", "x-forwarded-for": "10.1.2.3" }), 200)
+      assert.strictEqual(yield* from({}), 200)
+    }))
+})
+
+layer(TestServer.layer({ METRICS_ALLOWED_CIDRS: "10.0.0.0/8, 2001:db8::/32" }))("metrics for other networks", (it) => {
+  it.effect("are closed to this one", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual((yield* scrape).body, UNKNOWN)
+    }))
+})
+
+for (const setting of ["METRICS_ENABLED", "TELEMETRY_ENABLED"]) {
+  layer(TestServer.layer({ [setting]: "false" }))(`metrics with ${setting}=false`, (it) => {
+    it.effect("are answered with 503, and the rest goes on", () =>
+      Effect.gen(function*() {
+        const { body, status } = yield* scrape
+        assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "Metrics are not collected" })
+        assert.strictEqual(status, 503)
+        assert.strictEqual((yield* (yield* signedIn).get("/routes")).status, 200)
+        const visitor = yield* withHeaders({ "x-real-ip": "10.0.0.1" })
+        assert.deepStrictEqual((yield* visitor.get("//metrics")).body, UNKNOWN)
+      }))
+  })
+}

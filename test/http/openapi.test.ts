@@ -1,0 +1,367 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { Api } from "../../src/http/api/Api.ts"
+import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
+import { ERROR_EXAMPLES, EXAMPLES } from "../../src/http/api/openapi/Examples.ts"
+import { ServiceError } from "../../src/schema/Errors.ts"
+import { apiReference } from "../support/ApiReference.ts"
+import { document, type Operation, operations } from "../support/OpenApi.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+const REFERENCE = join(ROOT, "docs/api.md")
+
+const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
+
+const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]))
+
+const answersOf = (id: string) => Object.keys(byId.get(id)?.responses ?? {}).map(Number)
+
+const headersOf = (id: string, status: string) => {
+  const answer = byId.get(id)?.responses[status] ?? { description: "" }
+  return Object.keys("$ref" in answer ? {} : answer.headers ?? {}).toSorted()
+}
+
+/** The measured table of who may do what: its rows by method and path, its cells by caller. */
+const authorization = () => {
+  const rows = readFileSync(join(ROOT, "docs/authorization.md"), "utf8").split("\n").filter((line) =>
+    line.startsWith("|")
+  ).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()))
+  const [callers = [], , ...body] = rows
+  return new Map(body.map(([endpoint = "", ...cells]) => [
+    shapeOf(endpoint.replaceAll("`", "")),
+    Object.fromEntries(cells.map((cell, index) => [callers[index + 1] ?? "", cell]))
+  ]))
+}
+
+/** What the table of an endpoint's callers makes of a token's scope. */
+const scopeIn = (callers: Readonly<Record<string, string>>) => {
+  if (callers["token `read`"] === "yes") return "read"
+  return callers["token `write`"] === "yes" ? "write" : "none"
+}
+
+const scopeOf = ({ security }: Operation) =>
+  security.find((scheme) => "personalAccessToken" in scheme)?.["personalAccessToken"]?.[0] ?? "none"
+
+const isForAnybody = ({ security }: Operation) =>
+  security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
+
+type JsonSchema = Readonly<Record<string, unknown>>
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
+
+const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> => (Array.isArray(type) ? type : [type]).map(String)
+
+/** Every object of a document that may be a schema: all but examples, and conditions. */
+const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
+  if (!isSchema(value)) return []
+  const inside = Object.entries(value).flatMap(([name, part]) =>
+    /^(examples?|if|not)$/.test(name) ? [] : schemasIn(part)
+  )
+  return Array.isArray(value) ? inside : [value, ...inside]
+}
+
+const membersOf = (schema: JsonSchema = {}): ReadonlyMap<string, JsonSchema> =>
+  new Map(
+    Object.entries(isSchema(schema["properties"]) ? schema["properties"] : {}).flatMap(([name, member]) =>
+      isSchema(member) ? [[name, member] as const] : []
+    )
+  )
+
+const Report = Schema.decodeUnknownSync(Schema.Struct({ stdout: Schema.String }))
+
+const Problems = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ problems: Schema.Array(Schema.Json) }))
+)
+
+describe("the OpenAPI document", () => {
+  it("has every endpoint of the contract, each with a name of its own and words", () => {
+    const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
+    assert.strictEqual(operations.length, endpoints.length)
+    assert.strictEqual(new Set(operations.map(({ operation }) => operation.summary)).size, operations.length)
+    const wordless = operations.filter(({ operation: { description, summary } }) =>
+      summary === "" || summary.length > 60 || description.startsWith("\n")
+    )
+    assert.deepStrictEqual(wordless, [])
+  })
+
+  it("asks for the credentials that the measured table of callers does, and documents its 401 and 403", () => {
+    const table = authorization()
+    const measured = operations.map(({ method, operation, path }) => {
+      const callers = table.get(`${method} ${shapeOf(path)}`) ?? {}
+      const verdicts = new Set(Object.values(callers))
+      const isPublic = callers["anonymous"] === "yes"
+      return {
+        id: operation.operationId,
+        isForAnybody: isPublic,
+        scope: isPublic && operation.security.length === 0 ? "none" : scopeIn(callers),
+        refusals: [401, 403].filter((status) => verdicts.has(String(status)))
+      }
+    })
+    // Sign-in refuses what its body says; no credential of a caller is meant.
+    const ownRefusals: Readonly<Record<string, ReadonlyArray<number>>> = { "auth.google": [401], "auth.logIn": [401] }
+    const documented = operations.map(({ operation }) => ({
+      id: operation.operationId,
+      isForAnybody: isForAnybody(operation),
+      scope: scopeOf(operation),
+      refusals: [401, 403].filter((status) =>
+        answersOf(operation.operationId).includes(status) && !ownRefusals[operation.operationId]?.includes(status)
+      )
+    }))
+    assert.deepStrictEqual(documented, measured)
+  })
+
+  it("says the required scope and the limit in numbers and in words", () => {
+    const facts = (id: string) => {
+      const operation = byId.get(id)
+      return [operation?.["x-required-scope"], operation?.["x-rate-limit"]?.limit, operation?.["x-rate-limit"]?.tier]
+    }
+    assert.deepStrictEqual(
+      ["auth.logIn", "users.requestDeletion", "routes.list", "routes.create", "tokens.mint", "health.ready"].map(facts),
+      [
+        [undefined, 5, "auth"],
+        [undefined, 10, "strict"],
+        ["read", 60, "moderate"],
+        ["write", 60, "moderate"],
+        [undefined, 10, "strict"],
+        [undefined, undefined, undefined]
+      ]
+    )
+    assert.include(
+      byId.get("routes.list")?.description,
+      "personal access token with scope `read`. At most 60 requests a minute"
+    )
+    assert.include(
+      byId.get("tokens.mint")?.description,
+      "personal access tokens are refused. At most 10 requests a minute"
+    )
+  })
+
+  it("limits the profile, routes, collections and the routing proxy to 60 a minute, other reads to 300", () => {
+    const idsOf = (tier: string) =>
+      operations.filter(({ operation }) => operation["x-rate-limit"]?.tier === tier).map(({ operation }) =>
+        operation.operationId
+      ).toSorted()
+    assert.deepStrictEqual(idsOf("moderate"), [
+      "collections.addRoute",
+      "collections.create",
+      "collections.get",
+      "collections.list",
+      "collections.remove",
+      "collections.removeRoute",
+      "collections.routes",
+      "collections.setRoutes",
+      "collections.update",
+      "files.fit",
+      "files.geojson",
+      "files.gpx",
+      "files.import",
+      "files.kml",
+      "files.tcx",
+      "routes.create",
+      "routes.get",
+      "routes.list",
+      "routes.remove",
+      "routes.restore",
+      "routes.update",
+      "routing.route",
+      "routing.traceAttributes",
+      "users.me",
+      "users.profile",
+      "users.update"
+    ])
+    const byDefault = [
+      "routes.listPublic",
+      "routes.listByUser",
+      "routes.listDeleted",
+      "collections.listByUser",
+      "users.publicProfile",
+      "users.cancelDeletion"
+    ]
+    assert.includeMembers(idsOf("default"), byDefault)
+  })
+
+  it("says of lists without a stated page which page they give", () => {
+    for (const id of ["routes.listByUser", "collections.listByUser", "collections.routes"]) {
+      const { description = "", parameters = [] } = byId.get(id) ?? {}
+      assert.include(description, "`limit` (1 to 200, default 100) from `offset`", id)
+      assert.include(description, "`X-Total-Count`", id)
+      assert.includeMembers(parameters.map(({ name }) => name), ["limit", "offset"])
+      assert.includeMembers(headersOf(id, "200"), ["Link", "X-Total-Count"])
+    }
+  })
+
+  it("names each answer that an operation can give, and none that it cannot", () => {
+    assert.deepStrictEqual(
+      ["routes.update", "routes.get", "routes.listPublic", "users.me", "routing.route", "health.live"].map(answersOf),
+      [
+        [200, 400, 401, 403, 404, 408, 409, 413, 415, 428, 429, 500, 503],
+        [200, 304, 400, 401, 404, 429, 500, 503],
+        [200, 400, 429, 500, 503],
+        [200, 401, 429, 500, 503],
+        [200, 400, 404, 408, 413, 415, 429, 500, 502, 503, 504],
+        [200, 500, 503]
+      ]
+    )
+    assert.deepStrictEqual(headersOf("routes.create", "201"), [
+      "ETag",
+      "Location",
+      "RateLimit",
+      "RateLimit-Policy",
+      "Set-Cookie",
+      "X-Access-Token"
+    ])
+    assert.deepStrictEqual(headersOf("routes.listPublic", "200"), [
+      "Link",
+      "RateLimit",
+      "RateLimit-Policy",
+      "X-Total-Count"
+    ])
+    assert.deepStrictEqual(headersOf("routing.route", "200"), ["RateLimit", "RateLimit-Policy", "X-Cache"])
+    assert.deepStrictEqual(headersOf("files.gpx", "200").slice(0, 1), ["Content-Disposition"])
+    assert.containsAllKeys(document.components.responses["RateLimited"]?.headers, ["Retry-After", "RateLimit"])
+  })
+
+  it("tells numbers in a query with their bounds and units, and instants by their format", () => {
+    const parameters = byId.get("routes.listPublic")?.parameters ?? []
+    const find = (name: string) => parameters.find((parameter) => parameter.name === name)
+    assert.deepStrictEqual(find("limit")?.schema, { type: "integer", format: "int32", minimum: 1, maximum: 200 })
+    assert.strictEqual(find("minDistance")?.description, "Metres")
+    assert.deepInclude(document.components.schemas["Route"]?.["properties"], {
+      distance: { type: "number", format: "double", description: "Metres" },
+      duration: { type: "number", format: "double", description: "Seconds" },
+      createdAt: { type: "string", format: "date-time", description: "When it was made" }
+    })
+  })
+
+  it("keeps every digit in generated clients: each number has a format, each array its items", () => {
+    const schemas = schemasIn(openApiDocument())
+    const without = (type: string, member: string) =>
+      schemas.filter((schema) => typesOf(schema).includes(type) && !(member in schema))
+    assert.isAbove(schemas.length, 500)
+    assert.deepStrictEqual(without("number", "format"), [])
+    assert.deepStrictEqual(without("integer", "format"), [])
+    assert.deepStrictEqual(without("array", "items"), [])
+    assert.deepStrictEqual(
+      schemas.filter((schema) => schema["type"] === "integer" && schema["maximum"] === Number.MAX_SAFE_INTEGER)
+        .filter(({ format }) => format !== "int64"),
+      []
+    )
+  })
+
+  it("names no body as a generated constructor is named, and says nothing in words of its framework", () => {
+    assert.deepStrictEqual(Object.keys(document.components.schemas).filter((name) => name.startsWith("New")), [])
+    assert.notInclude(JSON.stringify(openApiDocument()), "\"x-effect")
+    assert.deepStrictEqual(
+      schemasIn(openApiDocument()).filter((schema) => schema["type"] === "boolean" && "enum" in schema),
+      []
+    )
+  })
+
+  it("takes and gives a line as positions, and as a polyline in a member of its own", () => {
+    const memberOf = (body: string, name: string) => membersOf(document.components.schemas[body]).get(name)
+    for (const body of ["Route", "RouteInput", "RoutePatch"]) {
+      assert.include(typesOf(memberOf(body, "geometry") ?? {}), "array")
+      assert.deepInclude(memberOf(body, "polyline6"), { format: "polyline6" })
+    }
+    const { schema } = byId.get("routes.get")?.parameters.find(({ name }) => name === "ref") ?? { schema: {} }
+    assert.deepStrictEqual(schema, { type: "string", pattern: "^[0-9a-fA-F]{32}$|^[1-9][0-9]{0,15}$" })
+  })
+
+  it("says of every member of a body what it is, and of every text that is sent what it may be", () => {
+    const isMute = (schema: JsonSchema) =>
+      typesOf(schema).some((type) => ["string", "number", "integer"].includes(type)) && !("enum" in schema)
+      && !("description" in schema)
+    const isOpen = (schema: JsonSchema) =>
+      typesOf(schema).includes("string") && !["enum", "maxLength", "pattern"].some((member) => member in schema)
+    const members = Object.entries(document.components.schemas).flatMap(([body, schema]) =>
+      schemasIn(schema).flatMap((part) => [...membersOf(part)].map(([name, member]) => ({ body, name, member })))
+    )
+    assert.deepStrictEqual(members.filter(({ member }) => isMute(member)), [])
+    const sent = new Set(
+      operations.flatMap(({ operation }) =>
+        [...JSON.stringify(operation.requestBody ?? {}).matchAll(/schemas\/(\w+)/g)].map(([, name = ""]) => name)
+      )
+    )
+    assert.deepStrictEqual(members.filter(({ body, member }) => sent.has(body) && isOpen(member)), [])
+  })
+
+  it("types what an error has for programs", () => {
+    const details = membersOf(membersOf(document.components.schemas["Error"]).get("details"))
+    assert.includeMembers([...details.keys()], ["issues", "impact", "reason", "traceId", "limitBytes", "etag"])
+    assert.deepInclude(details.get("retryAfterSeconds"), { type: "integer", format: "int64" })
+  })
+
+  it("spells headers as they usually are, titles its groups, and says what each response is", () => {
+    const headers = operations.flatMap(({ operation }) =>
+      operation.parameters.flatMap((parameter) => parameter.in === "header" ? [parameter.name] : [])
+    )
+    assert.deepStrictEqual(
+      new Set(headers),
+      new Set(["Idempotency-Key", "If-Match", "If-None-Match", "X-Service-Confirm"])
+    )
+    assert.deepStrictEqual(document.tags.filter(({ name }) => !/^[A-Z]/.test(name)), [])
+    const said = operations.flatMap(({ operation }) =>
+      Object.values(operation.responses).flatMap((answer) => "$ref" in answer ? [] : [answer.description])
+    )
+    assert.deepStrictEqual(said.filter((words) => !/\w .*\.$/.test(words)), [])
+  })
+
+  it("refuses both of two members that exclude each other, and twice the same route", () => {
+    assert.deepStrictEqual(document.components.schemas["ProviderCredential"]?.["oneOf"], [
+      { $ref: "#/components/schemas/ProviderCredentialByCode" },
+      { $ref: "#/components/schemas/ProviderCredentialByIdToken" },
+      { $ref: "#/components/schemas/ProviderCredentialByCredential" }
+    ])
+    assert.property(document.components.schemas["RouteInput"], "not")
+    for (const body of ["RouteOrder", "CollectionInput"]) {
+      const routeIds = membersOf(document.components.schemas[body]).get("routeIds")
+      assert.deepInclude(routeIds, { uniqueItems: true, maxItems: 1000 })
+    }
+  })
+
+  it("has an example of every body and every error", () => {
+    const isInside = new Set(["Error"])
+    const names = Object.keys(document.components.schemas).filter((name) => !isInside.has(name))
+    assert.deepStrictEqual(names.filter((name) => !(name in EXAMPLES)), [])
+    assert.deepStrictEqual(Object.keys(EXAMPLES).filter((name) => !names.includes(name)), [])
+    const errors = Object.values(ERROR_EXAMPLES).map((example) => Schema.decodeUnknownSync(ServiceError)(example)._tag)
+    assert.deepStrictEqual(errors, Object.keys(ERROR_EXAMPLES))
+  })
+
+  it("points at nothing that is not there", () => {
+    const references = [...JSON.stringify(openApiDocument()).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/g)]
+    const there = new Set(
+      Object.entries(document.components).flatMap(([kind, members]) =>
+        Object.keys(members).map((name) => `${kind}/${name}`)
+      )
+    )
+    assert.isAbove(references.length, 100)
+    assert.deepStrictEqual(references.filter(([, kind, name]) => !there.has(`${kind}/${name}`)), [])
+  })
+
+  it.effect("is valid, and its examples fit their schemas: redocly's recommended rules find nothing", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryDirectory, "openapi.json")
+      const lint = [join(ROOT, "node_modules/@redocly/cli/bin/cli.js"), "lint", "--format=json", file]
+      const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
+      const { problems } = yield* Effect.promise(async () => {
+        await writeFile(file, JSON.stringify(openApiDocument()))
+        // It ends with 1 where it found an error; its report is on standard output all the same.
+        const { stdout } = await promisify(execFile)(process.execPath, lint, { cwd: ROOT, env }).catch(Report)
+        return Problems(stdout)
+      })
+      assert.deepStrictEqual(problems, [])
+    }))
+
+  it("is told in docs/api.md", async () => {
+    const text = apiReference()
+    if (process.env["UPDATE_DOCS"] === "1") await writeFile(REFERENCE, text)
+    assert.strictEqual(readFileSync(REFERENCE, "utf8"), text)
+  })
+})

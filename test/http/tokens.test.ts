@@ -1,0 +1,267 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint, scriptOf, withToken } from "../support/Tokens.ts"
+
+const CONFIRMED = { headers: { "x-service-confirm": "true" } }
+
+const listIn = Schema.decodeUnknownSync(Schema.Array(Schema.Record(Schema.String, Schema.Json)))
+
+const impactIn = Schema.decodeUnknownSync(Schema.Struct({
+  statusCode: Schema.Literal(428),
+  code: Schema.Literal("PRECONDITION_REQUIRED"),
+  details: Schema.Struct({ impact: Schema.Record(Schema.String, Schema.Json) })
+}))
+
+const statusOf = (token: string) =>
+  Effect.flatMap(withToken(token), (script) => Effect.map(script.get("/users/me"), ({ status }) => status))
+
+layer(TestServer.layer())("personal access tokens", (it) => {
+  it.effect("are shown once, and listed without what they open", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const answer = yield* rider.post("/auth/tokens", { name: "  laptop  ", scope: "read", userId: 1, id: 7 })
+      assert.strictEqual(answer.status, 201)
+      const { token, ...listed } = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))(answer.body)
+      assert.match(String(token), /^service_pat_[0-9A-Za-z]{46}$/)
+      assert.deepStrictEqual(Object.keys(listed).toSorted(), [
+        "createdAt",
+        "expiresAt",
+        "hint",
+        "id",
+        "lastUsedAt",
+        "name",
+        "scope"
+      ])
+      assert.deepInclude(listed, { name: "laptop", scope: "read", hint: String(token).slice(-4), lastUsedAt: null })
+      const days = (Date.parse(String(listed["expiresAt"])) - Date.parse(String(listed["createdAt"]))) / 86_400_000
+      assert.strictEqual(days, 90)
+      const list = yield* rider.get("/auth/tokens")
+      assert.deepStrictEqual(list.body, [listed])
+      assert.strictEqual(list.headers.get("x-total-count"), "1")
+      const rows = yield* SqlClient.SqlClient.use((sql) => sql`SELECT * FROM personal_access_tokens`)
+      assert.notInclude(
+        JSON.stringify(rows, (_, value) => typeof value === "bigint" ? Number(value) : value),
+        String(token)
+      )
+    }))
+
+  it.effect("live as long as was asked for", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const day = yield* mint(rider, "read", { expiresInDays: 1 })
+      const forever = yield* mint(rider, "read", { expiresInDays: null })
+      assert.deepInclude(listIn((yield* rider.get("/auth/tokens")).body)[0], { id: forever.id, expiresAt: null })
+      yield* TestClock.adjust("23 hours")
+      assert.strictEqual(yield* statusOf(day.token), 200)
+      yield* TestClock.adjust("1 hour")
+      assert.strictEqual(yield* statusOf(day.token), 401)
+      assert.strictEqual(yield* statusOf(forever.token), 200)
+    }))
+
+  it.effect("are asked for with one scope, a name and a lifetime in bounds", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const refused = [
+        {},
+        { name: "x" },
+        { name: "x", scope: "admin" },
+        { name: "x", scope: ["read", "write"] },
+        { name: "x", scopes: "read" },
+        { name: " ", scope: "read" },
+        { name: "n".repeat(101), scope: "read" },
+        { name: "x\u0000", scope: "read" },
+        { name: "x", scope: "read", expiresInDays: 0 },
+        { name: "x", scope: "read", expiresInDays: 367 },
+        { name: "x", scope: "read", expiresInDays: 1.5 },
+        { name: "x", scope: "read", expiresInDays: "90" }
+      ]
+      for (const body of refused) {
+        assert.strictEqual((yield* rider.post("/auth/tokens", body)).status, 400, JSON.stringify(body))
+      }
+      assert.strictEqual(
+        (yield* rider.post("/auth/tokens", { name: "x", scope: "read", expiresInDays: 366 })).status,
+        201
+      )
+    }))
+
+  it.effect("of 64 asked for at once no more than 50 are made", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const calls = Array.from({ length: 64 }, () => rider.post("/auth/tokens", { name: "x", scope: "read" }))
+      const answers = yield* Effect.all(calls, { concurrency: "unbounded" })
+      assert.strictEqual(answers.filter(({ status }) => status === 201).length, 50)
+      assert.strictEqual(answers.filter(({ status }) => status === 409).length, 14)
+      const list = yield* rider.get("/auth/tokens?limit=200")
+      const [first] = listIn(list.body)
+      yield* rider.delete(`/auth/tokens/${first?.["id"]}`)
+      assert.strictEqual((yield* rider.post("/auth/tokens", { name: "x", scope: "read" })).status, 201)
+    }))
+
+  it.effect("are revoked at once, once, and by their owner only", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const stranger = yield* signedIn
+      const { id, token } = yield* mint(rider, "read")
+      assert.strictEqual((yield* stranger.delete(`/auth/tokens/${id}`)).status, 404)
+      assert.strictEqual(yield* statusOf(token), 200)
+      const deletions = yield* Effect.all(
+        Array.from({ length: 16 }, () => rider.delete(`/auth/tokens/${id}`)),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(deletions.filter(({ status }) => status === 200).length, 1)
+      assert.strictEqual(yield* statusOf(token), 401)
+      for (const other of ["0", "x", "9007199254740993", "1".repeat(40)]) {
+        assert.strictEqual((yield* rider.delete(`/auth/tokens/${other}`)).status, 404)
+      }
+    }))
+
+  it.effect("of any other shape are refused, a wrong checksum without a query", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      const changed = token.slice(0, 20) + (token[20] === "a" ? "b" : "a") + token.slice(21)
+      for (
+        const wrong of [
+          changed,
+          token.slice(0, -1),
+          `${token}a`,
+          token.toUpperCase(),
+          "service_pat_",
+          "service_pat_" + "x".repeat(4000)
+        ]
+      ) {
+        assert.strictEqual(yield* statusOf(wrong), 401, wrong.slice(0, 80))
+      }
+    }))
+
+  it.effect("remember when they were used last, to the minute", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      const lastUsed = Effect.map(rider.get("/auth/tokens"), ({ body }) => listIn(body)[0]?.["lastUsedAt"])
+      yield* statusOf(token)
+      const first = yield* lastUsed
+      yield* TestClock.adjust("59 seconds")
+      yield* statusOf(token)
+      assert.strictEqual(yield* lastUsed, first)
+      yield* TestClock.adjust("2 seconds")
+      yield* statusOf(token)
+      assert.strictEqual(Date.parse(String(yield* lastUsed)) - Date.parse(String(first)), 61_000)
+    }))
+
+  it.effect("alone decide when a cookie is there too, and refresh no session", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      const both = yield* withHeaders({ authorization: `Bearer ${token}`, cookie: other.cookie })
+      const me = yield* both.get("/users/me")
+      assert.strictEqual(Schema.decodeUnknownSync(Schema.Struct({ id: Schema.Int }))(me.body).id, rider.id)
+      assert.isNull(me.headers.get("set-cookie"))
+      assert.isNull(me.headers.get("x-access-token"))
+      assert.strictEqual((yield* both.post("/routes", newRoute({}))).status, 403)
+      const bad = yield* withHeaders({ authorization: "Bearer service_pat_x", cookie: other.cookie })
+      assert.strictEqual((yield* bad.get("/users/me")).status, 401)
+      assert.strictEqual((yield* bad.get("/routes/1")).status, 401)
+      const elsewhere = yield* withHeaders({ "x-api-key": token, cookie: `token=${token}` })
+      assert.strictEqual((yield* elsewhere.get(`/users/me?access_token=${token}`)).status, 401)
+    }))
+
+  it.effect("read their owner's routes of every visibility", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "read")
+      const route = created((yield* rider.post("/routes", newRoute({}))).body)
+      assert.deepStrictEqual((yield* script.get("/routes")).body, [route])
+      assert.deepStrictEqual((yield* script.get(`/routes/${route.id}`)).body, route)
+      assert.strictEqual((yield* script.patch(`/routes/${route.id}`, { name: "x" })).status, 403)
+      assert.strictEqual((yield* script.patch("/users/me", { name: "x" })).status, 403)
+    }))
+
+  it.effect("confirm what cannot be taken back, with exactly `true`, and hear what it would do", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const unpublished = yield* script.post("/routes", newRoute({ visibility: "public" }))
+      assert.deepInclude(impactIn(unpublished.body).details.impact, { action: "route.publish", resource: "route" })
+      assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
+
+      const route = created((yield* script.post("/routes", newRoute({ name: "Loop" }))).body)
+      const calls: ReadonlyArray<(call?: { headers: Record<string, string> }) => ReturnType<Actor["get"]>> = [
+        (call) => script.patch(`/routes/${route.id}`, { visibility: "public" }, call),
+        (call) => script.patch(`/routes/${route.id}`, { visibility: "public" }, call),
+        (call) => script.delete(`/routes/${route.id}`, call)
+      ]
+      for (const call of calls) {
+        for (const value of ["false", "1", "TRUE", "True", "true,true", "true;x", ""]) {
+          const answer = yield* call({ headers: { "x-service-confirm": value } })
+          assert.deepInclude(impactIn(answer.body).details.impact, { resource: "route", id: route.id })
+        }
+        assert.strictEqual((yield* call()).status, 428)
+        assert.strictEqual((yield* call(CONFIRMED)).status, 200)
+      }
+      assert.strictEqual((yield* rider.get(`/routes/${route.id}`)).status, 404)
+    }))
+
+  it.effect("need not confirm what is not public, and sessions nothing", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const script = yield* scriptOf(rider, "write")
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
+      assert.strictEqual((yield* script.patch(`/routes/${route.id}`, { name: "x" })).status, 200)
+      assert.strictEqual((yield* script.patch(`/routes/${route.id}`, { visibility: "unlisted" })).status, 200)
+      assert.strictEqual(
+        (yield* rider.delete(`/routes/${route.id}`, { headers: { "x-service-confirm": "no" } })).status,
+        200
+      )
+    }))
+
+  it.effect("learn nothing of other people's routes from what has to be confirmed", () =>
+    Effect.gen(function*() {
+      const owner = yield* signedIn
+      const script = yield* scriptOf(yield* signedIn, "write")
+      const route = created((yield* owner.post("/routes", newRoute({}))).body)
+      for (const id of [route.id, 999_999_999]) {
+        for (const call of [undefined, CONFIRMED]) {
+          assert.strictEqual((yield* script.delete(`/routes/${id}`, call)).status, 404)
+          assert.strictEqual((yield* script.patch(`/routes/${id}`, { visibility: "public" }, call)).status, 404)
+        }
+        assert.strictEqual((yield* script.patch(`/routes/${id}`, { visibility: "nonsense" })).status, 400)
+      }
+    }))
+
+  it.effect("stop with their account's deletion, and go on after it was taken back", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      const request = (at: string | null) =>
+        SqlClient.SqlClient.use((sql) =>
+          sql`UPDATE users SET deletion_requested_at = ${at}::timestamptz WHERE id = ${rider.id}`
+        )
+      yield* request("2026-01-01")
+      assert.strictEqual(yield* statusOf(token), 401)
+      yield* request(null)
+      assert.strictEqual(yield* statusOf(token), 200)
+    }))
+
+  it.effect("are refused where people sign in and out, however well they are made", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptOf(yield* signedIn, "write")
+      const answers = yield* Effect.all([
+        script.post("/auth/login-email", { email: "a@example.com", password: "x" }),
+        script.post("/auth/logout"),
+        script.get("/auth/tokens"),
+        script.get("/me/sessions")
+      ])
+      for (const { body, status } of answers) {
+        assert.strictEqual(status, 403)
+        assert.deepInclude(body, { code: "FORBIDDEN" })
+      }
+      assert.strictEqual((yield* (yield* anonymous).get("/auth/tokens")).status, 401)
+    }))
+})

@@ -1,0 +1,148 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { spawn, spawnSync } from "node:child_process"
+import { chmodSync, chownSync, globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { freePort } from "../../development/FreePort.ts"
+import { postgresOwner } from "../../development/PostgresBinaries.ts"
+import { signedIn, withHeaders } from "../support/Actors.ts"
+import { databaseAt } from "../support/Databases.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint, withToken } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
+
+/** Where Debian has the programs of PostgreSQL: those of the npm package lack pg_dump, and an older one refuses its server. */
+const BIN = globSync("/usr/lib/postgresql/*/bin").find((bin) => globSync(join(bin, "{initdb,pg_dump}")).length === 2)
+
+const documented = (file: string) =>
+  /## Backup and restore[\s\S]*?```sh\n([\s\S]*?)```/.exec(
+    readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8")
+  )?.[1]?.replaceAll("backup.dump", file) ?? ""
+
+const query = (url: string, statement: string) =>
+  SqlClient.SqlClient.use((sql) => sql.unsafe<Readonly<Record<string, unknown>>>(statement)).pipe(
+    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
+  )
+
+/** A PostgreSQL with its programs of backup. */
+const server = Effect.fnUntraced(function*(bin: string, directory: string) {
+  const owner = yield* Effect.promise(postgresOwner)
+  chmodSync(directory, 0o755)
+  if (owner !== undefined) chownSync(directory, owner.uid, owner.gid)
+  const data = join(directory, "data")
+  const made = spawnSync(join(bin, "initdb"), ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8"], {
+    ...owner,
+    cwd: "/"
+  })
+  assert.strictEqual(made.status, 0, String(made.stderr))
+  const port = yield* Effect.promise(() => freePort())
+  yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn(join(bin, "postgres"), ["-D", data, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-c", "fsync=off"], {
+        ...owner,
+        cwd: "/",
+        stdio: "ignore"
+      })
+    ),
+    (child) =>
+      Effect.promise(() => {
+        const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
+        child.kill("SIGQUIT")
+        return ended
+      })
+  )
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  yield* until(Effect.match(query(url, "SELECT 1"), { onFailure: () => false, onSuccess: () => true }))
+  return url
+})
+
+/** Every row of every table, and where every sequence is. */
+const contents = Effect.fnUntraced(function*(url: string) {
+  const tables = yield* query(
+    url,
+    `SELECT c.oid::regclass::text AS name FROM pg_class c
+     WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace ORDER BY name`
+  )
+  assert.isAbove(tables.length, 10)
+  const sequences = yield* query(
+    url,
+    "SELECT sequencename AS name, last_value::text FROM pg_sequences WHERE schemaname = 'public' ORDER BY name"
+  )
+  const rows = yield* Effect.forEach(
+    tables,
+    ({ name }) =>
+      Effect.map(
+        query(
+          url,
+          `SELECT count(*)::int AS rows, md5(string_agg(t::text, '|' ORDER BY t::text)) AS digest FROM ${name} t`
+        ),
+        (rows) => [name, rows[0]] as const
+      )
+  )
+  return { rows, sequences }
+})
+
+const statusOf = Effect.fnUntraced(function*(headers: Readonly<Record<string, string>>, path: string) {
+  return (yield* (yield* withHeaders(headers)).get(path)).status
+})
+
+describe.skipIf(BIN === undefined)(
+  "a backup by the documented commands (skipped where /usr/lib/postgresql has no programs)",
+  () => {
+    it.live(
+      "loses nothing, and what was ended since then is live again until JWT_SECRET is another",
+      () =>
+        Effect.gen(function*() {
+          const directory = yield* temporaryDirectory
+          const bin = BIN ?? ""
+          const root = yield* server(bin, directory)
+          yield* query(root, "CREATE DATABASE service")
+          yield* query(root, "CREATE DATABASE restored")
+          const url = databaseAt(root, "service")
+          const restored = databaseAt(root, "restored")
+          const run = (command: string) =>
+            spawnSync("sh", ["-euc", command], {
+              cwd: "/",
+              env: { PATH: `${bin}:${process.env["PATH"]}`, DATABASE_URL: url, RESTORED_URL: restored },
+              encoding: "utf8"
+            })
+          const [dump = "", restore = ""] = documented(join(directory, "backup.dump")).trim().split("\n")
+
+          const rider = yield* Effect.gen(function*() {
+            const rider = yield* signedIn
+            const route = created((yield* rider.post("/routes", newRoute({ name: "é \\ \t \"" }))).body)
+            yield* rider.post("/collections", { name: "x", routeIds: [route.id] })
+            const { token } = yield* mint(rider, "read")
+            const before = yield* contents(url)
+            const dumped = run(dump)
+            assert.deepStrictEqual([dumped.status, dumped.stderr], [0, ""])
+            assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
+            assert.strictEqual((yield* rider.get("/users/me")).status, 401)
+            return { before, bearer: { authorization: `Bearer ${rider.token}` }, route, token }
+          }).pipe(Effect.provide(TestServer.on(url, {})))
+
+          const restoring = run(restore)
+          assert.deepStrictEqual([restoring.status, restoring.stderr], [0, ""])
+          assert.deepStrictEqual(yield* contents(restored), rider.before)
+
+          yield* Effect.gen(function*() {
+            assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 200)
+            assert.strictEqual((yield* (yield* withToken(rider.token)).get(`/routes/${rider.route.id}`)).status, 200)
+            const caller = yield* withHeaders(rider.bearer)
+            const next = created((yield* caller.post("/routes", newRoute({}))).body)
+            assert.isAbove(next.id, rider.route.id)
+          }).pipe(Effect.provide(TestServer.on(restored, {})))
+
+          yield* Effect.gen(function*() {
+            assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
+            assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
+          }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
+        }).pipe(Effect.scoped),
+      60_000
+    )
+  }
+)

@@ -1,0 +1,85 @@
+import { assert, it } from "@effect/vitest"
+import { ConfigProvider, Effect } from "effect"
+import { once } from "node:events"
+import { GatedServer, makeLoadGate } from "../../src/layers/Overload.ts"
+
+const SPIN = 5
+
+/** Keeps the event loop saturated until the scope closes. */
+const saturated = Effect.acquireRelease(
+  Effect.sync(() => {
+    const state = { isOver: false }
+    const spin = () => {
+      const until = performance.now() + SPIN
+      while (performance.now() < until);
+      if (!state.isOver) setImmediate(spin)
+    }
+    spin()
+    return state
+  }),
+  (state) => Effect.sync(() => state.isOver = true)
+)
+
+const started = Effect.gen(function*() {
+  const server = new GatedServer((_request, response) => response.end())
+  const gate = yield* makeLoadGate
+  server.gate = gate
+  yield* Effect.acquireRelease(
+    Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
+    () =>
+      Effect.sync(() => {
+        server.close()
+        server.closeAllConnections()
+      })
+  )
+  const address = server.address()
+  const port = address === null || typeof address === "string" ? 0 : address.port
+  const status = Effect.promise(() =>
+    fetch(`http://127.0.0.1:${port}/api/v1/routes/public`).then(async (response) => {
+      await response.arrayBuffer()
+      return response.status
+    })
+  )
+  return { gate, status }
+}).pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ MAX_RUNNING_REQUESTS: "8" }))))
+
+const times = (count: number, act: () => void) => Array.from({ length: count }).forEach(() => act())
+
+const until = (status: Effect.Effect<number>, wanted: number) =>
+  Effect.repeat(status, { until: (found) => found === wanted })
+
+it.live("a saturated process that has had a quarter of its most requests for a while takes no more until they are few", () =>
+  Effect.gen(function*() {
+    const { gate, status } = yield* started
+    yield* saturated
+    gate.add(1)
+    assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => status))), new Set([200]))
+    times(2, () => gate.add(1))
+    yield* until(status, 503)
+    times(2, () => gate.add(-1))
+    assert.strictEqual(yield* status, 200)
+    gate.add(-1)
+    gate.add(1)
+    assert.strictEqual(yield* status, 200)
+    times(7, () => gate.add(1))
+    yield* until(status, 503)
+  }).pipe(Effect.scoped))
+
+it.live("bursts one after the other are no standing load", () =>
+  Effect.gen(function*() {
+    const { gate, status } = yield* started
+    yield* saturated
+    times(2, () => gate.add(1))
+    gate.add(-1)
+    yield* Effect.sleep("1100 millis")
+    gate.add(1)
+    assert.strictEqual(yield* status, 200)
+  }).pipe(Effect.scoped))
+
+it.live("a process whose event loop has time takes as many as come", () =>
+  Effect.gen(function*() {
+    const { gate, status } = yield* started
+    times(100, () => gate.add(1))
+    yield* Effect.sleep("300 millis")
+    assert.strictEqual(yield* status, 200)
+  }).pipe(Effect.scoped))

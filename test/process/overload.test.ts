@@ -1,0 +1,176 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { Agent } from "node:http"
+import { ask, closedLoop, type Outcome } from "../../bench/load.ts"
+import { forgetPeak, peakMemory, residentMemory } from "../../bench/processes.ts"
+import { median } from "../../bench/statistics.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { MailProvider } from "../support/MailProvider.ts"
+import { type Replica, replica } from "../support/Replica.ts"
+import { newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const MIB = 1024 * 1024
+
+/** A process of its own, so that what a test takes of the processor is not the service's. */
+class Service extends Context.Service<Service, Replica>()("test/Service") {
+  static readonly layer = Layer.unwrap(Effect.gen(function*() {
+    const started = yield* replica({
+      ...yield* MailProvider,
+      DATABASE_URL: yield* clonedDatabase,
+      OUTBOX_POLL_INTERVAL: "100 millis",
+      NODE_ENV: "test",
+      RATE_LIMITS_ENABLED: "false",
+      MAX_RUNNING_REQUESTS: "32",
+      CORS_ORIGINS: "https://app.example.com"
+    })
+    yield* started.ready
+    return Layer.mergeAll(Layer.succeed(Service, started), Layer.succeed(TestServer, started.server))
+  })).pipe(Layer.provideMerge(MailProvider.layer(0)))
+}
+
+const callsOf = (origin: string, rider: Rider) => {
+  const headers = { authorization: `Bearer ${rider.token}` }
+  const api = `${origin}/api/v1`
+  return [
+    { url: `${api}/routes/public?limit=10` },
+    { url: `${api}/routes`, headers },
+    { url: `${api}/users/me`, headers },
+    {
+      url: `${api}/routes`,
+      method: "POST" as const,
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify(newRoute({}))
+    }
+  ]
+}
+
+/** Asks for the health of the service again and again, until it is interrupted. */
+const watched = (origin: string, path: string, into: Array<Outcome>) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  return Effect.promise(() => ask(agent, { url: `${origin}${path}` })).pipe(
+    Effect.tap((outcome) => Effect.sync(() => into.push(outcome))),
+    Effect.andThen(Effect.sleep("20 millis")),
+    Effect.forever,
+    Effect.ensuring(Effect.sync(() => agent.destroy()))
+  )
+}
+
+const statusesOf = (outcomes: ReadonlyArray<Outcome>) =>
+  [...new Set(outcomes.map(({ status }) => status))].toSorted((a, b) => a - b)
+
+const timesOf = (outcomes: ReadonlyArray<Outcome>) => outcomes.map(({ milliseconds }) => milliseconds)
+
+/** What a load gets, and what those who watch the service get meanwhile. */
+const beside = Effect.fnUntraced(function*(origin: string, load: () => Promise<ReadonlyArray<Outcome>>) {
+  const live: Array<Outcome> = []
+  const ready: Array<Outcome> = []
+  const watchers = yield* Effect.forkChild(
+    Effect.all([watched(origin, "/health/live", live), watched(origin, "/health/ready", ready)], { concurrency: 2 })
+  )
+  const outcomes = yield* Effect.promise(load)
+  yield* Fiber.interrupt(watchers)
+  return { outcomes, live, ready }
+})
+
+const refusalsTotal = Effect.flatMap(TestServer, ({ call }) => call("GET", "//metrics")).pipe(
+  Effect.map(({ text }) => Number(/^overload_refusals_total (\d+)$/m.exec(text)?.[1]))
+)
+
+layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process with too much to do", (it) => {
+  it.effect(
+    "refuses a part at once, serves the rest and its health, and is as before when it is over",
+    () =>
+      Effect.gen(function*() {
+        const { server: { origin } } = yield* Service
+        const calls = callsOf(origin, yield* signedIn)
+        assert.deepStrictEqual(statusesOf(yield* Effect.promise(() => closedLoop(calls, 8, 1))), [200, 201])
+        assert.strictEqual(yield* refusalsTotal, 0)
+
+        const { live, outcomes, ready } = yield* beside(origin, () => closedLoop(calls, 200, 2))
+        const refused = outcomes.filter(({ status }) => status === 503)
+        const served = outcomes.filter(({ status }) => status < 300)
+        assert.deepStrictEqual(statusesOf(outcomes), [200, 201, 503])
+        assert.isTrue(refused.every(({ retryAfter }) => Number(retryAfter) > 0))
+        const total = yield* refusalsTotal
+        assert.isAbove(total, 0)
+        assert.isAtMost(total, refused.length)
+        assert.isBelow(median(timesOf(refused)), median(timesOf(served)))
+        assert.deepStrictEqual(statusesOf(live), [200])
+        // Its query waits for a connection like all others, and after half a second it says that there is none.
+        assert.include(statusesOf(ready), 200)
+        assert.isBelow(median(timesOf(live)), median(timesOf(served)))
+
+        assert.deepStrictEqual(statusesOf(yield* Effect.promise(() => closedLoop(calls, 8, 1))), [200, 201])
+        assert.strictEqual(yield* refusalsTotal, total)
+      }),
+    60_000
+  )
+
+  it.effect(
+    "refuses in the one shape, with the headers of all responses, and closes where a long body is left",
+    () =>
+      Effect.gen(function*() {
+        const { server } = yield* Service
+        const calls = callsOf(server.origin, yield* signedIn)
+        const load = yield* Effect.forkChild(Effect.promise(() => closedLoop(calls, 200, 2)))
+        const refusalOf = (origin: string, size: number) =>
+          Effect.repeat(
+            server.call("POST", "/auth/login-email", { headers: { origin }, body: { filler: "x".repeat(size) } }),
+            { until: ({ status }) => status === 503 }
+          )
+        const short = yield* refusalOf("https://app.example.com", 10)
+        const long = yield* refusalOf("https://other.example.com", 100_000)
+        yield* Fiber.join(load)
+        assert.deepStrictEqual(short.body, {
+          statusCode: 503,
+          code: "INTERNAL",
+          message: "The service has too many requests: try again",
+          details: { retryAfterSeconds: 1 }
+        })
+        assert.strictEqual(short.headers.get("retry-after"), "1")
+        assert.strictEqual(short.headers.get("content-type"), "application/json")
+        assert.strictEqual(short.headers.get("cache-control"), "no-store")
+        assert.strictEqual(short.headers.get("x-content-type-options"), "nosniff")
+        assert.strictEqual(short.headers.get("access-control-allow-origin"), "https://app.example.com")
+        assert.strictEqual(short.headers.get("connection"), "keep-alive")
+        assert.isNull(long.headers.get("access-control-allow-origin"))
+        assert.strictEqual(long.headers.get("connection"), "close")
+      }),
+    60_000
+  )
+
+  it.effect(
+    "takes as many long bodies into memory as it has room for, and refuses the others",
+    () =>
+      Effect.gen(function*() {
+        const { pid, server: { origin } } = yield* Service
+        const { token } = yield* signedIn
+        const route = JSON.stringify(newRoute({}))
+        const upload = {
+          url: `${origin}/api/v1/routes`,
+          method: "POST" as const,
+          headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
+          body: route + " ".repeat(8 * MIB - route.length)
+        }
+        const agent = new Agent()
+        const uploads = 60
+        yield* forgetPeak(pid)
+        const before = yield* residentMemory(pid)
+        const { live, outcomes } = yield* beside(
+          origin,
+          () => Promise.all(Array.from({ length: uploads }, () => ask(agent, upload)))
+        )
+        const refused = outcomes.filter(({ status }) => status === 429 || status === 503)
+        assert.isNotEmpty(outcomes.filter(({ status }) => status === 201))
+        assert.isNotEmpty(refused)
+        assert.isTrue(refused.every(({ retryAfter }) => Number(retryAfter) > 0))
+        assert.deepStrictEqual(statusesOf(live), [200])
+        assert.isBelow((yield* peakMemory(pid)) - before, uploads * 8)
+        assert.strictEqual((yield* Effect.promise(() => ask(agent, upload))).status, 201)
+        agent.destroy()
+      }),
+    60_000
+  )
+})

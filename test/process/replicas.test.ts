@@ -1,0 +1,139 @@
+import { PgClient } from "@effect/sql-pg"
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import { signedIn, withHeaders } from "../support/Actors.ts"
+import { emptyDatabase } from "../support/Databases.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { MailProvider } from "../support/MailProvider.ts"
+import { hasRedis, RedisServer } from "../support/RedisServer.ts"
+import { logged, type Replica, replica } from "../support/Replica.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
+
+/** Three of five processes that were started at the same instant on a database without a single table. */
+class Replicas extends Context.Service<Replicas, { readonly a: Replica; readonly b: Replica; readonly c: Replica }>()(
+  "test/Replicas"
+) {
+  static readonly layer = Layer.unwrap(Effect.gen(function*() {
+    const url = yield* emptyDatabase
+    const settings = {
+      ...yield* MailProvider,
+      DATABASE_URL: url,
+      REDIS_URL: (yield* RedisServer).url,
+      OUTBOX_POLL_INTERVAL: "100 millis",
+      ERASURE_SWEEP_INTERVAL: "100 millis"
+    }
+    const start = replica(settings)
+    const all = yield* Effect.all([start, start, start, start, start], { concurrency: 5 })
+    const [a, b, c, ...others] = all
+    yield* Effect.forEach(all, ({ ready }) => ready, { concurrency: 5 })
+    yield* Effect.forEach(others, ({ ended, tell }) => Effect.andThen(tell("SIGTERM"), ended), { concurrency: 2 })
+    return Layer.mergeAll(
+      Layer.succeed(Replicas, { a, b, c }),
+      Layer.succeed(TestServer, a.server),
+      PgClient.layer({ url: Redacted.make(url), maxConnections: 2 })
+    )
+  })).pipe(Layer.provide(RedisServer.layer), Layer.provideMerge(MailProvider.layer(1500)))
+}
+
+/** The same credential on all, whichever it was got from. */
+const onAll = Effect.fnUntraced(function*(credential: string) {
+  const { a, b, c } = yield* Replicas
+  const caller = withHeaders({ authorization: `Bearer ${credential}` })
+  return {
+    onA: yield* Effect.provideService(caller, TestServer, a.server),
+    onB: yield* Effect.provideService(caller, TestServer, b.server),
+    onC: yield* Effect.provideService(caller, TestServer, c.server)
+  }
+})
+
+const statusOf = Effect.map(({ status }: Answer) => status)
+
+describe.skipIf(!hasRedis)(
+  "three processes on one database and one Redis (skipped where there is no redis-server)",
+  () => {
+    layer(Replicas.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+      it.effect("start at the same instant on an empty database, without a complaint", () =>
+        Effect.gen(function*() {
+          const { a, b, c } = yield* Replicas
+          assert.deepStrictEqual([a, b, c].flatMap((one) => logged(one, "WARN", "ERROR", "FATAL")), [])
+        }))
+
+      it.effect("know each other's sessions, and their end", () =>
+        Effect.gen(function*() {
+          const rider = yield* signedIn
+          const { onA, onB, onC } = yield* onAll(rider.token)
+          const statuses = Effect.all([onA, onB, onC].map((caller) => statusOf(caller.get("/users/me"))))
+          assert.deepStrictEqual(yield* statuses, [200, 200, 200])
+          assert.strictEqual(yield* statusOf(onA.post("/auth/logout")), 200)
+          assert.deepStrictEqual(yield* statuses, [401, 401, 401])
+        }))
+
+      it.effect("know each other's tokens, and their end", () =>
+        Effect.gen(function*() {
+          const rider = yield* signedIn
+          const { id, token } = yield* mint(rider, "read")
+          const { onA, onB, onC } = yield* onAll(token)
+          assert.strictEqual(yield* statusOf(onB.get("/routes")), 200)
+          const session = yield* onAll(rider.token)
+          assert.isBelow(yield* statusOf(session.onB.delete(`/auth/tokens/${id}`)), 300)
+          const statuses = yield* Effect.all([onA, onB, onC].map((caller) => statusOf(caller.get("/routes"))))
+          assert.deepStrictEqual(statuses, [401, 401, 401])
+        }))
+
+      it.effect("count one limit together", () =>
+        Effect.gen(function*() {
+          const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
+          const calls = Array.from({ length: 27 }, () => [onA, onB, onC]).flat().map((caller) =>
+            statusOf(caller.get("/routes"))
+          )
+          const statuses = yield* Effect.all(calls, { concurrency: 20 })
+          assert.strictEqual(statuses.filter((status) => status === 200).length, 60)
+          assert.strictEqual(statuses.filter((status) => status === 429).length, 21)
+        }))
+
+      it.effect("create once what is asked for at once with one Idempotency-Key", () =>
+        Effect.gen(function*() {
+          const { onA, onB } = yield* onAll((yield* signedIn).token)
+          const headers = { "idempotency-key": "once-on-both" }
+          const answers = yield* Effect.all(
+            [onA, onB, onA, onB, onA, onB].map((caller) => caller.post("/routes", newRoute({}), { headers })),
+            { concurrency: "unbounded" }
+          )
+          const made = answers.filter(({ status }) => status === 201)
+          assert.isAbove(made.length, 0)
+          assert.strictEqual(new Set(made.map(({ body }) => created(body).id)).size, 1)
+          assert.deepStrictEqual(answers.filter(({ status }) => status !== 201 && status !== 409), [])
+          const kept = yield* onB.get("/routes")
+          assert.lengthOf(Schema.decodeUnknownSync(Schema.Array(Schema.Unknown))(kept.body), 1)
+        }))
+
+      it.effect("erase each account that is due, all sweeping, and no other", () =>
+        Effect.gen(function*() {
+          const { a, b, c } = yield* Replicas
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+          INSERT INTO users (email, email_key, name, handle, created_at, updated_at, deletion_requested_at)
+          SELECT 'due-' || n, 'due-' || n, 'Due', 'due-' || n, now(), now(), now() - n * interval '1 day'
+          FROM generate_series(1, 100) n`
+          const left = sql<{ days: number }>`
+          SELECT substr(handle, 5)::int AS days FROM users WHERE handle LIKE 'due-%' ORDER BY days`
+          yield* until(Effect.map(left, (rows) => rows.length < 30))
+          assert.deepStrictEqual((yield* left).map(({ days }) => days), Array.from({ length: 29 }, (_, n) => n + 1))
+          assert.deepStrictEqual([a, b, c].flatMap((one) => logged(one, "ERROR")), [])
+        }))
+
+      it.effect("send each mail once, although the provider takes longer than they look for mails", () =>
+        Effect.gen(function*() {
+          const sql = yield* SqlClient.SqlClient
+          yield* until(Effect.map(sql`SELECT id FROM outbox`, (rows) => rows.length === 0))
+          const addresses = (yield* (yield* Mailbox).mails).map(({ to }) => to)
+          assert.lengthOf(addresses, 4)
+          assert.strictEqual(new Set(addresses).size, 4)
+        }))
+    })
+  }
+)

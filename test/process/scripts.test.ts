@@ -1,0 +1,90 @@
+import { layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { type ChildProcess, spawn } from "node:child_process"
+import { readFile } from "node:fs/promises"
+import { createConnection } from "node:net"
+import { join } from "node:path"
+import { freePort } from "../../development/FreePort.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { SECRETS } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const ended = (child: ChildProcess) =>
+  Effect.promise(() =>
+    new Promise<void>((resolve) => child.exitCode === null ? void child.once("exit", () => resolve()) : resolve())
+  )
+
+/** `npm run` of a script that listens on a port of its own. */
+const started = Effect.fnUntraced(function*(script: string, env: Readonly<Record<string, string>>) {
+  const port = yield* Effect.promise(() => freePort())
+  const { PATH = "" } = process.env
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      spawn("npm", ["run", script], {
+        cwd: ROOT,
+        stdio: ["ignore", "pipe", "ignore"],
+        env: {
+          PATH,
+          NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node"),
+          ...SECRETS,
+          HOST: "127.0.0.1",
+          PORT: String(port),
+          GOOGLE_CLIENT_ID: "id",
+          GOOGLE_CLIENT_SECRET: "secret",
+          SHUTDOWN_DRAIN_DELAY: "100 millis",
+          ...env
+        }
+      })
+    ),
+    (child) => Effect.sync(() => child.kill("SIGKILL"))
+  )
+  child.stdout.resume()
+  const ready = `http://127.0.0.1:${port}/health/ready`
+  yield* until(Effect.promise(() => fetch(ready).then(({ ok }) => ok, () => false)))
+  return { child, port }
+})
+
+/** Whether something listens on a port. */
+const listens = (port: number) =>
+  Effect.callback<boolean>((resume) => {
+    const socket = createConnection(port, "127.0.0.1")
+    socket.once("connect", () => resume(Effect.succeed(true))).once("error", () => resume(Effect.succeed(false)))
+    return Effect.sync(() => socket.destroy())
+  })
+
+const released = (port: number) => until(Effect.map(listens(port), (isTaken) => !isTaken))
+
+layer(Layer.empty, { excludeTestServices: true })("a script of npm", (it) => {
+  it.effect("ends with all of its workers when npm gets SIGTERM", () =>
+    Effect.gen(function*() {
+      const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase, WORKERS: "2" })
+      yield* Effect.sync(() => child.kill("SIGTERM"))
+      yield* ended(child)
+      yield* released(port)
+    }), 60_000)
+
+  it.effect("ends with its PostgreSQL when npm gets SIGTERM", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const { child, port } = yield* started("dev", { DATA_DIR: directory })
+      const state = yield* Effect.promise(() => readFile(join(directory, "postgres/postmaster.pid"), "utf8"))
+      const [, , , postgresPort] = state.split("\n")
+      yield* Effect.sync(() => child.kill("SIGTERM"))
+      yield* ended(child)
+      yield* released(port)
+      yield* released(Number(postgresPort))
+    }), 60_000)
+
+  it.effect("ends when nobody reads its output any more", () =>
+    Effect.gen(function*() {
+      const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase })
+      yield* Effect.sync(() => child.stdout.destroy())
+      // Its log line finds that nobody reads it.
+      yield* Effect.promise(() => fetch(`http://127.0.0.1:${port}/api/v1/routes/public`))
+      yield* ended(child)
+      yield* released(port)
+    }), 60_000)
+})

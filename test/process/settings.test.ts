@@ -1,0 +1,307 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Config, ConfigProvider, Duration, Effect, Exit, Layer, Logger, Redacted, Schema } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { spawn } from "node:child_process"
+import { writeFile } from "node:fs/promises"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { generatedSecrets } from "../../development/DevelopmentSecrets.ts"
+import { awaitDatabase } from "../../src/layers/database/Await.ts"
+import { complaintOf, refusalOf } from "../../src/layers/Refusal.ts"
+import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { listening } from "../support/Listening.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+
+const COMPLETE = {
+  DATABASE_URL: "postgres://127.0.0.1:1/none",
+  JWT_SECRET: "j".repeat(32),
+  ANALYTICS_SALT: "a".repeat(32),
+  PAT_PEPPER: "p".repeat(32),
+  GOOGLE_CLIENT_ID: "id",
+  GOOGLE_CLIENT_SECRET: "secret"
+}
+
+const start = (settings: Readonly<Record<string, string>>) =>
+  Effect.void.pipe(
+    Effect.provide(settingsLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))))
+  )
+
+const refusal = (settings: Readonly<Record<string, string>>) =>
+  Effect.map(Effect.flip(start(settings)), ({ message }) => message)
+
+/** Runs a program to its end. */
+const runProgram = (file: string, env: Readonly<Record<string, string>>) =>
+  Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
+    const path = join(import.meta.dirname, "../..", file)
+    const child = spawn(process.execPath, ["--disable-proto=delete", path], {
+      env: { PORT: "0", HOST: "127.0.0.1", ...env }
+    })
+    const chunks: Array<Buffer> = []
+    child.stdout.on("data", (chunk) => chunks.push(chunk))
+    child.stderr.on("data", (chunk) => chunks.push(chunk))
+    child.on("close", (code) => resume(Effect.succeed({ code, output: Buffer.concat(chunks).toString() })))
+    return Effect.sync(() => child.kill("SIGKILL"))
+  })
+
+/** What starts that should not, or starts as something else. */
+const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
+  ["ADMIN_EMAILS", "canary"],
+  ["ADMIN_EMAILS", "ada@example.com, canary@"],
+  ["API_DOCS_ENABLED", "canary"],
+  ["APP_URL", "canary"],
+  ["APP_URL", "https://app.example.com/#/canary"],
+  ["BASE_URL", "canary.example.com"],
+  ["BODY_MEMORY_BUDGET", "canary"],
+  ["BASE_URL", "ftp://canary.example.com"],
+  ["CORS_ORIGINS", "https://a.example.com, canary"],
+  ["CORS_ORIGINS", "https://canary.example.com/"],
+  ["DATABASE_POOL_SIZE", "0"],
+  ["DATABASE_POOL_SIZE", "canary"],
+  ["DATABASE_QUEUE_LENGTH", "-1"],
+  ["DATABASE_QUEUE_TIMEOUT", "3 seconds"],
+  ["DATABASE_WAIT", "canary"],
+  ["EMAIL_FROM", "canary"],
+  ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
+  ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
+  ["GOOGLE_ISSUER", "canary:443"],
+  ["GRAFANA_URLS", "canary"],
+  ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
+  ["METRICS_ENABLED", "canary"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4318"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "canary"],
+  ["OTEL_RESOURCE_ATTRIBUTES", "canary=%zz"],
+  ["OTEL_TRACES_SAMPLER", "canary"],
+  ["OTEL_TRACES_SAMPLER_ARG", "canary"],
+  ["OUTBOX_POLL_INTERVAL", "canary"],
+  ["PAGES_ENABLED", "canary"],
+  ["PASSWORD_MIN_STRENGTH", "canary"],
+  ["PASSWORD_MIN_STRENGTH", "5"],
+  ["PASSWORD_MIN_STRENGTH", "-1"],
+  ["PASSWORD_MIN_STRENGTH", "1.5"],
+  ["PORT", "canary"],
+  ["PORT", "99999"],
+  ["PROVIDER_SIGN_IN_ENABLED", "canary"],
+  ["PURGE_SWEEP_INTERVAL", "-1 seconds"],
+  ["RATE_LIMITS_ENABLED", "canary"],
+  ["REDIS_URL", "canary"],
+  ["ROUTING_ENGINE_TIMEOUT", "0 millis"],
+  ["ROUTING_ENGINE_TIMEOUT", "40 seconds"],
+  ["ROUTING_ENGINE_URL", "canary:8002"],
+  ["SHUTDOWN_DRAIN_DELAY", "canary"],
+  ["SIGNUP_ENABLED", "canary"],
+  ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
+  ["TELEMETRY_ENABLED", "canary"],
+  ["TRUSTED_PROXIES", "canary"]
+]
+
+/** The only line of a refused start: its reason is a text, and there is no cause, with its stack, beside it. */
+const LogLine = Schema.fromJsonString(Schema.Struct({
+  timestamp: Schema.String,
+  level: Schema.Literal("FATAL"),
+  message: Schema.String,
+  traceId: Schema.String,
+  spanId: Schema.String,
+  annotations: Schema.Struct({})
+}))
+
+const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string>>) {
+  const { code, output } = yield* runProgram("src/main.ts", { NODE_ENV: "production", ...env })
+  assert.strictEqual(code, 1)
+  return (yield* Schema.decodeEffect(LogLine, { onExcessProperty: "error" })(output.trim().split("\n").at(-1) ?? ""))
+    .message
+})
+
+describe("a production start", () => {
+  it.effect("is refused without its settings, and all that are missing are named at once", () =>
+    Effect.gen(function*() {
+      const message = yield* refusal({})
+      for (const name of Object.keys(COMPLETE)) assert.include(message, `${name} is missing`)
+      for (const name of Object.keys(COMPLETE)) {
+        assert.strictEqual(yield* refusal({ ...COMPLETE, [name]: "" }), `${name} is missing`)
+      }
+    }))
+
+  it.effect("is refused with a secret that is short, without telling it", () =>
+    Effect.gen(function*() {
+      for (const name of ["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"]) {
+        const message = yield* refusal({ ...COMPLETE, NODE_ENV: "production", [name]: "short-and-secret" })
+        assert.strictEqual(message, `${name} is shorter than 32 characters`)
+      }
+      assert.strictEqual(
+        yield* refusal({ ...COMPLETE, NODE_ENV: "production", JWT_SECRET: "short", PAT_PEPPER: "x" }),
+        "JWT_SECRET is shorter than 32 characters; PAT_PEPPER is shorter than 32 characters"
+      )
+      assert.isTrue(Exit.isSuccess(yield* Effect.exit(start(COMPLETE))))
+      const { GOOGLE_CLIENT_ID: _id, GOOGLE_CLIENT_SECRET: _secret, ...withoutProvider } = COMPLETE
+      assert.strictEqual(
+        yield* refusal(withoutProvider),
+        "GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing"
+      )
+      yield* start({ ...withoutProvider, PROVIDER_SIGN_IN_ENABLED: "false" })
+      assert.include(
+        yield* refusal({ ...COMPLETE, NODE_ENV: "production", RATE_LIMITS_ENABLED: "false" }),
+        "RATE_LIMITS_ENABLED"
+      )
+    }))
+
+  it.effect(
+    "is refused with a setting that cannot be understood, which is named and not told",
+    () =>
+      Effect.gen(function*() {
+        assert.strictEqual(
+          yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
+          "DATABASE_URL is not a postgres URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
+        )
+        assert.include(yield* refusal({ ...COMPLETE, DATABASE_URL: "postgres:canary@127.0.0.1" }), "not a postgres URL")
+        for (const [name, value] of WRONG) {
+          const told = yield* refusal({ ...COMPLETE, [name]: value })
+          assert.include(told, name, value)
+          assert.notInclude(told, "canary", name)
+        }
+        const told = yield* refusal({
+          ...COMPLETE,
+          PORT: "canary",
+          CORS_ORIGINS: "canary",
+          IMPORT_DISK_BUDGET: "canary"
+        })
+        for (const example of ["PORT=3000", "IMPORT_DISK_BUDGET=2 GiB", "CORS_ORIGINS=https://app.example.com"]) {
+          assert.include(told, `(for example ${example})`)
+        }
+      }),
+    60_000
+  )
+
+  it.live(
+    "ends with 1 and one line of JSON with the reason as its message, without a stack",
+    () =>
+      Effect.gen(function*() {
+        const settings = [{ JWT_SECRET: "short" }, { ...COMPLETE, LOG_FORMAT: "xml" }, {
+          ...COMPLETE,
+          WORKERS: "canary"
+        }]
+        assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 3 }), [
+          "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
+          + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
+          "LOG_FORMAT must be one of json, pretty",
+          "WORKERS: Expected a finite number (for example WORKERS=2)"
+        ])
+      }),
+    60_000
+  )
+
+  it.live(
+    "ends with 1 and says so in one line when the database does not come up in time, or its host is unknown",
+    () =>
+      Effect.gen(function*() {
+        const databases = ["127.0.0.1:1", "nowhere.invalid"]
+        const reasons = yield* Effect.forEach(databases, (server) =>
+          reasonOf({
+            ...COMPLETE,
+            DATABASE_URL: `postgres://service:canary@${server}/none`,
+            DATABASE_WAIT: "300 millis"
+          }), { concurrency: 2 })
+        const [refused = "", unknown = ""] = reasons
+        const start = "The database was not reachable within 300ms: see that it runs and that DATABASE_URL is right"
+        for (const reason of reasons) {
+          assert.include(reason, start)
+          assert.notInclude(reason, "canary")
+        }
+        assert.match(refused, /connect ECONNREFUSED 127.0.0.1:1$/)
+        // It is no address that the service listens on.
+        assert.notInclude(unknown, "HOST")
+      }),
+    60_000
+  )
+
+  it.live(
+    "ends with 1 and names PORT when another process listens there, before and after the database is there",
+    () =>
+      Effect.gen(function*() {
+        const port = yield* listening(createServer())
+        const databases = [COMPLETE.DATABASE_URL, yield* clonedDatabase]
+        const reasons = yield* Effect.forEach(
+          databases,
+          (DATABASE_URL) => reasonOf({ ...COMPLETE, DATABASE_URL, PORT: String(port) }),
+          { concurrency: 2 }
+        )
+        const expected =
+          `Port ${port} of 127.0.0.1 is in use: stop the process that listens there, or set PORT to another`
+        assert.deepStrictEqual(reasons, [expected, expected])
+      }).pipe(Effect.scoped),
+    60_000
+  )
+})
+
+describe("a start outside production", () => {
+  it.effect("names a setting that is missing", () =>
+    Effect.gen(function*() {
+      const settings = Config.all([Config.Redacted("DATABASE_URL"), Config.NonEmptyString("JWT_SECRET")])
+      const given = ConfigProvider.fromUnknown({ DATABASE_URL: "" })
+      const cause = yield* Effect.flip(Effect.sandbox(Effect.provide(settings, ConfigProvider.layer(given))))
+      assert.match(refusalOf(cause), /^DATABASE_URL is missing \(for example DATABASE_URL=postgres:/)
+    }))
+
+  it.live(
+    "ends with 1 and one line that names DATA_DIR where nothing can be written there",
+    () =>
+      Effect.gen(function*() {
+        const { code, output } = yield* runProgram("development/dev.ts", { DATA_DIR: "/dev/null/x" })
+        assert.strictEqual(code, 1)
+        assert.match(
+          output,
+          /^\S+ FATAL DATA_DIR \/dev\/null\/x cannot be written \(ENOTDIR.*set DATA_DIR to another directory\n$/
+        )
+      }),
+    60_000
+  )
+
+  it.effect("names DATABASE_URL where the database refuses to connect", () =>
+    Effect.gen(function*() {
+      const url = new URL(yield* clonedDatabase)
+      url.pathname = "/nowhere"
+      const refusal = Effect.flip(awaitDatabase({ url: Redacted.make(url.href) }, Duration.seconds(10)))
+      assert.match(
+        complaintOf(yield* refusal),
+        /^The database refuses to connect: see that DATABASE_URL is right: .*"nowhere" does not exist$/
+      )
+    }).pipe(Effect.scoped))
+
+  it.effect("names the file of its secrets where that is broken, and not what is in it", () =>
+    Effect.gen(function*() {
+      const directory = yield* temporaryDirectory
+      const path = join(directory, "secrets.json")
+      for (const text of ["canary", `{"JWT_SECRET":"canary"}`]) {
+        yield* Effect.promise(() => writeFile(path, text))
+        const { message } = yield* Effect.flip(generatedSecrets(directory))
+        assert.strictEqual(
+          message,
+          `${path} does not hold the secrets of an earlier run: delete it to have new ones made`
+        )
+      }
+    }).pipe(Effect.scoped, Effect.provide(SecureRandom.layerWebCrypto)))
+
+  it.effect("takes short secrets, with a warning that names them and not their values", () =>
+    Effect.gen(function*() {
+      const warnings: Array<string> = []
+      const logger = Logger.make(({ logLevel, message }) => void warnings.push(`${logLevel} ${String(message)}`))
+      for (const NODE_ENV of ["development", "test", undefined]) {
+        for (const layer of [settingsLayer, secretsLayer]) {
+          const settings = { ...COMPLETE, ...NODE_ENV === undefined ? {} : { NODE_ENV }, JWT_SECRET: "canary" }
+          yield* Effect.void.pipe(
+            Effect.provide(layer.pipe(
+              Layer.provide([
+                ConfigProvider.layer(ConfigProvider.fromUnknown(settings)),
+                Logger.layer([logger])
+              ])
+            ))
+          )
+        }
+      }
+      assert.deepStrictEqual(
+        warnings,
+        Array.from({ length: 6 }, () =>
+          "Warn JWT_SECRET is shorter than 32 characters: production refuses to start with it")
+      )
+    }))
+})

@@ -1,0 +1,68 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { signedIn } from "../support/Actors.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { MailProvider } from "../support/MailProvider.ts"
+import { logged, replica } from "../support/Replica.ts"
+import { newRoute } from "../support/Routes.ts"
+import { startTcpProxy } from "../support/TcpProxy.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+/** A database behind a proxy. What does not end in time ends by force, with code 1. */
+const proxiedDatabase = Effect.gen(function*() {
+  const url = new URL(yield* clonedDatabase)
+  const proxy = yield* Effect.acquireRelease(
+    Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
+    ({ close }) => Effect.promise(close)
+  )
+  url.port = String(proxy.port)
+  return { proxy, url: url.href }
+})
+
+describe("a process that gets SIGTERM while its database hangs", () => {
+  for (const workers of ["1", "2"]) {
+    it.live(`ends in time with code 0, with WORKERS=${workers}`, () =>
+      Effect.gen(function*() {
+        const { proxy, url } = yield* proxiedDatabase
+        const process = yield* replica({
+          ...yield* MailProvider,
+          DATABASE_URL: url,
+          DATABASE_POOL_SIZE: "4",
+          WORKERS: workers,
+          SHUTDOWN_DRAIN_DELAY: "200 millis",
+          ERASURE_SWEEP_INTERVAL: "50 millis",
+          PURGE_SWEEP_INTERVAL: "50 millis"
+        })
+        yield* process.ready
+        const rider = yield* Effect.provideService(signedIn, TestServer, process.server)
+        const headers = { "idempotency-key": "held" }
+        yield* Effect.promise(() => proxy.set("stall"))
+        for (
+          const call of [
+            rider.get("/routes"),
+            rider.get("/users/me"),
+            rider.post("/routes", newRoute({})),
+            rider.post("/routes", newRoute({}), { headers })
+          ]
+        ) yield* Effect.forkChild(Effect.exit(call))
+        yield* until(Effect.sync(() => JSON.stringify(logged(process, "ERROR")).includes("database does not respond")))
+        yield* process.tell("SIGTERM")
+        assert.strictEqual((yield* process.ended).code, 0)
+      }).pipe(Effect.scoped, Effect.provide(MailProvider.layer(0))), 60_000)
+
+    it.live(
+      `ends in time with code 0 while it still waits for it, with WORKERS=${workers}`,
+      () =>
+        Effect.gen(function*() {
+          const { proxy, url } = yield* proxiedDatabase
+          yield* Effect.promise(() => proxy.set("hang"))
+          const process = yield* replica({ DATABASE_URL: url, WORKERS: workers })
+          yield* until(Effect.sync(() => JSON.stringify(logged(process, "WARN")).includes("database not reachable")))
+          yield* process.tell("SIGTERM")
+          assert.strictEqual((yield* process.ended).code, 0)
+        }).pipe(Effect.scoped),
+      60_000
+    )
+  }
+})

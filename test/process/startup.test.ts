@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Schedule } from "effect"
+import { anonymous } from "../support/Actors.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { sendRaw } from "../support/RawHttp.ts"
+import { logged, replica } from "../support/Replica.ts"
+import { startTcpProxy } from "../support/TcpProxy.ts"
+import type { Answer } from "../support/TestServer.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+/** The database behind a proxy that refuses. */
+const absentDatabase = Effect.gen(function*() {
+  const url = new URL(yield* clonedDatabase)
+  const proxy = yield* Effect.acquireRelease(
+    Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
+    ({ close }) => Effect.promise(close)
+  )
+  yield* Effect.promise(() => proxy.set("refuse"))
+  url.port = String(proxy.port)
+  return { url: url.href, comeUp: Effect.promise(() => proxy.set("pass")) }
+})
+
+const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+/** Calls until something listens. */
+const first = (call: Effect.Effect<Answer>) =>
+  Effect.retry(Effect.sandbox(call), { schedule: Schedule.spaced("50 millis"), times: 400 }).pipe(Effect.orDie)
+
+const untilListening = (call: Effect.Effect<Answer>) =>
+  Effect.catchCause(first(call), () => Effect.die("nobody listens"))
+
+describe("a start before the database", () => {
+  for (const workers of ["1", "2"]) {
+    it.live(
+      `waits for it, live and not ready, and leaves no call without a response, with WORKERS=${workers}`,
+      () =>
+        Effect.gen(function*() {
+          const database = yield* absentDatabase
+          const process = yield* replica({ DATABASE_URL: database.url, WORKERS: workers })
+          const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+          const live = yield* untilListening(visitor.get("//health/live"))
+          assert.strictEqual(live.status, 200)
+          for (const path of ["//health/ready", "/routes", "//nothing"]) {
+            const answer = yield* visitor.get(path)
+            assert.strictEqual(answer.status, 503)
+            assert.strictEqual(answer.headers.get("retry-after"), "1")
+            assert.deepInclude(answer.body, {
+              statusCode: 503,
+              code: "INTERNAL",
+              message: "The service is starting: it waits for the database"
+            })
+          }
+          const isSaid = () =>
+            logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
+          yield* until(Effect.sync(isSaid))
+          const statuses = new Set<number | undefined>()
+          const calls = sendRaw(process.server.origin, LIVE).pipe(
+            Effect.map(({ status }) => statuses.add(status)),
+            Effect.forever
+          )
+          const loads = yield* Effect.forkChild(Effect.all([calls, calls, calls, calls], { concurrency: 4 }))
+          yield* database.comeUp
+          yield* visitor.get("//health/ready").pipe(
+            Effect.filterOrFail(({ status }) => status === 200),
+            Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 400 })
+          )
+          yield* Fiber.interrupt(loads)
+          assert.deepStrictEqual([...statuses], [200])
+          assert.strictEqual((yield* visitor.get("/routes")).status, 401)
+          yield* process.tell("SIGTERM")
+          assert.strictEqual((yield* process.ended).code, 0)
+        }).pipe(Effect.scoped),
+      60_000
+    )
+  }
+
+  it.live("ends on SIGTERM while it waits", () =>
+    Effect.gen(function*() {
+      const database = yield* absentDatabase
+      const process = yield* replica({ DATABASE_URL: database.url })
+      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+      yield* untilListening(visitor.get("//health/live"))
+      yield* process.tell("SIGTERM")
+      assert.strictEqual((yield* process.ended).code, 0)
+    }).pipe(Effect.scoped), 60_000)
+})

@@ -1,0 +1,347 @@
+import { assert, describe, it } from "@effect/vitest"
+import { SpanStatusCode } from "@opentelemetry/api"
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
+import { Effect, Exit, Redacted } from "effect"
+import { collectorExporter } from "../../src/layers/telemetry/CollectorExport.ts"
+import { redacting } from "../../src/layers/telemetry/SpanExport.ts"
+import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { Collector, type ExportedSpan } from "../support/Collector.ts"
+import { Mailbox } from "../support/Mailbox.ts"
+import { newRoute, shareTokenOf } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint, withToken } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
+
+const TRACE = "0af7651916cd43dd8448eb211c80319c"
+const PARENT = "b7ad6b7169203331"
+
+/** Runs some work against a server that sends its traces to the collector; when it is over, all are there. */
+const traced = <A, E>(
+  work: Effect.Effect<A, E, TestServer | Mailbox>,
+  settings: Readonly<Record<string, string>> = {}
+) =>
+  Effect.gen(function*() {
+    const { url } = yield* Collector
+    return yield* work.pipe(
+      Effect.provide(TestServer.layer({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...settings }))
+    )
+  })
+
+/** The clients of these tests are proxies of ours, whose traces are continued. */
+const TRUSTING = { TRUSTED_PROXIES: "127.0.0.0/8" }
+
+const inTrace = (traceparent: string) => withHeaders({ traceparent })
+
+const spansNamed = (spans: ReadonlyArray<ExportedSpan>, name: string) => spans.filter((span) => span.name === name)
+
+const callOnce = Effect.flatMap(anonymous, (visitor) => visitor.get("/routes/999999"))
+
+/** A span that has ended. */
+const aSpan = Effect.sync(() => {
+  const exporter = new InMemorySpanExporter()
+  new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+    .getTracer("test").startSpan("a span").end()
+  return exporter.getFinishedSpans()
+})
+
+const onCollector = Effect.provide(Collector.layer)
+
+describe("traces", () => {
+  it.live("have a span for the request, below it one for the service, below that one for each statement", () =>
+    Effect.gen(function*() {
+      yield* traced(
+        Effect.gen(function*() {
+          const caller = yield* inTrace(`00-${TRACE}-${PARENT}-01`)
+          assert.strictEqual((yield* caller.get("/routes/999999?geometry=none")).status, 404)
+          const visitor = yield* anonymous
+          yield* visitor.get("//health/ready")
+          yield* visitor.get("//metrics")
+          yield* visitor.get("/nowhere/canary-path")
+        }),
+        {
+          ...TRUSTING,
+          OTEL_SERVICE_NAME: "routes-of-a-test",
+          OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,a=b%20c"
+        }
+      )
+      const collector = yield* Collector
+      const spans = yield* collector.spans
+      const ours = spans.filter(({ traceId }) => traceId === TRACE)
+      const request = ours.find(({ parentSpanId }) => parentSpanId === PARENT)
+      const service = ours.find(({ parentSpanId }) => parentSpanId === request?.spanId)
+      const statement = ours.find(({ parentSpanId }) => parentSpanId === service?.spanId)
+      assert.strictEqual(ours.length, 3)
+      if (request === undefined || statement === undefined) return assert.fail("there are spans missing")
+      assert.strictEqual(request.name, "GET /api/v1/routes/{ref}")
+      assert.strictEqual(request.kind, 2)
+      assert.deepStrictEqual(request.attributes, {
+        "http.request.method": "GET",
+        "http.route": "/api/v1/routes/{ref}",
+        "http.response.status_code": 404,
+        "url.scheme": "http"
+      })
+      assert.deepStrictEqual([request.status, request.events], [{ code: 0 }, []])
+      assert.strictEqual(service?.name, "Routes.get")
+      const { "db.query.text": text, "db.namespace": database, "server.port": port, ...attributes } =
+        statement.attributes
+      assert.match(String(database), /^test_[0-9a-f]{32}$/)
+      assert.match(String(port), /^\d+$/)
+      assert.strictEqual(statement.name, `SELECT ${String(database)}`)
+      assert.deepStrictEqual(attributes, {
+        "db.operation.name": "SELECT",
+        "db.system.name": "postgresql",
+        "server.address": "127.0.0.1"
+      })
+      assert.include(String(text), "$1")
+      assert.deepStrictEqual(spansNamed(spans, "GET").map(({ attributes }) => attributes), [
+        { "http.request.method": "GET", "http.response.status_code": 404, "url.scheme": "http" }
+      ])
+      assert.deepStrictEqual(spans.filter(({ name }) => /health|metrics/i.test(name)), [])
+      assert.deepInclude(yield* collector.resource, {
+        "service.name": "routes-of-a-test",
+        "deployment.environment.name": "test",
+        a: "b c"
+      })
+    }).pipe(onCollector))
+
+  it.live("hold no share token, address, password, credential, header or path", () =>
+    Effect.gen(function*() {
+      const secrets = yield* traced(Effect.gen(function*() {
+        const rider = yield* signedIn
+        const mail = yield* (yield* Mailbox).tokenFor(rider.email)
+        const { token } = yield* mint(rider, "write")
+        const made = yield* rider.post("/routes", newRoute({ visibility: "unlisted", name: "canary-name" }))
+        const shareToken = shareTokenOf(made.body)
+        const visitor = yield* withHeaders({
+          "user-agent": "canary-agent",
+          "x-forwarded-for": "203.0.113.77",
+          cookie: "canary-cookie=1"
+        })
+        yield* visitor.get(`/routes/${shareToken}`)
+        yield* visitor.get(`/routes/${shareToken}/gpx`)
+        yield* visitor.get(`/nowhere/${shareToken}?token=canary-query`)
+        yield* visitor.post("/auth/login-email", { email: rider.email, password: "canary-password" })
+        yield* visitor.post("/auth/signup-email", { email: rider.email, password: "another canary-password" })
+        yield* visitor.post("/auth/google", { code: "canary-code" })
+        yield* visitor.post("/routing/route", {
+          activity: "cycle",
+          preferences: {},
+          locations: [{ lat: 47.123456, lon: 9 }, { lat: 47, lon: 9 }]
+        })
+        yield* visitor.call("PROPFIND", "/nowhere")
+        yield* (yield* withToken(token)).get("/routes")
+        yield* (yield* withToken("service_pat_canary")).get("/routes")
+        yield* rider.post("/routes", newRoute({ name: "canary-name\u0000" }))
+        return [shareToken, token, rider.email, rider.password, rider.token, mail, "203.0.113.77", "canary", "47.123"]
+      }))
+      const { requests, spans } = yield* Collector
+      const sent = requests.map(({ body }) => body).join("\n")
+      for (const name of ["GET /api/v1/routes/{ref}", "POST /api/v1/auth/login-email", "POST", "HTTP"]) {
+        assert.isAbove(spansNamed(yield* spans, name).length, 0, name)
+      }
+      for (const secret of secrets) assert.notInclude(sent, secret)
+      const [failed] = spansNamed(yield* spans, "POST /api/v1/routing/route")
+      assert.deepInclude(failed?.attributes, { "error.type": String(failed?.attributes["http.response.status_code"]) })
+      assert.strictEqual(failed?.status.code, SpanStatusCode.ERROR)
+    }).pipe(onCollector))
+
+  it("leave out whatever is not on the list, wherever in a span it is", () => {
+    const exporter = new InMemorySpanExporter()
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, {}, () => undefined))]
+    })
+    const context = { traceId: TRACE, spanId: PARENT, traceFlags: 1 }
+    const span = provider.getTracer("test").startSpan("a name", {
+      attributes: {
+        "url.full": "https://example.com/canary",
+        "http.request.header.authorization": "canary",
+        "http.route": "/a/{b}",
+        "server.address": "example.com"
+      },
+      links: [{ context, attributes: { a: "canary" } }]
+    })
+    span.addEvent("canary", { a: "canary" })
+    span.recordException(new TypeError("canary"))
+    span.setStatus({ code: SpanStatusCode.ERROR, message: "canary" })
+    span.end()
+    const [exported] = exporter.getFinishedSpans()
+    if (exported === undefined) return assert.fail("there is no span")
+    assert.deepStrictEqual(exported.attributes, { "http.route": "/a/{b}", "server.address": "example.com" })
+    assert.deepStrictEqual(exported.status, { code: SpanStatusCode.ERROR })
+    assert.deepStrictEqual(exported.events.map(({ attributes, name }) => ({ name, attributes })), [
+      { name: "exception", attributes: { "exception.type": "TypeError" } }
+    ])
+    return assert.deepStrictEqual(exported.links, [{ context }])
+  })
+
+  it("name a statement by what it does and where, whatever it begins with", () => {
+    const exporter = new InMemorySpanExporter()
+    const database = { "db.namespace": "routes", "server.address": "db.example.com" }
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(redacting(exporter, database, () => undefined))]
+    })
+    for (
+      const text of ["\n  select 1", "WITH a AS (INSERT INTO t VALUES ($1)) SELECT 1", "with b AS (SELECT 1) SELECT 2"]
+    ) {
+      const attributes = { "db.system.name": "postgresql", "db.query.text": text, "server.address": "localhost" }
+      provider.getTracer("test").startSpan("sql.execute", { attributes }).end()
+    }
+    assert.deepStrictEqual(
+      exporter.getFinishedSpans().map(({ attributes, name }) => [name, attributes["server.address"]]),
+      [
+        ["SELECT routes", "db.example.com"],
+        ["INSERT routes", "db.example.com"],
+        ["SELECT routes", "db.example.com"]
+      ]
+    )
+  })
+
+  it.live("are told to our own engine, and to nobody else", () =>
+    Effect.gen(function*() {
+      const { requests, url } = yield* Collector
+      yield* traced(
+        Effect.gen(function*() {
+          const caller = yield* inTrace(`00-${TRACE}-${PARENT}-01`)
+          yield* caller.post("/routing/route", {
+            activity: "walk",
+            preferences: {},
+            locations: [{ lat: 47, lon: 9 }, { lat: 47.1, lon: 9 }]
+          })
+          yield* caller.post("/auth/google", { code: "a code" })
+        }),
+        { ...TRUSTING, ROUTING_ENGINE_URL: url, GOOGLE_ISSUER: url, GOOGLE_CLIENT_ID: "a", GOOGLE_CLIENT_SECRET: "b" }
+      )
+      const headersAt = (path: string) => requests.find((request) => request.path === path)?.headers
+      assert.match(String(headersAt("/route")?.["traceparent"]), new RegExp(`^00-${TRACE}-`))
+      const provider = headersAt("/.well-known/openid-configuration")
+      assert.isDefined(provider)
+      assert.isUndefined(provider?.["traceparent"])
+      assert.isUndefined(provider?.["b3"])
+      assert.isUndefined(headersAt("/status")?.["traceparent"])
+    }).pipe(onCollector))
+
+  for (
+    const [sampler, ratio, sampled, notSampled] of [
+      ["", "", 1, 0],
+      ["always_on", "", 1, 1],
+      ["always_off", "", 0, 0],
+      ["traceidratio", "0", 0, 0],
+      ["parentbased_traceidratio", "0", 1, 0],
+      ["parentbased_always_off", "", 1, 0]
+    ] as const
+  ) {
+    it.live(`are sampled by ${sampler || "the caller's flag"} ${ratio}`, () =>
+      Effect.gen(function*() {
+        const sending = (flag: string) =>
+          Effect.flatMap(inTrace(`00-${TRACE}-${PARENT}-${flag}`), (it) => it.get("/nowhere"))
+        const { requests, spans } = yield* Collector
+        yield* traced(Effect.andThen(sending("01"), sending("00")), {
+          ...TRUSTING,
+          OTEL_TRACES_SAMPLER: sampler,
+          OTEL_TRACES_SAMPLER_ARG: ratio,
+          OTEL_EXPORTER_OTLP_HEADERS: "{\"authorization\":\"Basic a2V5\"}"
+        })
+        assert.strictEqual(spansNamed(yield* spans, "GET").length, sampled + notSampled)
+        for (const { headers } of requests) assert.strictEqual(headers.authorization, "Basic a2V5")
+      }).pipe(onCollector))
+  }
+
+  for (const mode of ["hang", "fail"] as const) {
+    it.live(`cost a request nothing when the collector does ${mode}, and the end at most two seconds`, () =>
+      Effect.gen(function*() {
+        const collector = yield* Collector
+        yield* collector.become(mode)
+        const worked = yield* traced(Effect.gen(function*() {
+          // More than one batch, so that the exporter is at work and the queue fills.
+          for (let n = 0; n < 200; n++) assert.strictEqual((yield* callOnce).status, 404)
+          return performance.now()
+        }))
+        assert.isAbove(collector.requests.length, 0)
+        assert.isBelow(performance.now() - worked, 2500)
+      }).pipe(onCollector))
+  }
+
+  for (const mode of ["hang", "refuse", "drip", "dripHeaders", "garbage", "notHttp", "endless"] as const) {
+    it.live(`are exported again after a collector did ${mode}, whose connections are closed`, () =>
+      Effect.gen(function*() {
+        const collector = yield* Collector
+        const exporter = collectorExporter(
+          { url: new URL(`${collector.url}/v1/traces`), headers: Redacted.make({}) },
+          200
+        )
+        const spans = yield* aSpan
+        const exported = Effect.callback<boolean>((resume) =>
+          exporter.export(spans, ({ code }) => resume(Effect.succeed(code === 0)))
+        )
+        yield* collector.become(mode)
+        // More than the exporter has places for.
+        for (let n = 0; n < 4; n++) {
+          yield* Effect.all(Array.from({ length: 10 }, () => exported), { concurrency: "unbounded" })
+        }
+        yield* until(Effect.map(collector.connections, (connections) => connections <= 1))
+        yield* collector.become("take")
+        assert.isTrue(yield* exported)
+      }).pipe(onCollector))
+  }
+
+  it.live("are counted, those too that are lost", () =>
+    Effect.gen(function*() {
+      const collector = yield* Collector
+      const counted = (result: string) =>
+        Effect.gen(function*() {
+          // Enough for a batch, which is exported at once.
+          yield* Effect.all(Array.from({ length: 40 }, () => callOnce), { concurrency: 8 })
+          const { text } = yield* (yield* anonymous).get("//metrics")
+          return Number(new RegExp(`^trace_spans_total{result="${result}"} (\\d+)`, "m").exec(text)?.[1]) > 0
+        })
+      yield* traced(Effect.gen(function*() {
+        yield* collector.become("fail")
+        yield* until(counted("lost"))
+        yield* collector.become("take")
+        yield* until(counted("exported"))
+      }))
+    }).pipe(onCollector), 30_000)
+
+  it.live("of a caller that is no trusted proxy are referred to, and neither continued nor obeyed", () =>
+    Effect.gen(function*() {
+      for (const proxies of [{}, { TRUSTED_PROXIES: "10.0.0.0/8" }]) {
+        const before = (yield* (yield* Collector).spans).length
+        yield* traced(
+          Effect.flatMap(inTrace(`00-${TRACE}-${PARENT}-00`), (caller) => caller.get("/routes/999999")),
+          proxies
+        )
+        const spans = (yield* (yield* Collector).spans).slice(before)
+        const [request] = spansNamed(spans, "GET /api/v1/routes/{ref}")
+        assert.isDefined(request)
+        assert.isUndefined(request?.parentSpanId)
+        assert.deepStrictEqual(spans.filter(({ traceId }) => traceId === TRACE), [])
+        assert.deepStrictEqual(request?.links?.map(({ spanId, traceId }) => [traceId, spanId]), [[TRACE, PARENT]])
+      }
+    }).pipe(onCollector))
+
+  it.live("go nowhere without a collector, or with telemetry off", () =>
+    Effect.gen(function*() {
+      const { requests } = yield* Collector
+      yield* traced(callOnce, { TELEMETRY_ENABLED: "false" })
+      yield* traced(callOnce, { OTEL_EXPORTER_OTLP_ENDPOINT: "" })
+      assert.deepStrictEqual(requests, [])
+    }).pipe(onCollector))
+
+  it.live("refuse settings that make no sense, by name and without their value", () =>
+    Effect.gen(function*() {
+      const refused = {
+        OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://canary",
+        OTEL_EXPORTER_OTLP_HEADERS: "{\"authorization\": canary}",
+        OTEL_TRACES_SAMPLER: "canary",
+        OTEL_TRACES_SAMPLER_ARG: "1.5 canary",
+        METRICS_ALLOWED_CIDRS: "canary"
+      }
+      const injected = { OTEL_EXPORTER_OTLP_HEADERS: JSON.stringify({ a: "canary\r\nx: y" }) }
+      for (const [name, value] of [...Object.entries(refused), ...Object.entries(injected)]) {
+        const exit = yield* Effect.exit(traced(Effect.void, { [name]: value }))
+        assert.isTrue(Exit.isFailure(exit), name)
+        assert.include(String(exit), name)
+        assert.notInclude(String(exit), "canary")
+      }
+    }).pipe(onCollector))
+})

@@ -1,0 +1,147 @@
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer, Option, Ref, Schema } from "effect"
+import { clonedDatabase } from "../support/Databases.ts"
+import { requestHead, sendRaw } from "../support/RawHttp.ts"
+import { logged, type Replica, replica } from "../support/Replica.ts"
+import { until } from "../support/Waiting.ts"
+
+/** The settings of two workers on one database. */
+class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, string>>>()("test/TwoWorkers") {
+  static readonly layer = Layer.effect(
+    TwoWorkers,
+    Effect.map(clonedDatabase, (url) => ({ DATABASE_URL: url, WORKERS: "2", SHUTDOWN_DRAIN_DELAY: "200 millis" }))
+  )
+}
+
+const Serving = Schema.decodeUnknownOption(Schema.Struct({
+  message: Schema.Literal("a worker serves"),
+  annotations: Schema.Struct({ pid: Schema.Int })
+}))
+
+/** The process ids of all workers that ever served. */
+const workersOf = (primary: Replica) =>
+  logged(primary, "INFO").flatMap((line) =>
+    Option.match(Serving(line), { onNone: () => [], onSome: ({ annotations }) => [annotations.pid] })
+  )
+
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+const start = Effect.fnUntraced(function*(count: number) {
+  const primary = yield* replica(yield* TwoWorkers)
+  yield* until(Effect.sync(() => workersOf(primary).length === count))
+  return primary
+})
+
+const gone = (pids: ReadonlyArray<number>) => until(Effect.sync(() => !pids.some(isAlive)))
+
+layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("WORKERS", (it) => {
+  it.effect(
+    "are as many processes behind one port, of which one that dies is replaced and all are drained",
+    () =>
+      Effect.gen(function*() {
+        const primary = yield* start(2)
+        const [killed = 0, other = 0] = workersOf(primary)
+        assert.lengthOf(logged(primary, "WARN").filter(({ message }) => String(message).includes("REDIS_URL")), 1)
+        const statuses = yield* Effect.all(
+          Array.from({ length: 8 }, () => primary.server.call("GET", "//health/ready"))
+        )
+        assert.deepStrictEqual(new Set(statuses.map(({ status }) => status)), new Set([200]))
+
+        const rubbish = yield* Effect.all(
+          Array.from({ length: 4 }, () => sendRaw(primary.server.origin, "rubbish\r\n\r\n"))
+        )
+        assert.isTrue(rubbish.every(({ body }) => body.startsWith(`{"statusCode":400,`)))
+
+        const scrape = yield* primary.server.call("GET", "//metrics")
+        const refused = /^http_server_request_duration_seconds_count\{.*route="unmatched",status="400".*\} (\d+)$/gm
+        const counted = [...scrape.text.matchAll(refused)].map(([, count]) => Number(count))
+        assert.strictEqual(counted.reduce((sum, count) => sum + count, 0), 4)
+        const told = [...scrape.text.matchAll(/^process_cpu_seconds_total\{worker="(\d+)"\} /gm)]
+        assert.deepStrictEqual(new Set(told.map(([, worker]) => worker)), new Set(["1", "2"]))
+        assert.lengthOf([...scrape.text.matchAll(/^# TYPE process_cpu_seconds_total /gm)], 1)
+
+        yield* Effect.sync(() => process.kill(killed, "SIGKILL"))
+        yield* until(Effect.sync(() => workersOf(primary).length === 3))
+        assert.deepStrictEqual(workersOf(primary).map(isAlive), [false, true, true])
+        assert.strictEqual((yield* primary.server.call("GET", "//health/ready")).status, 200)
+
+        yield* primary.tell("SIGTERM")
+        yield* until(Effect.map(primary.server.call("GET", "//health/ready"), ({ status }) => status === 503))
+        const { code, milliseconds } = yield* primary.ended
+        assert.strictEqual(code, 0)
+        assert.isBelow(milliseconds, 10_000)
+        assert.isFalse(isAlive(other))
+        yield* gone(workersOf(primary))
+      }),
+    60_000
+  )
+
+  it.effect("are replaced as often as they are killed, while another serves", () =>
+    Effect.gen(function*() {
+      const primary = yield* start(2)
+      const served = yield* Ref.make(0)
+      const calls = sendRaw(primary.server.origin, requestHead("GET /health/ready")).pipe(
+        // The call that the killed worker had begun is lost with it.
+        Effect.timeoutOption("1 second"),
+        Effect.tap((response) =>
+          Option.exists(response, ({ status }) => status === 200)
+            ? Ref.update(served, (count) => count + 1)
+            : Effect.void
+        ),
+        Effect.forever
+      )
+      const loads = yield* Effect.forkChild(calls)
+      for (const kills of [1, 2, 3]) {
+        const oldest = workersOf(primary).find(isAlive) ?? 0
+        const before = yield* Ref.get(served)
+        yield* Effect.sync(() => process.kill(oldest, "SIGKILL"))
+        yield* gone([oldest])
+        yield* until(Effect.map(Ref.get(served), (count) => count > before + 1))
+        yield* until(Effect.sync(() => workersOf(primary).length === 2 + kills))
+      }
+      yield* Fiber.interrupt(loads)
+      yield* primary.tell("SIGTERM")
+      assert.strictEqual((yield* primary.ended).code, 0)
+    }), 60_000)
+
+  it.effect("do not outlive the process that started them, however it ended", () =>
+    Effect.gen(function*() {
+      const [killed, told] = yield* Effect.all([start(2), start(2)], { concurrency: 2 })
+      yield* killed.tell("SIGKILL")
+      yield* gone(workersOf(killed))
+      // A worker that is stopped cannot drain.
+      const [stopped = 0] = workersOf(told)
+      yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
+      yield* told.tell("SIGTERM")
+      yield* Effect.sleep("700 millis")
+      assert.isTrue(isAlive(told.pid))
+      yield* told.tell("SIGINT")
+      const { code, milliseconds } = yield* told.ended
+      assert.strictEqual(code, 1)
+      assert.isBelow(milliseconds, 3000)
+      yield* gone(workersOf(told))
+    }), 60_000)
+
+  it.effect(
+    "are refused with a number that is none, and give up at once when none can start",
+    () =>
+      Effect.gen(function*() {
+        const settings = yield* TwoWorkers
+        const [wrong, away] = yield* Effect.all([
+          replica({ ...settings, WORKERS: "0" }),
+          replica({ ...settings, DATABASE_URL: "postgres://127.0.0.1:1/none", DATABASE_WAIT: "300 millis" })
+        ])
+        assert.strictEqual((yield* wrong.ended).code, 1)
+        assert.include(wrong.output(), "WORKERS")
+        assert.strictEqual((yield* away.ended).code, 1)
+        assert.lengthOf(logged(away, "FATAL"), 1)
+      }),
+    60_000
+  )
+})

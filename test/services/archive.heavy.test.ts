@@ -1,0 +1,176 @@
+import { assert, layer } from "@effect/vitest"
+import { ConfigProvider, Duration, Effect, Layer, Predicate, Schema, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { fromFdPromise } from "yauzl"
+import { databaseLive } from "../../src/layers/Database.ts"
+import { randomnessLive } from "../../src/layers/Live.ts"
+import { Unavailable } from "../../src/schema/Errors.ts"
+import { UserId } from "../../src/schema/Ids.ts"
+import { AccountImport } from "../../src/services/archive/AccountImport.ts"
+import { directoryOf } from "../../src/services/archive/Directory.ts"
+import { readRoutes } from "../../src/services/archive/ListJobs.ts"
+import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
+import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
+import { Quotas } from "../../src/services/limits/Quotas.ts"
+import { namelessFile } from "../../src/services/spool/NamelessFile.ts"
+import { sealed, zipped } from "../support/Archives.ts"
+import { archiveOfPacked, deflated } from "../support/Bombs.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { costOf } from "../support/ProcessorTime.ts"
+import { nowhere } from "../support/TestServer.ts"
+
+const onOwnDatabase = Layer.unwrap(
+  Effect.map(
+    clonedDatabase,
+    (url) => databaseLive.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
+  )
+)
+
+const ROUTES = 40
+
+const geometry = JSON.stringify(Array.from({ length: 3000 }, (_, index) => [9 + index / 100_000, 47.123456]))
+
+const lineOf = (index: number) =>
+  `{"id":${index + 1},"origin":"${index.toString(16).padStart(32, "0")}","name":"x","waypoints":[{"coord":[9,47]}],`
+  + `"visibility":"private","provenance":"routing-engine","createdAt":"1970-01-01T00:00:00.000Z",`
+  + `"updatedAt":"1970-01-01T00:00:00.000Z","geometry":${geometry}}`
+
+const manifest = JSON.stringify({
+  format: "route-planning-service/account",
+  version: 1,
+  createdAt: "1970-01-01T00:00:00.000Z",
+  counts: { routes: ROUTES, collections: 0, tokens: 0, sessions: 0 },
+  changedMeanwhile: [],
+  files: []
+})
+
+/** An archive of routes in three batches. */
+const archive = sealed({
+  "manifest.json": manifest,
+  "profile.json": "{\"preferences\":null}",
+  "routes.json": `[\n${Array.from({ length: ROUTES }, (_, index) => lineOf(index)).join(",\n")}\n]\n`,
+  "collections.json": "[\n]\n"
+})
+
+const newUser = Effect.fnUntraced(function*(name: string) {
+  const sql = yield* SqlClient.SqlClient
+  const address = `${name}@example.com`
+  const rows = yield* sql<{ id: number }>`
+    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+    VALUES (${address}, ${address}, ${name}, ${name}, ${new Date(0)}, ${new Date(0)}) RETURNING id::float8 AS id`
+  return Schema.decodeUnknownSync(UserId)(rows[0]?.id)
+})
+
+const routesOf = (owner: UserId) =>
+  SqlClient.SqlClient.use((sql) => sql`SELECT id FROM routes WHERE user_id = ${owner}`)
+
+/** Imports the archive where heavy work is done in this way. */
+const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, owner: UserId) {
+  const bytes = yield* archive
+  const importLayer = AccountImport.layer.pipe(
+    Layer.provide([Quotas.layer, Bulkheads.layer, heavy, nowhere, randomnessLive])
+  )
+  return yield* AccountImport.use((imports) => imports.restore(owner, Stream.make(bytes))).pipe(
+    Effect.provide(importLayer, { local: true })
+  )
+})
+
+/** Does each job in this thread, and remembers it; the last is refused. */
+const upTo = (most: number) => {
+  const jobs: Array<{ readonly name: string; readonly input: unknown }> = []
+  const run = <I, O>(job: HeavyJob<I, O>, input: I) =>
+    Effect.suspend(() => {
+      jobs.push({ name: job.name, input })
+      return jobs.length < most
+        ? Effect.promise(async () => job.run(input))
+        : Effect.fail(new Unavailable({ message: "busy", details: { retryAfterSeconds: 5 } }))
+    })
+  return { jobs, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }
+}
+
+const dying = HeavyWork.layerOf(
+  new URL(
+    "data:text/javascript,import{parentPort}from'node:worker_threads';parentPort.on('message',()=>process.exit(3))"
+  ),
+  {
+    threads: 1,
+    queue: 1,
+    maxWait: Duration.minutes(1),
+    maxDuration: Duration.minutes(1),
+    maxHeapMiB: 64,
+    maxIdle: Duration.minutes(1)
+  }
+)
+
+layer(onOwnDatabase)("an import", (it) => {
+  it.effect("decodes each element of an archive once", () =>
+    Effect.gen(function*() {
+      const owner = yield* newUser("once")
+      const { jobs, layer } = upTo(Infinity)
+      const { routes } = yield* importedBy(layer, owner)
+      assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0 })
+      const batches = jobs.flatMap(({ input, name }) =>
+        name === readRoutes.name && Predicate.hasProperty(input, "lines") && Array.isArray(input.lines)
+          ? [input.lines]
+          : []
+      )
+      assert.isAbove(batches.length, 1)
+      assert.strictEqual(batches.flat().length, ROUTES)
+      assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
+    }))
+
+  it.effect("of which a batch is refused is 503 with seconds to wait, not tried again, and imports nothing", () =>
+    Effect.gen(function*() {
+      const owner = yield* newUser("refused")
+      // The manifest, the profile and a batch come before.
+      const { jobs, layer } = upTo(4)
+      const error = yield* Effect.flip(importedBy(layer, owner))
+      assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+      assert.deepStrictEqual(jobs.map(({ name }) => name).slice(2), [readRoutes.name, readRoutes.name])
+      assert.isEmpty(yield* routesOf(owner))
+      yield* importedBy(upTo(Infinity).layer, owner)
+      assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
+    }))
+
+  it.effect("whose thread exits is 503 with seconds to wait, and imports nothing", () =>
+    Effect.gen(function*() {
+      const owner = yield* newUser("died")
+      const error = yield* Effect.flip(importedBy(dying, owner))
+      assert.deepInclude(error, {
+        statusCode: 503,
+        message: "The work ended before it was done: try again",
+        details: { retryAfterSeconds: 5 }
+      })
+      assert.isEmpty(yield* routesOf(owner))
+    }))
+
+  it.effect("reads the directory of many files for less than two thirds of what a read for each of them costs", () =>
+    Effect.gen(function*() {
+      const bytes = yield* zipped(Array.from({ length: 10_000 }, (_, index) => [`routes/${index}.gpx`, ""]))
+      const file = yield* namelessFile("an upload")
+      yield* file.append(bytes)
+      const open = Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
+      const eachAlone = Effect.flatMap(open, (zip) =>
+        Effect.promise(async () => {
+          const names = []
+          for await (const { fileName } of zip.eachEntry()) names.push(fileName)
+          return names
+        }))
+      const ahead = Effect.flatMap(open, (zip) => Effect.promise(() => directoryOf(file, zip)))
+      yield* ahead
+      const expected = yield* costOf(eachAlone)
+      const { inAll, value } = yield* costOf(ahead)
+      assert.deepStrictEqual(value.names, expected.value)
+      assert.isBelow(inAll, expected.inAll * 2 / 3)
+    }))
+
+  it.effect("refuses a directory of more than 16 MiB", () =>
+    Effect.gen(function*() {
+      const files = Array.from({ length: 300 }, (_, index) => deflated(`${index}${"x".repeat(60_000)}`, ""))
+      const file = yield* namelessFile("an upload")
+      yield* file.append(archiveOfPacked(files))
+      const zip = yield* Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
+      const refused = yield* Effect.flip(Effect.tryPromise(() => directoryOf(file, zip)))
+      assert.include(String(refused.cause), "its directory has more than 16777216 bytes")
+    }))
+})

@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Deferred, Duration, Effect, Exit, Fiber, Metric, Pool, Scope } from "effect"
+import { SqlError } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { makeConnectionQueue, NoFreeConnection } from "../../src/services/limits/ConnectionQueue.ts"
+
+const WAIT = Duration.seconds(1)
+
+const queueOf = Effect.fnUntraced(function*(connections: number, length: number) {
+  const clock = yield* Clock.Clock
+  return yield* makeConnectionQueue({ clock, connections, length, longestWait: WAIT })
+})
+
+const waiting = Effect.map(Metric.snapshot, (metrics) => {
+  const gauge = metrics.find(({ id }) => id === "database_queue_waiting")
+  return gauge?.type === "Gauge" ? gauge.state.value : undefined
+})
+
+const refused = (reason: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const counter = metrics.find(({ attributes, id }) =>
+      id === "database_queue_refusals_total" && attributes?.["reason"] === reason
+    )
+    return counter?.type === "Counter" ? Number(counter.state.count) : 0
+  })
+
+/** Why nobody was let in. */
+const causeOf = <A>(work: Effect.Effect<A, SqlError.SqlError>) =>
+  Effect.map(Effect.flip(work), ({ reason }) => reason.cause)
+
+/** Takes the place of a statement that does not end by itself. */
+const held = Effect.fnUntraced(function*(queue: Effect.Success<ReturnType<typeof queueOf>>) {
+  const begun = yield* Deferred.make<void>()
+  const fiber = yield* Effect.forkChild(queue.run(Effect.andThen(Deferred.succeed(begun, undefined), Effect.never)))
+  yield* Deferred.await(begun)
+  return fiber
+})
+
+describe("the queue for connections", () => {
+  it.effect("admits as many at once as there are connections, and the others in order of arrival", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(2, 100)
+      const order: Array<number> = []
+      const state = { running: 0, most: 0 }
+      const work = (index: number) =>
+        queue.run(Effect.gen(function*() {
+          order.push(index)
+          state.most = Math.max(state.most, ++state.running)
+          yield* Effect.yieldNow
+          state.running--
+        }))
+      yield* Effect.forEach(Array.from({ length: 50 }, (_, index) => index), work, { concurrency: "unbounded" })
+      assert.deepStrictEqual(order, Array.from({ length: 50 }, (_, index) => index))
+      assert.strictEqual(state.most, 2)
+    }))
+
+  it.effect("lets nobody overtake the first in the queue, whether for one statement or a scope", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(1, 100)
+      const order: Array<string> = []
+      const scope = yield* Scope.make()
+      yield* Scope.provide(queue.turn, scope)
+      const first = yield* Effect.forkChild(queue.run(Effect.sync(() => order.push("first"))))
+      yield* Effect.yieldNow
+      yield* Scope.close(scope, Exit.void)
+      yield* queue.run(Effect.sync(() => order.push("second")))
+      yield* Fiber.join(first)
+      assert.deepStrictEqual(order, ["first", "second"])
+    }))
+
+  it.effect("refuses who finds it full at once, and who waited too long", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(1, 1)
+      const [full, late] = [yield* refused("full"), yield* refused("timeout")]
+      const holder = yield* held(queue)
+      const waiter = yield* Effect.forkChild(causeOf(queue.run(Effect.void)))
+      yield* Effect.yieldNow
+      assert.strictEqual(yield* waiting, 1)
+      assert.instanceOf(yield* causeOf(queue.run(Effect.void)), NoFreeConnection)
+      assert.instanceOf(yield* causeOf(Effect.scoped(queue.turn)), NoFreeConnection)
+      yield* TestClock.adjust(WAIT)
+      assert.instanceOf(yield* Fiber.join(waiter), NoFreeConnection)
+      assert.strictEqual((yield* refused("full")) - full, 2)
+      assert.strictEqual((yield* refused("timeout")) - late, 1)
+      assert.strictEqual(yield* waiting, 0)
+      yield* Fiber.interrupt(holder)
+      yield* queue.run(Effect.void)
+    }))
+
+  it.effect("forgets who is interrupted or out of time, at whatever instant", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(2, 1000)
+      for (let round = 0; round < 200; round++) {
+        const fibers = yield* Effect.forEach(Array.from({ length: 12 }, (_, index) => index), (index) =>
+          Effect.forkChild(
+            index % 2 === 0
+              ? queue.run(Effect.yieldNow)
+              : Effect.scoped(Effect.andThen(queue.turn, Effect.yieldNow))
+          ))
+        for (let step = 0; step < round % 7; step++) yield* Effect.yieldNow
+        if (round % 3 === 0) yield* TestClock.adjust(WAIT)
+        yield* Effect.forEach(fibers, (fiber) => Fiber.interrupt(fiber), { concurrency: "unbounded", discard: true })
+      }
+      assert.strictEqual(yield* waiting, 0)
+      const both = yield* Effect.all([held(queue), held(queue)])
+      const third = yield* Effect.forkChild(queue.run(Effect.succeed("third")))
+      yield* Effect.yieldNow
+      assert.isUndefined(third.pollUnsafe())
+      yield* Fiber.interrupt(both[0])
+      assert.strictEqual(yield* Fiber.join(third), "third")
+    }))
+
+  it.effect("times who waits where interruption is not allowed", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(1, 10)
+      yield* held(queue)
+      const waiter = yield* Effect.forkChild(Effect.uninterruptible(causeOf(queue.run(Effect.void))))
+      yield* Effect.yieldNow
+      yield* TestClock.adjust(WAIT)
+      assert.instanceOf(yield* Fiber.join(waiter), NoFreeConnection)
+    }))
+
+  it.effect("refuses all that wait and all that come while it is closed, and not as busy", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(1, 10)
+      const holder = yield* held(queue)
+      const waiter = yield* Effect.forkChild(causeOf(queue.run(Effect.void)))
+      yield* Effect.yieldNow
+      queue.close()
+      assert.notInstanceOf(yield* Fiber.join(waiter), NoFreeConnection)
+      assert.notInstanceOf(yield* causeOf(queue.run(Effect.void)), NoFreeConnection)
+      yield* Fiber.interrupt(holder)
+      assert.isTrue(queue.open())
+      yield* queue.run(Effect.void)
+    }))
+})
+
+/** How many waiters a pool of one wakes until all have got the failure of their item. */
+const wakesOf = Effect.fnUntraced(
+  function*(
+    waiters: number,
+    admitted: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+  ) {
+    const pool = yield* Pool.makeWithTTL({
+      acquire: Effect.andThen(Effect.yieldNow, Effect.fail("no connection")),
+      min: 0,
+      max: 1,
+      timeToLive: "1 hour"
+    })
+    const seen = { wakes: 0, most: 0 }
+    const walk = pool.state.waiters[Symbol.iterator].bind(pool.state.waiters)
+    Object.assign(pool.state.waiters, {
+      *[Symbol.iterator]() {
+        seen.most = Math.max(seen.most, pool.state.waiters.size)
+        for (const waiter of { [Symbol.iterator]: walk }) {
+          seen.wakes++
+          yield waiter
+        }
+      }
+    })
+    yield* Effect.forEach(
+      Array.from({ length: waiters }),
+      () => Effect.exit(admitted(Pool.use(pool, () => Effect.void))),
+      { concurrency: "unbounded", discard: true }
+    )
+    return seen
+  }
+)
+
+describe("Effect's pool", () => {
+  it.effect(
+    "wakes all its waiters each time that an item could not be acquired, and never more than one of the queue's",
+    () =>
+      Effect.gen(function*() {
+        const few = yield* wakesOf(20, (work) => work)
+        const many = yield* wakesOf(80, (work) => work)
+        assert.isAbove(many.wakes / few.wakes, 8)
+        const queue = yield* queueOf(1, 1000)
+        const queued = yield* wakesOf(80, queue.run)
+        assert.isAtMost(queued.most, 1)
+        assert.isBelow(queued.wakes, few.wakes)
+      }),
+    20_000
+  )
+})

@@ -1,0 +1,148 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
+import { readFitMessages } from "fit-file-parser/raw"
+import { draftsOf } from "../../src/services/files/Choice.ts"
+import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import { finish } from "../../src/services/files/Finish.ts"
+import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
+import { readPacked } from "../../src/services/files/ReadPacked.ts"
+
+const read = Effect.fnUntraced(function*(bytes: Uint8Array, name?: string) {
+  const { draft, format } = yield* readPacked({ name, contentType: "application/vnd.ant.fit", bytes }, undefined)
+  const [route] = yield* Effect.forEach(
+    yield* draftsOf(draft, { split: false, join: false, track: undefined }),
+    finish
+  )
+  return { format, ...route ?? assert.fail("no route") }
+})
+
+const route: WrittenRoute = {
+  name: "Übers Joch 🚲",
+  tags: [],
+  activity: "cycle",
+  waypoints: [{ coord: [9.5, 47.1], name: "Start" }, { coord: [9.6, 47.2] }],
+  geometry: [[9.5, 47.1, 455.4], [9.55, 47.15, -12.2], [9.6, 47.2]],
+  createdAt: "2026-01-01T00:00:00.000Z",
+  duration: 3600
+}
+
+const FIT_EPOCH_SECONDS = 1_000_000_000
+
+const at = (seconds: number): FitEncoderField => ({
+  number: 253,
+  size: 4,
+  baseType: FitBaseType.Uint32,
+  value: FIT_EPOCH_SECONDS + seconds
+})
+
+const byte = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 1,
+  baseType: FitBaseType.Enum,
+  value
+})
+
+const degrees = (number: number, value: number): FitEncoderField => ({
+  number,
+  size: 4,
+  baseType: FitBaseType.Sint32,
+  value: Math.round(value * 2 ** 31 / 180)
+})
+
+const record = (seconds: number, lat: number) => [at(seconds), degrees(0, lat), degrees(1, 9)]
+
+const ACTIVITY = 4
+const TIMER_START = [byte(0, 0), byte(1, 0)]
+const TIMER_STOP = [byte(0, 0), byte(1, 4)]
+
+/** A walk with a pause, and a record of a sensor alone. */
+const activity = () =>
+  new FitEncoder()
+    .writeMessage(0, [byte(0, ACTIVITY)])
+    .writeMessage(21, [at(0), ...TIMER_START])
+    .writeMessage(20, record(0, 47))
+    .writeMessage(20, record(60, 47.01))
+    .writeMessage(21, [at(61), ...TIMER_STOP])
+    .writeMessage(21, [at(600), ...TIMER_START])
+    .writeMessage(20, record(601, 48))
+    .writeMessage(20, record(661, 48.01))
+    .writeMessage(20, [at(662)])
+    .writeMessage(21, [at(663), ...TIMER_STOP])
+    .writeMessage(18, [at(663), byte(5, 11)])
+    .close()
+
+describe("a FIT file", () => {
+  it.effect("of a route is a course, and reads back to a centimetre and 20 cm of height", () =>
+    Effect.gen(function*() {
+      const bytes = writeFit(route)
+      assert.strictEqual(readFitMessages(bytes, { messageNumbers: [20] }).messages.length, 3)
+      const { document, format, measures } = yield* read(bytes)
+      assert.strictEqual(format, "fit")
+      assert.deepInclude(document, { name: route.name, activity: "cycle" })
+      assert.deepStrictEqual(document.waypoints.map(({ name }) => name), ["Start", undefined])
+      for (const [index, [lng, lat, elevation]] of route.geometry.entries()) {
+        const [readLng = 0, readLat = 0, readElevation] = document.geometry[index] ?? []
+        assert.closeTo(readLng, lng, 1e-7)
+        assert.closeTo(readLat, lat, 1e-7)
+        if (elevation === undefined) assert.isUndefined(readElevation)
+        else assert.closeTo(readElevation ?? 0, elevation, 0.11)
+      }
+      assert.deepStrictEqual(measures, { duration: 3600 })
+    }))
+
+  it.effect("of a route without a duration or an activity says nothing of one", () =>
+    Effect.gen(function*() {
+      const { duration: _, ...planned } = route
+      assert.deepStrictEqual((yield* read(writeFit(planned))).measures, {})
+      const { activity: _activity, ...open } = planned
+      assert.deepStrictEqual((yield* read(writeFit(open))).dropped, [])
+      assert.strictEqual((yield* read(writeFit({ ...planned, geometry: [[180, -90]] }))).document.geometry.length, 1)
+      assert.deepStrictEqual((yield* read(writeFit({ ...planned, geometry: [] }))).document.geometry, [])
+      assert.strictEqual((yield* read(writeFit({ ...planned, name: "ü".repeat(255) }))).document.name.length, 127)
+    }))
+
+  it.effect("of an activity has its pauses as gaps, and its times as duration", () =>
+    Effect.gen(function*() {
+      const { document, dropped, measures, warnings } = yield* read(activity(), "Morning.fit")
+      assert.deepInclude(document, { name: "Morning", activity: "walk" })
+      assert.strictEqual(document.geometry.length, 4)
+      assert.closeTo(measures.distance ?? 0, 2 * 1111.95, 1)
+      assert.strictEqual(measures.duration, 120)
+      assert.deepStrictEqual(dropped, [{ what: "record", why: "it has no position", count: 1 }])
+      assert.deepStrictEqual(warnings.map(({ code }) => code), ["gap_joined", "dropped"])
+    }))
+
+  it.effect("followed by others is read alone, and the others are counted", () =>
+    Effect.gen(function*() {
+      const { document, dropped } = yield* read(Buffer.concat([writeFit(route), activity(), writeFit(route)]))
+      assert.strictEqual(document.geometry.length, 3)
+      const why = "only the first of several that follow each other is read"
+      assert.deepStrictEqual(dropped, [{ what: "FIT file", why, count: 2 }])
+    }))
+
+  it.effect("of messages without end is refused by their headers alone", () =>
+    Effect.gen(function*() {
+      const header = [14, 0x20, 0, 0, 0, 0, 0, 0, 0x2e, 0x46, 0x49, 0x54, 0, 0]
+      const withoutFields = [0x40, 0, 0, 20, 0, 0]
+      for (const count of [200_010, 2_000_000]) {
+        const { message } = yield* Effect.flip(
+          read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(count)]))
+        )
+        assert.include(message, "A FIT file may have at most 200000 messages")
+      }
+      const few = yield* Effect.flip(read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(1000)])))
+      assert.match(few.message, /^Malformed FIT/)
+    }))
+
+  it.effect("that is broken is refused, wherever it breaks", () =>
+    Effect.gen(function*() {
+      const bytes = activity()
+      for (let length = 12; length < bytes.length; length += 7) {
+        const { message } = yield* Effect.flip(read(bytes.slice(0, length)))
+        assert.match(message, /^Malformed FIT/)
+      }
+      const flipped = Uint8Array.from(bytes, (byte, index) => index === 40 ? byte ^ 1 : byte)
+      assert.match((yield* Effect.flip(read(flipped))).message, /CRC/)
+    }))
+})

@@ -1,0 +1,223 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Result } from "effect"
+import * as fc from "fast-check"
+import type { Position } from "../../src/schema/Geometry.ts"
+import { draftsOf } from "../../src/services/files/Choice.ts"
+import type { TextFormat, WrittenRoute } from "../../src/services/files/Document.ts"
+import { finish } from "../../src/services/files/Finish.ts"
+import { NearestPositions } from "../../src/services/files/NearestPositions.ts"
+import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { decodeLine } from "../../src/services/routes/RouteFiles.ts"
+import { leastTimeOf, parseCostOf, positionsOf, processorTimeOf } from "../support/ProcessorTime.ts"
+
+const SIZE = 8 * 1024 * 1024
+
+const outcome = (text: string, format: TextFormat): string => {
+  const result = Effect.runSync(Effect.result(
+    readRouteFile(text, format).pipe(
+      Effect.flatMap((file) => draftsOf(file, { split: false, join: true, track: undefined })),
+      Effect.flatMap(Effect.forEach(finish))
+    )
+  ))
+  return Result.isFailure(result) ? result.failure.message : "accepted"
+}
+
+/** As often as it fits into a file of the largest size. */
+const filled = (head: string, unit: string, tail: string) =>
+  head + unit.repeat(Math.floor((SIZE - head.length - tail.length) / unit.length)) + tail
+
+const listed = (count: number, at: (index: number) => string) => Array.from({ length: count }, (_, index) => at(index))
+
+const point = (index: number) =>
+  `<trkpt lat="${47 + index / 1e6}" lon="${9 + index / 1e6}"><ele>${index % 900}</ele></trkpt>`
+const track = (points: string) => `<gpx><trk><trkseg>${points}</trkseg></trk></gpx>`
+const kmlLine = (coordinates: string) =>
+  `<kml><Placemark><LineString><coordinates>${coordinates}</coordinates></LineString></Placemark></kml>`
+
+/** Files that cost far more than their length once: each with its format, what is said of it, and the same in JSON. */
+const FILES: Readonly<
+  Record<string, () => readonly [text: string, format: TextFormat, expected: RegExp, json: string]>
+> = {
+  "100,000 points": () => {
+    const text = track(listed(100_000, point).join(""))
+    const json = JSON.stringify(
+      Array.from({ length: 100_000 }, (_, index) => ({ lat: `${47 + index / 1e6}`, ele: "9" }))
+    )
+    return [text, "gpx", /^accepted$/, `[${json},${json}]`]
+  },
+  "2,000,000 empty elements of GPX": () => {
+    const count = 2_000_000
+    return [`<gpx>${"<a/>".repeat(count)}</gpx>`, "gpx", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+  },
+  "2,000,000 empty elements of KML": () => {
+    const count = 2_000_000
+    return [`<kml>${"<a/>".repeat(count)}</kml>`, "kml", /more than 500000 elements/, `[${"{},".repeat(count)}{}]`]
+  },
+  "one element with 800,000 attributes": () => {
+    const names = listed(800_000, (index) => `a${index.toString(36)}`)
+    const text = `<gpx ${names.map((name) => `${name}=""`).join(" ")}/>`
+    return [text, "gpx", /a tag has more than 65536 characters/, `{${names.map((name) => `"${name}":""`).join()}}`]
+  },
+  "elements with 200 attributes each": () => {
+    const tag = `<trkpt ${listed(200, (index) => `a${index}=">"`).join(" ")}/>`
+    const text = track(tag.repeat(SIZE / 2 / tag.length))
+    return [text, "gpx", /more than 128 attributes/, positionsOf(text.length)]
+  },
+  "one tag with 400,000 attributes that have the end of a tag in them": () => {
+    const text = `<gpx ${listed(400_000, (index) => `a${index.toString(36)}='>'`).join(" ")}/>`
+    return [text, "gpx", /a tag has more than 65536 characters/, positionsOf(text.length)]
+  },
+  "8 MiB of entities": () => {
+    const text = filled("<gpx><name>", "&amp;", "</name></gpx>")
+    return [text, "gpx", /no points/, positionsOf(text.length)]
+  },
+  "8 MiB of distinct elements": () => {
+    const names = listed(450_000, (index) => `<a${index.toString(36)}/>`)
+    return [`<gpx>${names.join("")}</gpx>`, "gpx", /no points/, `{${names.map((name) => `"${name}":{}`).join()}}`]
+  },
+  "8 MiB of open elements": () => [filled("", "<a>", ""), "gpx", /nesting/, positionsOf(SIZE)],
+  "8 MiB of tuples": () => [
+    kmlLine(filled("", "1,2 ", "").slice(0, SIZE - 200)),
+    "kml",
+    /2097102 positions; at most 500000 are accepted/,
+    positionsOf(SIZE)
+  ],
+  "200,000 points in a placemark of 200,000 data": () => {
+    const [points, data] = ["<Point/>".repeat(200_000), "<Data/>".repeat(200_000)]
+    const text = `<kml><Placemark>${points}<ExtendedData>${data}</ExtendedData></Placemark></kml>`
+    return [text, "kml", /no points/, `[${"{\"Point\":{}},".repeat(400_000)}{}]`]
+  },
+  "100,000 lines in a feature of 100,000 tags": () => {
+    const tags = listed(100_000, () => "\"a\"").join()
+    const lines = listed(100_000, () => "{\"type\":\"LineString\"}").join()
+    const geometry = `{"type":"GeometryCollection","geometries":[${lines}]}`
+    const text = `{"type":"Feature","properties":{"tags":[${tags}]},"geometry":${geometry}}`
+    return [text, "geojson", /no points/, text]
+  },
+  "2,700,000 empty objects": () => {
+    const text = `{"type":"FeatureCollection","features":[${"{},".repeat(2_700_000)}{}]}`
+    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+  },
+  "2,700,000 empty arrays": () => {
+    const text = `{"type":"LineString","coordinates":[${"[],".repeat(2_700_000)}[]]}`
+    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+  },
+  "4,000,000 numbers": () => {
+    const text = `{"type":"LineString","coordinates":[${"1,".repeat(4_000_000)}1]}`
+    return [text, "geojson", /at most 800000 values in all/, positionsOf(text.length)]
+  },
+  "4,000,000 levels": () => {
+    const text = `{"type":"LineString","coordinates":${"[".repeat(4_000_000)}${"]".repeat(4_000_000)}}`
+    return [text, "geojson", /at most 96 levels/, positionsOf(text.length)]
+  },
+  "450,000 members": () => {
+    const text = `{"properties":{${listed(450_000, (index) => `"m${index.toString(36)}":0`).join()}}}`
+    return [text, "geojson", /at most 1000 members/, positionsOf(text.length)]
+  }
+}
+
+describe("reading a file", () => {
+  for (const [what, fileOf] of Object.entries(FILES)) {
+    it(`of ${what} costs at most ten times JSON.parse of the same, and a second`, () => {
+      const [text, format, expected, json] = fileOf()
+      const bound = Math.min(10 * parseCostOf(json), 1000)
+      const [taken, said] = leastTimeOf(() => outcome(text, format), bound)
+      assert.match(said, expected)
+      assert.isBelow(taken, bound)
+    })
+  }
+})
+
+/** The nearest position by looking at all of them, the first of several. */
+const nearestOfAll = ([lng, lat]: readonly [number, number], line: ReadonlyArray<Position>): number => {
+  const scale = Math.cos(lat * Math.PI / 180)
+  const distances = line.map((position) => ((position[0] - lng) * scale) ** 2 + (position[1] - lat) ** 2)
+  return Math.max(0, distances.indexOf(Math.min(...distances)))
+}
+
+const COUNT = 100_000
+
+describe("a stored line", () => {
+  it.effect("is parsed in pieces, and others have their turn between them", () =>
+    Effect.gen(function*() {
+      const line = Array.from({ length: COUNT }, (_, n): Position => [9 + n / COUNT, 47 - n / COUNT, n % 900])
+      const text = JSON.stringify(line)
+      const others = { turns: 0 }
+      yield* Effect.sync(() => others.turns++).pipe(Effect.andThen(Effect.yieldNow), Effect.forever, Effect.forkChild)
+      assert.deepStrictEqual(yield* decodeLine(text), line)
+      assert.isAtLeast(others.turns, Math.floor(text.length / 200_000))
+    }))
+
+  it.effect("is what JSON.parse makes of it, or unreadable", () =>
+    Effect.gen(function*() {
+      for (const text of ["[]", "[[1,2]]", "[[1,2],[3,4,5]]", "[ [1, 2], [3, 4] ]"]) {
+        assert.deepStrictEqual<unknown>(yield* decodeLine(text), JSON.parse(text))
+      }
+      for (const text of ["", "null", "{}", "[[1,2],]", "[[1,2],[3,4]", "[[1,2],[200,0]]", "[[1,2]],[[3,4]]"]) {
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(decodeLine(text))), text)
+      }
+    }))
+})
+
+const written = (route: WrittenRoute, format: TextFormat) => {
+  const pieces = { length: 0 }
+  for (const piece of writeRouteFile(route, format)) pieces.length += piece.length
+  return pieces.length
+}
+
+const routeOf = (
+  at: (index: number) => readonly [number, number],
+  waypointAt: (index: number) => readonly [number, number]
+): WrittenRoute => ({
+  name: "Long",
+  tags: [],
+  geometry: Array.from({ length: COUNT }, (_, index) => at(index)),
+  waypoints: Array.from({ length: 1000 }, (_, index) => ({ coord: waypointAt(index) }))
+})
+
+const ROUTES: Readonly<Record<string, WrittenRoute>> = {
+  "along the line": routeOf((n) => [9 + n / COUNT, 47 + Math.sin(n / 999) / 9], (n) => [9 + n / 1000, 47]),
+  "in the middle of a circle": routeOf(
+    (n) => [Math.cos(n / COUNT * 2 * Math.PI), Math.sin(n / COUNT * 2 * Math.PI)],
+    (n) => [n * 1e-12, 0]
+  ),
+  "beside a line that jumps": routeOf((n) => [n * 7919 % 360 - 180, n * 104_729 % 180 - 90], (n) => [n / 10, n / 20])
+}
+
+describe("a course of TCX", () => {
+  it("has each waypoint at the position that is nearest, the first of several", () => {
+    const whole = fc.tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: -90, max: 90 }))
+    const near = fc.tuple(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -3, max: 3 }))
+    const exact = fc.tuple(
+      fc.double({ min: -180, max: 180, noNaN: true }),
+      fc.double({ min: -90, max: 90, noNaN: true })
+    )
+    for (const position of [whole, near, exact]) {
+      fc.assert(
+        fc.property(fc.array(position, { maxLength: 400, size: "max" }), fc.array(position), (line, queries) => {
+          const nearest = new NearestPositions(line, queries.length)
+          for (const query of queries) assert.strictEqual(nearest.indexOf(query), nearestOfAll(query, line))
+        })
+      )
+    }
+  })
+
+  it("has them there for a long ride, out and back", () => {
+    const out = Array.from(
+      { length: 10_000 },
+      (_, n): Position => [9 + Math.sin(n / 300) / 9 + n / 1e5, 47 + Math.cos(n / 170) / 9]
+    )
+    const line = [...out, ...out.toReversed()]
+    const queries = line.filter((_, index) => index % 200 === 7).map(([lng, lat]) => [lng + 1e-4, lat] as const)
+    const nearest = new NearestPositions(line, queries.length)
+    for (const query of queries) assert.strictEqual(nearest.indexOf(query), nearestOfAll(query, line))
+  })
+
+  for (const [where, route] of Object.entries(ROUTES)) {
+    it(`of 100,000 positions and 1,000 waypoints ${where} costs less than twice what the same without waypoints does`, () => {
+      const [without] = processorTimeOf(() => written({ ...route, waypoints: [] }, "tcx"))
+      const [taken] = processorTimeOf(() => written(route, "tcx"))
+      assert.isBelow(taken, 2 * without + 50)
+    })
+  }
+})

@@ -1,0 +1,136 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { gzipSync } from "node:zlib"
+import { draftsOf } from "../../src/services/files/Choice.ts"
+import { finish } from "../../src/services/files/Finish.ts"
+import { readPacked } from "../../src/services/files/ReadPacked.ts"
+import { zipped } from "../support/Archives.ts"
+
+const MIB = 1024 * 1024
+
+interface Sent {
+  readonly contentType?: string
+  readonly contentEncoding?: string
+  readonly name?: string
+}
+
+const draftOf = (bytes: Uint8Array, { contentEncoding, contentType, name }: Sent = {}) =>
+  readPacked({ name, contentType, bytes }, contentEncoding)
+
+/** The routes of a file, one for each track. */
+const routesOf = Effect.fnUntraced(function*(bytes: Uint8Array, sent: Sent = {}) {
+  const { draft } = yield* draftOf(bytes, sent)
+  const drafts = yield* draftsOf(draft, { split: true, join: false, track: undefined })
+  return yield* Effect.forEach(drafts, finish)
+})
+
+const namesOf = (bytes: Uint8Array, sent: Sent = {}) =>
+  Effect.map(routesOf(bytes, sent), (routes) => routes.map(({ document }) => document.name))
+
+const refusalOf = (bytes: Uint8Array, sent: Sent = {}) =>
+  Effect.map(Effect.flip(routesOf(bytes, sent)), ({ message, statusCode }) => `${statusCode} ${message}`)
+
+const gpx = (name: string, declaration = "") =>
+  `${declaration}<gpx version="1.1" creator="x"><trk><name>${name}</name><trkseg><trkpt lat="1" lon="2"/></trkseg></trk></gpx>`
+
+const declared = (encoding: string) => `<?xml version="1.0" encoding="${encoding}"?>`
+
+const bytesOf = (text: string, encoding: BufferEncoding = "utf8") => Buffer.from(text, encoding)
+
+const form = (files: ReadonlyArray<readonly [name: string, bytes: Uint8Array]>) =>
+  Buffer.concat([
+    bytesOf("--frontier\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nno file\r\n"),
+    ...files.flatMap(([name, bytes]) => [
+      bytesOf(
+        `--frontier\r\nContent-Disposition: form-data; name="file"; filename="${name}"\r\nContent-Type: image/x\r\n\r\n`
+      ),
+      bytes,
+      bytesOf("\r\n")
+    ]),
+    bytesOf("--frontier--\r\n")
+  ])
+
+const FORM = { contentType: "multipart/form-data; boundary=frontier" }
+
+describe("a file", () => {
+  it.effect("is read in the encoding that it declares, or that its bytes show", () =>
+    Effect.gen(function*() {
+      const wide = bytesOf(`\ufeff${gpx("Zürich €", declared("UTF-16"))}`, "utf16le")
+      const encodings: ReadonlyArray<readonly [Uint8Array, Sent]> = [
+        [bytesOf(gpx("Zürich €", declared("UTF-8"))), {}],
+        [bytesOf(`\ufeff${gpx("Zürich €", declared("ISO-8859-1"))}`), {}],
+        [bytesOf(gpx("Zürich \u0080", declared("windows-1252")), "latin1"), {}],
+        [bytesOf(gpx("Zürich \u0080"), "latin1"), { contentType: "application/gpx+xml; charset=windows-1252" }],
+        [wide, {}],
+        [wide.subarray(2), {}],
+        [Buffer.from(wide).swap16(), {}],
+        [bytesOf(gpx("Zürich €", declared("UTF-16"))), {}]
+      ]
+      for (const [bytes, sent] of encodings) assert.deepStrictEqual(yield* namesOf(bytes, sent), ["Zürich €"])
+      const latin = bytesOf(gpx("Zürich", declared("ISO-8859-1")), "latin1")
+      assert.deepStrictEqual(yield* namesOf(latin), ["Zürich"])
+      assert.match(yield* refusalOf(bytesOf(gpx("a", declared("EBCDIC-X")))), /^415 The encoding EBCDIC-X/)
+      assert.match(yield* refusalOf(bytesOf(gpx("ü"), "latin1")), /^400 Expected valid UTF-8/)
+    }))
+
+  it.effect("may be compressed, in an archive, or in a form, alone or with others", () =>
+    Effect.gen(function*() {
+      const [a, b] = [bytesOf(gpx("A")), bytesOf(gpx("B"))]
+      const zip = yield* zipped(
+        new Map([["docs/a.gpx", a], ["b.gpx.gz", gzipSync(b)], ["__MACOSX/._a.gpx", a], [
+          "c.png",
+          bytesOf("\u0089PNG")
+        ]])
+      )
+      assert.deepStrictEqual(yield* namesOf(gzipSync(a)), ["A"])
+      assert.deepStrictEqual(yield* namesOf(gzipSync(a), { contentEncoding: "gzip" }), ["A"])
+      assert.deepStrictEqual(yield* namesOf(gzipSync(gzipSync(a)), { contentEncoding: "gzip" }), ["A"])
+      const latin = gzipSync(bytesOf(gpx("Zürich"), "latin1"))
+      const typed = { contentType: "application/gpx+xml; charset=iso-8859-1", contentEncoding: "gzip" }
+      assert.deepStrictEqual(yield* namesOf(latin, typed), ["Zürich"])
+      assert.deepStrictEqual(yield* namesOf(zip), ["A", "B"])
+      const sent = form([["a.gpx", a], ["b.gpx", gzipSync(b)]])
+      assert.deepStrictEqual(yield* namesOf(sent, FORM), ["A", "B"])
+      assert.deepStrictEqual(yield* namesOf(gzipSync(sent), { ...FORM, contentEncoding: "gzip" }), ["A", "B"])
+      const { draft } = yield* draftOf(zip)
+      assert.deepStrictEqual(draft.tracks.map(({ file }) => file), ["docs/a.gpx", "b.gpx.gz"])
+      assert.deepStrictEqual(draft.dropped, [{ what: "files", why: "their formats are not read", count: 1 }])
+    }))
+
+  it.effect("has the name of its file where it has none of its own", () =>
+    Effect.gen(function*() {
+      const file = bytesOf(gpx(""))
+      assert.deepStrictEqual(yield* namesOf(file, { name: "C:\\rides\\Monday.gpx.gz" }), ["Monday"])
+      assert.deepStrictEqual(yield* namesOf(form([["Tuesday.gpx", file]]), FORM), ["Tuesday"])
+      assert.deepStrictEqual(yield* namesOf(form([["a.gpx", file], ["b.gpx", file]]), FORM), ["a", "b"])
+      assert.deepStrictEqual(yield* namesOf(bytesOf(gpx("Own")), { name: "Monday.gpx" }), ["Own"])
+    }))
+
+  it.effect("that is not read is 415, and the response names what is", () =>
+    Effect.gen(function*() {
+      for (const bytes of [bytesOf("hello"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff]), gzipSync("hello")]) {
+        assert.match(yield* refusalOf(bytes), /^415 .*GPX, GeoJSON, TCX.*KML.*gzip.*ZIP.*multipart/)
+      }
+      assert.match(yield* refusalOf(form([]), FORM), /^415/)
+      assert.match(yield* refusalOf(bytesOf("--frontier\r\n"), FORM), /^400 Malformed multipart/)
+      assert.match(yield* refusalOf(bytesOf("hello"), { contentEncoding: "gzip" }), /^400 Malformed gzip/)
+      assert.match(yield* refusalOf(form([["a.gpx", bytesOf("<gpx>")]]), FORM), /^400 a.gpx: Malformed XML/)
+      const secret = Buffer.from(yield* zipped(new Map([["a.gpx", bytesOf(gpx("A"))]])))
+      for (const flags of [6, secret.indexOf("PK\u0001\u0002") + 8]) secret.writeUInt16LE(1, flags)
+      assert.strictEqual(yield* refusalOf(secret), "400 The archive cannot be read: a.gpx is encrypted")
+    }))
+
+  it.effect("is not unpacked beyond 8 MiB, nor several beyond 16", () =>
+    Effect.gen(function*() {
+      const bomb = Buffer.alloc(64 * MIB)
+      assert.match(yield* refusalOf(gzipSync(bomb)), /^413/)
+      assert.match(yield* refusalOf(yield* zipped(new Map([["a.gpx", bomb]]))), /^413/)
+      const half = gzipSync(Buffer.alloc(6 * MIB, " "))
+      assert.match(yield* refusalOf(form([["a", half], ["b", half], ["c", half]]), FORM), /^413/)
+      const many = new Map(Array.from({ length: 101 }, (_, at) => [`${at}.gpx`, bytesOf("<gpx/>")]))
+      assert.match(yield* refusalOf(yield* zipped(many)), /^400 .*more than 100 files/)
+      const some = yield* zipped(new Map([...many].slice(0, 60)))
+      assert.match(yield* refusalOf(form([["a.zip", some], ["b.zip", some]]), FORM), /^400 .*more than 100 files/)
+      assert.match(yield* refusalOf(gzipSync(gzipSync(gzipSync(gpx("A"))))), /^415/)
+    }))
+})

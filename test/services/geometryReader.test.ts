@@ -1,0 +1,194 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+import * as fc from "fast-check"
+import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
+import { NewRoute } from "../../src/schema/Route.ts"
+import { scanLine } from "../../src/services/geometry/LineScanner.ts"
+import { routeLine } from "../../src/services/geometry/RouteLine.ts"
+import { decodeBounded } from "../../src/services/json/BoundedJson.ts"
+import { limitsOf } from "../../src/services/json/JsonLimits.ts"
+import { readerWithLine, type WithLine } from "../../src/services/routes/GeometryReader.ts"
+
+const decode = decodeBounded(NewRoute)
+
+const read = readerWithLine(decode)
+
+/** What the decoder and the measurement of its positions make of a body. */
+const readAsWhole = (text: Buffer) =>
+  Result.map(decode(text), ({ geometry, ...rest }): WithLine<NewRoute> => ({
+    rest,
+    line: geometry && routeLine(geometry)
+  }))
+
+const assertSame = (json: string) => {
+  const text = Buffer.from(json)
+  assert.deepStrictEqual(read(text), readAsWhole(text))
+}
+
+/** A number as a client may write it, rightly or wrongly. */
+const written = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: -90_000_000, max: 90_000_000 }).map((n) => String(n / 1e6)) },
+  { weight: 2, arbitrary: fc.double({ min: -90, max: 90, noNaN: true }).map((n) => JSON.stringify(n)) },
+  {
+    weight: 1,
+    arbitrary: fc.tuple(fc.constantFrom("", "-"), fc.constantFrom("", "0", "00"), fc.stringMatching(/^\d{1,18}$/))
+      .map(([sign, zeros, digits]) => `${sign}${zeros}${digits.slice(0, 2)}.${zeros}${digits.slice(2)}`)
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "0",
+      "-0",
+      "0.0",
+      "-0.0",
+      "0.000001",
+      "0.0000001",
+      "-0.0000009",
+      "1e1",
+      "9.10",
+      "090",
+      "90.000000000000001",
+      "90",
+      "181",
+      "1e400",
+      "9007199254740993",
+      "999999999999999",
+      "1000000000000000",
+      "-",
+      ".5",
+      "5.",
+      "+5",
+      "1E-7",
+      "null",
+      "\"5\"",
+      "[]",
+      "0.1234567890123456",
+      "123456789012345678901234567890"
+    )
+  }
+)
+
+const position = fc.tuple(
+  fc.array(written, { minLength: 1, maxLength: 4 }).filter(({ length }) => length > 1),
+  fc.constantFrom(",", ",", ",", ", ")
+).map(([numbers, comma]) => `[${numbers.join(comma)}]`)
+
+const sound = fc.tuple(
+  fc.integer({ min: -180_000_000, max: 180_000_000 }),
+  fc.integer({ min: -90_000_000, max: 90_000_000 }),
+  fc.option(fc.integer({ min: -50_000, max: 90_000 }), { nil: undefined })
+).map(([lng, lat, elevation]) =>
+  JSON.stringify(elevation === undefined ? [lng / 1e6, lat / 1e6] : [lng / 1e6, lat / 1e6, elevation / 10])
+)
+
+const listOf = (items: fc.Arbitrary<string>) =>
+  fc.array(items, { maxLength: 12 }).map((items) => `[${items.join(",")}]`)
+
+const geometry = fc.oneof(
+  { weight: 4, arbitrary: listOf(sound) },
+  { weight: 3, arbitrary: listOf(position) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      "[]",
+      "null",
+      "{}",
+      "[[9,47]",
+      "[[9,47],]",
+      "[[9,47]]]",
+      "[[9,47]] ",
+      "[[9,47][9,48]]",
+      "[9,47]",
+      " [[9,47]]",
+      "[[9,47,1,2]]",
+      "\"[[9,47]]\"",
+      "[[]]",
+      ""
+    )
+  }
+)
+
+const name = fc.constantFrom("geometry", "geometry", "geometry", "geometry ", "g\\u0065ometry", "geometrý", "Geometry")
+
+const member = fc.oneof(
+  { weight: 3, arbitrary: fc.tuple(name, geometry).map(([name, value]) => `"${name}":${value}`) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      `"description":"\\"geometry\\":[[1,2]]"`,
+      `"description":"é\\\\"`,
+      `"x":{"geometry":[[1,2]]}`,
+      `"x":[{"geometry":[[1,2]]},"geometry"]`,
+      `"tags":["a","b"]`,
+      `"distance":5`,
+      `"distance":"far"`,
+      `"geometry" : [[9,47],[9,48]]`,
+      `"\\\\":1`,
+      `"":1`
+    )
+  }
+)
+
+const body = fc.tuple(
+  fc.constantFrom("{", "{", "{", " { ", "[{", "{{", ""),
+  fc.array(member, { maxLength: 4 }),
+  fc.constantFrom("}", "}", "}", "} ", "}]", "}}", "},{}", "")
+).map(([before, members, after]) =>
+  `${before}${[`"name":"x"`, `"waypoints":[{"coord":[9,47]}]`, ...members].join(",")}${after}`
+)
+
+const RUNS = { numRuns: 5000 }
+
+describe("the body of a route", () => {
+  it("is what its decoder and the measurement of its positions make of it, however it is written", () => {
+    fc.assert(fc.property(body, assertSame), RUNS)
+  })
+
+  it("with a geometry as JSON.stringify writes it is read past the decoder, to the last bit", () => {
+    fc.assert(
+      fc.property(fc.array(sound, { minLength: 1, maxLength: 300, size: "max" }), (positions) => {
+        const json = `[${positions.join(",")}]`
+        const scanned = scanLine(Buffer.from(`{"a":${json}}`), `{"a":`.length)
+        const expected: ReadonlyArray<ReadonlyArray<number>> = JSON.parse(json)
+        assert.strictEqual(scanned?.line.json, json)
+        assert.deepStrictEqual([...scanned?.line.coordinates.lngs ?? []], expected.map(([lng = 0]) => lng))
+        assert.deepStrictEqual([...scanned?.line.coordinates.lats ?? []], expected.map(([, lat = 0]) => lat))
+        assert.deepStrictEqual(positions.map((_, index) => scanned?.line.textAt(index)), positions)
+        assertSame(`{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":${json}}`)
+      }),
+      { numRuns: 200 }
+    )
+  })
+
+  it("has no decimal in its geometry that is taken for its neighbour", () => {
+    const decimal = fc.tuple(fc.integer({ min: 0, max: 999_999_999_999_999 }), fc.integer({ min: 0, max: 15 }))
+      .map(([digits, places]) => Number(`${digits}e-${places}`))
+    fc.assert(
+      fc.property(decimal, (elevation) => {
+        const text = JSON.stringify([[9, 47, elevation]])
+        const scanned = scanLine(Buffer.from(text), 0)
+        if (/e|\d{16}/.test(text.replace(".", ""))) return
+        assert.strictEqual(scanned?.line.json, text)
+        assert.deepStrictEqual(scanned?.line.start, [9, 47, elevation])
+      }),
+      RUNS
+    )
+  })
+
+  it("has at most as many positions and values as its schema says, wherever they are", () => {
+    const { maxValues } = limitsOf(NewRoute)
+    const bodyOf = (positions: number, others: number) =>
+      `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[${
+        Array.from({ length: positions }, () => "[9,47]").join(",")
+      }],"x":[${Array.from({ length: others }, () => "1").join(",")}]}`
+    const text = Buffer.from(bodyOf(MAX_POSITIONS, 1))
+    assert.strictEqual(Result.isSuccess(read(text)), true)
+    assertSame(bodyOf(MAX_POSITIONS + 1, 1))
+    // Three of each position, and eight of what is around them.
+    const most = maxValues - 3 * 1000 - 8
+    for (const others of [most, most + 1]) {
+      assertSame(bodyOf(1000, others))
+      assert.strictEqual(Result.isSuccess(read(Buffer.from(bodyOf(1000, others)))), others === most)
+    }
+  })
+})

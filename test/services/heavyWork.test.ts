@@ -1,0 +1,224 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
+import { Unavailable } from "../../src/schema/Errors.ts"
+import { readManifest } from "../../src/services/archive/Manifests.ts"
+import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
+import { readFile } from "../../src/services/routes/FileJobs.ts"
+import { readNewRoute, readRoutePatch } from "../../src/services/routes/RouteJobs.ts"
+import { joinMatches, measureShortTrace, readTrace } from "../../src/services/routing/TraceJobs.ts"
+import { crash, eat, echo, lengthOf, nest, spin, throwError, work } from "../support/HeavyThread.ts"
+import { until } from "../support/Waiting.ts"
+
+const entry = new URL("../support/HeavyThread.ts", import.meta.url)
+
+const LIMITS = {
+  threads: 1,
+  queue: 2,
+  maxWait: Duration.minutes(1),
+  maxDuration: Duration.minutes(1),
+  maxHeapMiB: 64,
+  maxIdle: Duration.minutes(1)
+}
+
+const long = INLINE_BYTES + 1
+
+const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A, E, HeavyWork>) =>
+  Effect.provide(test, HeavyWork.layerOf(entry, { ...LIMITS, ...limits }), { local: true }).pipe(
+    Effect.provideService(Metric.MetricRegistry, new Map())
+  )
+
+const refusalOf = <A>(exit: Exit.Exit<A, Unavailable>) =>
+  Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason) : []
+
+/** That a job is still done, by a thread that is well. */
+const isWell = Effect.gen(function*() {
+  const heavy = yield* HeavyWork
+  assert.strictEqual(yield* heavy.run(lengthOf, new Uint8Array(5), long), 5)
+})
+
+/** A figure of the metrics, in all or of one reason. */
+const figure = (name: string, reason?: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const metric = metrics.find(({ attributes, id }) => id === name && attributes?.["reason"] === reason)
+    if (metric?.type === "Counter") return metric.state.count
+    return metric?.type === "Gauge" ? metric.state.value : undefined
+  })
+
+describe("heavy work", () => {
+  it.live("is done here where it is short, else in a thread, and what is transferred is gone", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const bytes = new Uint8Array(INLINE_BYTES)
+        assert.strictEqual(yield* heavy.run(lengthOf, bytes, bytes.length, [bytes.buffer]), INLINE_BYTES)
+        assert.strictEqual(bytes.length, INLINE_BYTES)
+        const before = process.threadCpuUsage()
+        assert.strictEqual(yield* heavy.run(work, 300, long), 300)
+        const { system, user } = process.threadCpuUsage(before)
+        assert.isBelow((user + system) / 1000, 150)
+        assert.strictEqual(yield* heavy.run(lengthOf, bytes, long, [bytes.buffer]), INLINE_BYTES)
+        assert.strictEqual(bytes.length, 0)
+      })
+    ))
+
+  it.live("that throws is a defect of its own request, and the thread goes on", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const exit = yield* Effect.exit(heavy.run(throwError, "no", long))
+        assert.match(String(Exit.isFailure(exit) ? exit.cause : ""), /no/)
+        yield* isWell
+      })
+    ))
+
+  it.live("whose input or result cannot be cloned is a defect of its own request, and the thread goes on", () =>
+    withLimits(
+      { maxDuration: Duration.seconds(5) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const unreadable = yield* Effect.exit(heavy.run(nest, 10_000, long))
+        assert.match(String(Exit.isFailure(unreadable) ? unreadable.cause : ""), /Maximum call stack size exceeded/)
+        const unsendable = yield* Effect.exit(heavy.run(echo, () => 1, long))
+        assert.match(String(Exit.isFailure(unsendable) ? unsendable.cause : ""), /could not be cloned/)
+        yield* isWell
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 0)
+      })
+    ))
+
+  it.live("that ends its thread is 503 with seconds to wait for its own request, and the next has another thread", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [exit] = yield* Effect.all([Effect.exit(heavy.run(crash, null, long)), isWell], { concurrency: 2 })
+        const [error] = refusalOf(exit)
+        assert.instanceOf(error, Unavailable)
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
+        yield* isWell
+      })
+    ))
+
+  it.live("that runs out of memory is 503 with seconds to wait, and nobody else's fault", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [exit] = yield* Effect.all([Effect.exit(heavy.run(eat, null, long)), isWell], { concurrency: 2 })
+        const [error] = refusalOf(exit)
+        assert.instanceOf(error, Unavailable)
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "memory"), 1)
+        assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
+        yield* isWell
+      })
+    ))
+
+  it.live("that takes too long is 503 with seconds to wait, and its thread is ended", () =>
+    withLimits(
+      { maxDuration: Duration.seconds(2) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "time"), 1)
+        yield* isWell
+      })
+    ))
+
+  it.live("that waits too long for its turn is 503 with seconds to wait", () =>
+    withLimits(
+      { maxWait: Duration.millis(50) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const first = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "wait"), 1)
+        yield* Fiber.interrupt(first)
+      })
+    ))
+
+  it.live("may be queued for longer than others where it says so", () =>
+    withLimits(
+      { maxWait: Duration.millis(50) },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const first = yield* Effect.forkChild(heavy.run(work, 500, long), { startImmediately: true })
+        const patient = heavy.run(lengthOf, new Uint8Array(5), long, [], Duration.minutes(1))
+        assert.strictEqual(yield* patient, 5)
+        assert.strictEqual(yield* Fiber.join(first), 500)
+      })
+    ))
+
+  it.live.each([1, 2])("beyond a full queue is 503 at once, with %i thread(s)", (threads) =>
+    withLimits(
+      { threads },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const pending = yield* Effect.forEach(
+          [1, 2, 3],
+          () => Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+        )
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
+        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.strictEqual(yield* figure("heavy_job_refusals_total", "queue"), 1)
+        yield* until(Effect.map(figure("heavy_jobs_running"), (jobs) => jobs === 1))
+        assert.strictEqual(yield* figure("heavy_jobs_waiting"), 2)
+        yield* Fiber.interruptAll(pending)
+        yield* isWell
+        assert.deepStrictEqual([yield* figure("heavy_jobs_running"), yield* figure("heavy_jobs_waiting")], [0, 0])
+      })
+    ))
+
+  it("of bodies, of files, of traces and of archives has a share each", () => {
+    const jobs = [readNewRoute, readRoutePatch, readTrace, readFile, measureShortTrace, joinMatches, readManifest]
+    assert.deepStrictEqual(
+      jobs.map(({ share }) => share),
+      ["bodies", "bodies", "bodies", "files", "traces", "traces", "archives"]
+    )
+  })
+
+  it.live("of one share leaves the queue and the next free thread to the others", () =>
+    withLimits(
+      { queue: 8 },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const files = { ...work, share: "files" }
+        const started = yield* Deferred.make<void>()
+        const done: Array<string> = []
+        const add = (name: string) => Effect.sync(() => done.push(name))
+        const pending = yield* Effect.forEach(
+          Array.from({ length: 9 }),
+          () =>
+            heavy.run(files, 50, long).pipe(
+              Effect.tap(add("file")),
+              Effect.tap(Deferred.succeed(started, undefined)),
+              Effect.forkChild({ startImmediately: true })
+            )
+        )
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(files, 50, long)))
+        assert.deepInclude(error, { statusCode: 503 })
+        yield* Deferred.await(started)
+        yield* heavy.run({ ...lengthOf, share: "bodies" }, new Uint8Array(1), long).pipe(Effect.tap(add("body")))
+        yield* Fiber.joinAll(pending)
+        assert.isBelow(done.indexOf("body"), 3)
+        assert.lengthOf(done, 10)
+      })
+    ))
+
+  it.live("that is interrupted leaves its thread and its place in the queue to others", () =>
+    withLimits(
+      { queue: 0 },
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        for (const _ of [1, 2, 3]) {
+          const running = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
+          yield* Fiber.interrupt(running)
+        }
+        yield* isWell
+      })
+    ))
+})

@@ -1,0 +1,134 @@
+import { NodeHttpClient } from "@effect/platform-node"
+import { assert, layer } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Layer, Logger } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { createServer, type RequestListener } from "node:http"
+import type { Socket } from "node:net"
+import { text } from "node:stream/consumers"
+import { databaseLive } from "../../src/layers/Database.ts"
+import { AccountMails } from "../../src/services/accounts/AccountMails.ts"
+import { outboxDeliveryLayer } from "../../src/services/delivery/OutboxDelivery.ts"
+import { Mailer } from "../../src/services/mail/Mailer.ts"
+import { MailQuota } from "../../src/services/mail/MailQuota.ts"
+import { Outbox } from "../../src/services/mail/Outbox.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { HTTP_FAULTS, type HttpFault } from "../support/HttpFaults.ts"
+import { listening } from "../support/Listening.ts"
+import { SECRETS } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const take: RequestListener = (_, response) => void response.end("{}")
+
+/** A mail provider on a socket, which does not have to behave. */
+class Provider extends Context.Service<Provider, {
+  readonly url: string
+  /** The keys of what it was given, in order. */
+  readonly keys: Array<string>
+  readonly sockets: Array<Socket>
+  readonly become: (listener: RequestListener) => Effect.Effect<void>
+}>()("test/FaultyMailProvider") {
+  static readonly layer = Layer.effect(
+    Provider,
+    Effect.gen(function*() {
+      const keys: Array<string> = []
+      const sockets: Array<Socket> = []
+      const state = { listener: take }
+      const server = createServer(async (request, response) => {
+        await text(request)
+        keys.push(String(request.headers["idempotency-key"]))
+        state.listener(request, response)
+      })
+      server.on("connection", (socket) => sockets.push(socket))
+      return Provider.of({
+        url: `http://127.0.0.1:${yield* listening(server)}/emails`,
+        keys,
+        sockets,
+        become: (listener) => Effect.sync(() => void (state.listener = listener))
+      })
+    })
+  )
+}
+
+const accountMails = Layer.succeed(AccountMails, {
+  compose: ({ kind, ...rest }) =>
+    Effect.succeedSome({
+      userId: undefined,
+      mail: { to: "email" in rest ? rest.email : "", subject: kind, text: "Open this link:", link: undefined }
+    })
+})
+
+const POOL = 1
+
+const outboxLayer = Layer.unwrap(Effect.gen(function*() {
+  const DATABASE_URL = yield* clonedDatabase
+  const { url } = yield* Provider
+  const settings = {
+    ...SECRETS,
+    DATABASE_URL,
+    DATABASE_POOL_SIZE: String(POOL),
+    EMAIL_API_KEY: "key",
+    EMAIL_API_URL: url
+  }
+  return outboxDeliveryLayer.pipe(
+    Layer.provide([accountMails, MailQuota.layer, Mailer.layerApi]),
+    Layer.provideMerge(Outbox.layer),
+    Layer.provideMerge(databaseLive),
+    Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
+  )
+})).pipe(Layer.provideMerge(Provider.layer))
+
+const waiting = SqlClient.SqlClient.use((sql) => sql<{ attempts: number }>`SELECT attempts FROM outbox`)
+
+const MAILS = 4
+
+const write = (label: string) =>
+  Effect.gen(function*() {
+    const outbox = yield* Outbox
+    for (let n = 0; n < MAILS; n++) {
+      yield* outbox.request({ kind: "reset-password", email: `${label}-${n}@example.com` })
+    }
+    yield* outbox.wake
+  })
+
+layer(outboxLayer)("a mail provider", (it) => {
+  for (const fault of ["hang", "refuse", "dripHeaders", "notHttp"] as const satisfies ReadonlyArray<HttpFault>) {
+    it.effect(`that does ${fault} has no connection of the database, and each mail once when it is back`, () =>
+      Effect.gen(function*() {
+        const provider = yield* Provider
+        const [keys, sockets] = [provider.keys.length, provider.sockets.length]
+        yield* provider.become(HTTP_FAULTS[fault])
+        yield* write(fault)
+        yield* until(Effect.sync(() => provider.keys.length >= keys + MAILS))
+        // The pool has one connection, and the clock stands still: the tries last.
+        assert.lengthOf(yield* waiting, MAILS)
+        yield* TestClock.adjust("5 seconds")
+        yield* until(Effect.sync(() => provider.sockets.slice(sockets).every(({ destroyed }) => destroyed)))
+
+        const taken: Array<string> = []
+        yield* provider.become((request, response) => {
+          taken.push(String(request.headers["idempotency-key"]))
+          take(request, response)
+        })
+        yield* until(Effect.andThen(TestClock.adjust("1 second"), Effect.map(waiting, (rows) => rows.length === 0)))
+        // By the key the provider knows a mail that it has taken already.
+        assert.deepStrictEqual(new Set(taken), new Set(provider.keys.slice(keys)))
+        assert.strictEqual(new Set(taken).size, MAILS)
+      }))
+  }
+
+  for (const fault of ["drip", "garbage", "endless"] as const satisfies ReadonlyArray<HttpFault>) {
+    it.effect(`that takes mails with 200 and a body of ${fault} has each once, and is not read`, () =>
+      Effect.gen(function*() {
+        const provider = yield* Provider
+        const keys = provider.keys.length
+        yield* provider.become(HTTP_FAULTS[fault])
+        yield* write(fault)
+        yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+        assert.lengthOf(new Set(provider.keys.slice(keys)), MAILS)
+        assert.lengthOf(provider.keys.slice(keys), MAILS)
+        if (fault !== "garbage") yield* until(Effect.sync(() => provider.sockets.every(({ destroyed }) => destroyed)))
+      }))
+  }
+})

@@ -1,0 +1,299 @@
+import { assert, layer } from "@effect/vitest"
+import { Clock, ConfigProvider, Context, Duration, Effect, Layer, Logger, Option, Redacted, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { databaseLive } from "../../src/layers/Database.ts"
+import { UserId } from "../../src/schema/Ids.ts"
+import { MAILS_A_DAY, MAILS_AN_HOUR } from "../../src/schema/Limits.ts"
+import { AccountMails } from "../../src/services/accounts/AccountMails.ts"
+import { outboxDeliveryLayer } from "../../src/services/delivery/OutboxDelivery.ts"
+import { type Mail, Mailer, MailNotSent } from "../../src/services/mail/Mailer.ts"
+import { MailQuota } from "../../src/services/mail/MailQuota.ts"
+import { Outbox } from "../../src/services/mail/Outbox.ts"
+import { clonedDatabase } from "../support/Databases.ts"
+import { Spans } from "../support/Spans.ts"
+import { SECRETS } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const logged: Array<string> = []
+
+/** A mail provider that can be taken down. */
+class Provider extends Context.Service<Provider, {
+  readonly isDown: Ref.Ref<boolean>
+  readonly taken: Ref.Ref<ReadonlyArray<Mail>>
+  readonly tries: Ref.Ref<number>
+  readonly keys: Ref.Ref<ReadonlyArray<string>>
+}>()("test/Provider") {
+  static readonly layer = Layer.effectContext(Effect.gen(function*() {
+    const provider = {
+      isDown: yield* Ref.make(false),
+      taken: yield* Ref.make<ReadonlyArray<Mail>>([]),
+      tries: yield* Ref.make(0),
+      keys: yield* Ref.make<ReadonlyArray<string>>([])
+    }
+    const mailer = Mailer.of({
+      send: Effect.fnUntraced(function*(mail, key) {
+        yield* Ref.update(provider.keys, (keys) => [...keys, key])
+        yield* Ref.update(provider.tries, (tries) => tries + 1)
+        if (yield* Ref.get(provider.isDown)) return yield* new MailNotSent({ reason: "TransportError" })
+        yield* Ref.update(provider.taken, (taken) => [...taken, mail])
+      })
+    })
+    return Context.make(Provider, provider).pipe(Context.add(Mailer, mailer))
+  }))
+}
+
+const MAIL: Mail = {
+  to: "rider@example.com",
+  subject: "Verify",
+  text: "Open this link:",
+  link: Redacted.make("https://app.example.com/verify-email?token=canary-token")
+}
+
+/** Addresses whose mails are composed when the lease of the claim is nearly over, or over and another process has claimed them. */
+const LATE = "late@example.com"
+const TAKEN_OVER = "taken-over@example.com"
+
+/** Whoever asks for a reset gets the mail; of sign-ups nothing is known. */
+const accountMails = Layer.effect(
+  AccountMails,
+  Effect.map(SqlClient.SqlClient, (sql) =>
+    AccountMails.of({
+      compose: Effect.fnUntraced(function*(request) {
+        if (request.kind !== "reset-password") return Option.none()
+        if (request.email === LATE) yield* TestClock.adjust("11 seconds")
+        if (request.email === TAKEN_OVER) {
+          yield* TestClock.adjust("16 seconds")
+          yield* Effect.orDie(sql`UPDATE outbox SET attempts = attempts + 1`)
+        }
+        return Option.some({ userId: undefined, mail: { ...MAIL, to: request.email } })
+      })
+    }))
+)
+
+const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
+  outboxDeliveryLayer.pipe(
+    Layer.provide(accountMails),
+    Layer.provideMerge(MailQuota.layer),
+    Layer.provideMerge(Outbox.layer),
+    Layer.provideMerge(Provider.layer),
+    Layer.provideMerge(Spans.layer),
+    Layer.provideMerge(databaseLive),
+    Layer.provide(Logger.layer([Logger.map(Logger.formatJson, (line) => logged.push(line))])),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ ...SECRETS, DATABASE_URL: url })))
+  )))
+
+/** The user whom the mails are for. */
+const somebody = SqlClient.SqlClient.use((sql) =>
+  sql<{ id: bigint }>`
+    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
+    VALUES ('rider@example.com', 'rider@example.com', 'Rider', 'rider', now(), now())
+    ON CONFLICT (email_key) DO UPDATE SET name = 'Rider' RETURNING id`
+).pipe(Effect.map((rows) => UserId.make(Number(rows[0]?.id))))
+
+const waiting = SqlClient.SqlClient.use((sql) => sql<{ payload: string }>`SELECT payload FROM outbox`)
+
+const noticeTo = (to: string): Mail => ({ to, subject: "Your password was changed", text: "It was.", link: undefined })
+
+layer(outboxLayer)("the quota of an address", (it) => {
+  it.effect("is exact for any number of mails at once, in whatever spelling of the address", () =>
+    Effect.gen(function*() {
+      const quota = yield* MailQuota
+      const taken = yield* Effect.all(
+        Array.from({ length: 64 }, (_, n) => quota.take(n % 2 === 0 ? "a@example.com" : " A@EXAMPLE.com")),
+        { concurrency: "unbounded" }
+      )
+      assert.strictEqual(taken.filter((isTaken) => isTaken).length, MAILS_AN_HOUR)
+      assert.isTrue(yield* quota.take("b@example.com"))
+    }))
+
+  it.effect("drops mails that were asked for, and puts notices off until there is room", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { taken } = yield* Provider
+      const userId = yield* somebody
+      const sentTo = (to: string) =>
+        Effect.map(Ref.get(taken), (mails) => mails.filter((mail) => mail.to === to).length)
+      for (let n = 0; n < MAILS_AN_HOUR + 2; n++) {
+        yield* outbox.request({ kind: "reset-password", email: "asked@example.com" })
+        yield* outbox.put(userId, noticeTo("told@example.com"))
+      }
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 2))
+      assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
+      assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR)
+      yield* TestClock.adjust("1 hour")
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+      assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
+      assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR + 2)
+    }))
+
+  it.effect("counts a mail once, however often it is tried", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const quota = yield* MailQuota
+      const { isDown, tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, noticeTo("often@example.com"))
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        yield* TestClock.adjust("5 minutes")
+        return (yield* Ref.get(tries)) >= before + 4
+      }))
+      yield* Ref.set(isDown, false)
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        yield* TestClock.adjust("5 minutes")
+        return (yield* waiting).length === 0
+      }))
+      const rest = yield* Effect.forEach(Array.from({ length: MAILS_A_DAY }), () =>
+        Effect.andThen(TestClock.adjust("1 hour"), quota.take("often@example.com")))
+      assert.strictEqual(
+        rest.filter((isTaken) =>
+          isTaken
+        ).length,
+        MAILS_A_DAY - 1
+      )
+    }))
+})
+
+layer(outboxLayer)("the outbox", (it) => {
+  it.effect("sends a mail after it was written, and forgets it", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { taken } = yield* Provider
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* outbox.wake
+      yield* until(Effect.map(Ref.get(taken), (mails) => mails.length === 1))
+      const [mail] = yield* Ref.get(taken)
+      assert.strictEqual(
+        Redacted.value(mail?.link ?? Redacted.make("")),
+        Redacted.value(MAIL.link ?? Redacted.make(""))
+      )
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+    }))
+
+  it.effect("sends nothing of a transaction that failed", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const sql = yield* SqlClient.SqlClient
+      const { tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* outbox.put(yield* somebody, MAIL).pipe(
+        Effect.andThen(Effect.fail("no")),
+        sql.withTransaction,
+        Effect.ignore
+      )
+      yield* outbox.wake
+      assert.deepStrictEqual(yield* waiting, [])
+      assert.strictEqual(yield* Ref.get(tries), before)
+    }))
+
+  it.effect("keeps a mail while the provider is down, encrypted and out of the log, and sends it when it is back", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { isDown, taken, tries } = yield* Provider
+      const before = yield* Ref.get(tries)
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* outbox.wake
+      yield* until(Effect.map(Ref.get(tries), (count) => count > before))
+      const rows = yield* waiting
+      assert.strictEqual(rows.length, 1)
+      assert.notInclude(JSON.stringify(rows), "canary")
+      assert.notInclude(JSON.stringify(rows), "rider@example.com")
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("mail not sent"))))
+      assert.isFalse(logged.some((line) => line.includes("canary") || line.includes("rider@example.com")))
+
+      yield* Ref.set(isDown, false)
+      const count = (yield* Ref.get(taken)).length
+      yield* until(Effect.gen(function*() {
+        yield* TestClock.adjust("10 minutes")
+        yield* outbox.wake
+        return (yield* Ref.get(taken)).length === count + 1
+      }))
+    }))
+
+  it.effect("drops after a day what could not be sent, and says so", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { isDown } = yield* Provider
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* TestClock.adjust("24 hours")
+      yield* until(Effect.gen(function*() {
+        yield* outbox.wake
+        return (yield* waiting).length === 0
+      }))
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("not sent within a day"))))
+    }))
+})
+
+layer(outboxLayer)("a mail that the provider does not take", (it) => {
+  it.effect("is tried after 5 seconds, twice as long each time, and each hour in the end, with one key", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const outbox = yield* Outbox
+      const { isDown, keys } = yield* Provider
+      yield* Ref.set(isDown, true)
+      yield* outbox.put(yield* somebody, MAIL)
+      const delay = Effect.gen(function*() {
+        const [row] = yield* sql<{ next_attempt_at: Date }>`SELECT next_attempt_at FROM outbox`
+        return ((row?.next_attempt_at.getTime() ?? 0) - (yield* Clock.currentTimeMillis)) / 1000
+      })
+      for (const seconds of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]) {
+        yield* outbox.wake
+        yield* until(Effect.map(delay, (found) => found === seconds))
+        yield* TestClock.adjust(Duration.seconds(seconds))
+      }
+      assert.lengthOf([...new Set(yield* Ref.get(keys))], 1)
+    }))
+})
+
+layer(outboxLayer)("a mail that took long to compose", (it) => {
+  it.effect("is not sent when another process has claimed it, and under a renewed lease otherwise", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { count } = yield* Spans
+      const { tries } = yield* Provider
+      // The look at the start is over, so that the next one is that of the wake-up.
+      yield* until(Effect.map(count("Outbox.deliver"), (looks) => looks === 1))
+      yield* outbox.request({ kind: "reset-password", email: TAKEN_OVER })
+      yield* outbox.wake
+      yield* until(Effect.map(count("Outbox.deliver"), (looks) => looks === 2))
+      assert.lengthOf(yield* waiting, 1)
+      assert.strictEqual(yield* Ref.get(tries), 0)
+
+      yield* outbox.request({ kind: "reset-password", email: LATE })
+      yield* outbox.wake
+      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+      assert.strictEqual(yield* Ref.get(tries), 2)
+    }))
+})
+
+layer(outboxLayer)("an outbox in which there is nothing", (it) => {
+  it.effect("is looked at less and less often, and still every five minutes", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { count } = yield* Spans
+      const { taken } = yield* Provider
+      const before = yield* count("Outbox.deliver")
+      // Each minute is long enough for a look; the queries beside it let the look end.
+      yield* TestClock.adjust("1 minute").pipe(
+        Effect.andThen(Effect.repeat(waiting, { times: 4 })),
+        Effect.repeat({ times: 59 })
+      )
+      const looks = (yield* count("Outbox.deliver")) - before
+      assert.isAtLeast(looks, 1)
+      assert.isAtMost(looks, 20)
+
+      // Nobody wakes it, as if another process had written the mail and ended.
+      yield* outbox.put(yield* somebody, MAIL)
+      yield* until(Effect.andThen(
+        TestClock.adjust("5 minutes"),
+        Effect.map(Ref.get(taken), (mails) => mails.length === 1)
+      ))
+    }))
+})

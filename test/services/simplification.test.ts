@@ -1,0 +1,101 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import simplify from "simplify-js"
+import type { Position } from "../../src/schema/Geometry.ts"
+import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
+import { boundsOf, simplifiedLine } from "../../src/services/geometry/Polylines.ts"
+import { processorTimeOf } from "../support/ProcessorTime.ts"
+
+const COUNT = 100_000
+
+const lineOf = (at: (index: number) => readonly [number, number], count = COUNT): ReadonlyArray<Position> =>
+  Array.from({ length: count }, (_, index) => at(index))
+
+/** A ride that turns a little at each of its positions, with the noise of a receiver. */
+const rideOf = (turns: ReadonlyArray<number>): ReadonlyArray<Position> => {
+  const ride = { heading: 0, lng: 9, lat: 47 }
+  return turns.map((turn, index) => {
+    ride.heading += turn
+    ride.lng += Math.cos(ride.heading) * 1e-4 + (turns.at(-index) ?? 0) * 1e-5
+    ride.lat += Math.sin(ride.heading) * 1e-4 + (turns.at(index / 2) ?? 0) * 1e-5
+    return [ride.lng, ride.lat]
+  })
+}
+
+interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+/** What the library's recursive Douglas-Peucker makes of a line, with a tolerance that grows until 200 are left. */
+const byLibrary = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
+  const bounds = boundsOf(coordinatesOf(positions))
+  const size = bounds === undefined ? 0 : Math.max(bounds.east - bounds.west, bounds.north - bounds.south)
+  const scale = Math.cos(((positions[0]?.[1] ?? 0) * Math.PI) / 180)
+  const thin = (points: Array<Point>, tolerance: number): Array<Point> =>
+    points.length <= 200 ? points : thin(simplify(points, tolerance), tolerance * 1.5)
+  const points = positions.map(([lng, lat]) => ({ x: lng * scale, y: lat }))
+  const kept = new Set(thin(points, Math.max(size / 5000, Number.EPSILON)))
+  return positions.filter((_, index) => kept.has(points[index] ?? { x: 0, y: 0 }))
+}
+
+const simplified = (positions: ReadonlyArray<Position>): ReadonlyArray<Position> => {
+  const kept = new Set(simplifiedLine(coordinatesOf(positions)))
+  return positions.filter((_, index) => kept.has(index))
+}
+
+const zigzag = (index: number) => [index / COUNT, index % 2] as const
+
+const UNUSUAL: Readonly<Record<string, ReadonlyArray<Position>>> = {
+  zigzag: lineOf(zigzag),
+  "zigzag of 5,000": lineOf(zigzag, 5000),
+  "zigzag that narrows": lineOf((index) => [index / COUNT, (index % 2) * (1 - index / COUNT)]),
+  "zigzag across the antimeridian": lineOf((index) => [index % 2 === 0 ? 180 : -180, index / COUNT]),
+  spiral: lineOf((index) => [Math.cos(index / 10) * index / COUNT, Math.sin(index / 10) * index / COUNT]),
+  "one position": lineOf(() => [9, 47]),
+  "two positions in turn": lineOf((index) => [index % 2, 47]),
+  lanes: lineOf((index) => [9 + Math.abs(index % 200 - 100) / 1e4, 47 + Math.floor(index / 100) / 1e5])
+}
+
+describe("a simplified line", () => {
+  it("is what recursive Douglas-Peucker makes of an ordinary line", () => {
+    const turn = fc.double({ min: -1, max: 1, noNaN: true })
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 3000, size: "max" }), (turns) => {
+        const ride = rideOf(turns)
+        assert.deepStrictEqual(simplified(ride), byLibrary(ride))
+      }),
+      { numRuns: 50 }
+    )
+    const position = fc.tuple(fc.integer({ min: -180, max: 180 }), fc.integer({ min: -90, max: 90 }))
+    fc.assert(
+      fc.property(fc.array(position, { maxLength: 800, size: "max" }), (line) => {
+        assert.deepStrictEqual(simplified(line), byLibrary(line))
+      }),
+      { numRuns: 50 }
+    )
+  })
+
+  it("is the same for a ride of 100,000 positions", () => {
+    const ride = rideOf(Array.from({ length: COUNT }, (_, index) => Math.sin(index) * Math.sin(index / 77)))
+    assert.deepStrictEqual(simplified(ride), byLibrary(ride))
+  })
+
+  for (const [name, line] of Object.entries(UNUSUAL)) {
+    it(`of a ${name} has its ends, at most 200 positions, and costs less than ten times its JSON`, () => {
+      const text = JSON.stringify(line)
+      const [parsed] = processorTimeOf(() => JSON.parse(text))
+      const [taken, kept] = processorTimeOf(() => simplified(line))
+      assert.isAtMost(kept.length, 200)
+      assert.deepStrictEqual([kept[0], kept.at(-1)], [line[0], line.at(-1)])
+      assert.isBelow(taken, 10 * Math.max(parsed, 5))
+    })
+  }
+
+  it("of a long zigzag still fills its box", () => {
+    for (const line of [lineOf(zigzag), lineOf(zigzag, 10_000)]) {
+      const [whole, kept] = [boundsOf(coordinatesOf(line)), boundsOf(coordinatesOf(simplified(line)))]
+      assert.deepStrictEqual([kept?.south, kept?.north], [whole?.south, whole?.north])
+    }
+  })
+})

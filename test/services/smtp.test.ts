@@ -1,0 +1,148 @@
+import { NodeHttpClient } from "@effect/platform-node"
+import { assert, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Exit, Layer, Redacted } from "effect"
+import { createServer, type Socket } from "node:net"
+import { SMTPServer, type SMTPServerOptions } from "smtp-server"
+import { mailerLayerOr } from "../../src/layers/Mail.ts"
+import { type Mail, Mailer } from "../../src/services/mail/Mailer.ts"
+import { listening } from "../support/Listening.ts"
+
+const MAIL: Mail = {
+  to: "rider@example.com",
+  subject: "Verify",
+  text: "Open:",
+  link: Redacted.make("https://x/?token=canary"),
+  ifNotYou: "Or not."
+}
+
+interface Received {
+  readonly user: string | undefined
+  readonly to: ReadonlyArray<string>
+  readonly source: string
+}
+
+/** A real SMTP server on a free port, and what it has received. */
+const smtpServer = Effect.fnUntraced(function*(options: SMTPServerOptions = {}) {
+  const received: Array<Received> = []
+  const server = new SMTPServer({
+    disabledCommands: ["STARTTLS"],
+    authOptional: true,
+    onAuth: ({ password, username }, _session, done) =>
+      password === "p@ss" ? done(null, { user: username ?? "" }) : done(new Error("canary: wrong password")),
+    onData: (stream, { envelope, user }, done) => {
+      const chunks: Array<Buffer> = []
+      stream.on("data", (chunk: Buffer) => chunks.push(chunk)).on("end", () => {
+        const to = envelope.rcptTo.map(({ address }) => address)
+        received.push({ user, to, source: Buffer.concat(chunks).toString() })
+        done()
+      })
+    },
+    ...options
+  })
+  // Clients that hang up are their own business.
+  server.on("error", () => undefined)
+  yield* Effect.addFinalizer(() => Effect.promise(() => new Promise<void>((resolve) => server.close(() => resolve()))))
+  const port = yield* Effect.promise(() =>
+    new Promise<number>((resolve) => {
+      const listener = server.listen(0, "127.0.0.1", () => {
+        const address = listener.address()
+        resolve(typeof address === "object" ? address?.port ?? 0 : 0)
+      })
+    })
+  )
+  return { port, received }
+})
+
+const sendBy = (url: string, more: Readonly<Record<string, string>> = {}) => {
+  const settings = { SMTP_URL: url, BASE_URL: "https://routes.example.com", ...more }
+  return Mailer.use((mailer) => mailer.send(MAIL, "key-of-the-mail")).pipe(
+    Effect.provide(
+      mailerLayerOr(Layer.mock(Mailer, {})).pipe(
+        Layer.provide([NodeHttpClient.layerUndici, ConfigProvider.layer(ConfigProvider.fromUnknown(settings))])
+      )
+    )
+  )
+}
+
+it.live("a mail is handed to the SMTP server as text and HTML, under one Message-ID for all its tries", () =>
+  Effect.gen(function*() {
+    const { port, received } = yield* smtpServer()
+    const url = `smtp://routes%40example.com:p%40ss@127.0.0.1:${port}`
+    yield* sendBy(url, { EMAIL_FROM: "Routes <routes@example.com>" })
+    yield* sendBy(url)
+    const [first, second] = received
+    assert.deepStrictEqual([first?.user, first?.to], ["routes@example.com", ["rider@example.com"]])
+    for (
+      const header of [
+        "From: Routes <routes@example.com>",
+        "To: rider@example.com",
+        "Subject: Verify",
+        "Message-ID: <key-of-the-mail@routes.example.com>",
+        "Auto-Submitted: auto-generated",
+        "Content-Type: text/plain; charset=utf-8",
+        "Content-Type: text/html; charset=utf-8"
+      ]
+    ) assert.include(first?.source ?? "", header)
+    assert.include(first?.source ?? "", "Open:\r\n\r\nhttps://x/?token=canary\r\n\r\nOr not.")
+    assert.include(second?.source ?? "", "Message-ID: <key-of-the-mail@routes.example.com>")
+    assert.include(second?.source ?? "", "From: no-reply@routes.example.com")
+  }).pipe(Effect.scoped))
+
+it.live("a refusal of the SMTP server has its status and neither link nor password", () =>
+  Effect.gen(function*() {
+    const { port } = yield* smtpServer({
+      onRcptTo: (_address, _session, done) => done(Object.assign(new Error("canary"), { responseCode: 550 }))
+    })
+    const wrongPassword = yield* Effect.flip(sendBy(`smtp://ada:canary@127.0.0.1:${port}`))
+    const refused = yield* Effect.flip(sendBy(`smtp://127.0.0.1:${port}`))
+    const nobody = yield* Effect.flip(sendBy("smtp://127.0.0.1:9"))
+    const reasons = [wrongPassword, refused, nobody].map((error) => JSON.stringify({ ...error }))
+    assert.deepStrictEqual(reasons, [
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EAUTH 535\"}",
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP EENVELOPE 550\"}",
+      "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ESOCKET\"}"
+    ])
+  }).pipe(Effect.scoped))
+
+it.live("credentials are not sent to a server on the network that has no TLS", () =>
+  Effect.gen(function*() {
+    const { port, received } = yield* smtpServer()
+    // This machine, under an address that is not of the loopback interface.
+    const error = yield* Effect.flip(sendBy(`smtp://ada:p%40ss@0.0.0.0:${port}`))
+    assert.strictEqual(JSON.stringify({ ...error }), "{\"_tag\":\"MailNotSent\",\"reason\":\"SMTP ETLS 500\"}")
+    assert.deepStrictEqual(received, [])
+  }).pipe(Effect.scoped))
+
+it.live(
+  "a server that hangs is given up in time, in the middle of work that is not to be interrupted",
+  () =>
+    Effect.gen(function*() {
+      const sockets = new Set<Socket>()
+      const port = yield* listening(createServer((socket) => void sockets.add(socket.on("error", () => undefined))))
+      const error = yield* Effect.flip(Effect.uninterruptible(sendBy(`smtp://127.0.0.1:${port}`)))
+      assert.match(JSON.stringify({ ...error }), /SMTP (timeout|ETIMEDOUT)/)
+      for (const socket of sockets) socket.destroy()
+    }).pipe(Effect.scoped),
+  20_000
+)
+
+it.effect("a malformed SMTP_URL, or one beside EMAIL_API_KEY, refuses the start and is not told", () =>
+  Effect.gen(function*() {
+    for (
+      const url of [
+        "canary",
+        "http://canary.example.com",
+        "smtp://",
+        "smtp://canary/?tls.rejectUnauthorized=false",
+        "smtp://ada:100%canary@127.0.0.1",
+        "smtp://:canary@127.0.0.1"
+      ]
+    ) {
+      const exit = yield* Effect.exit(sendBy(url))
+      assert.isTrue(Exit.isFailure(exit))
+      assert.include(String(exit), "SMTP_URL")
+      assert.notInclude(String(exit), "canary")
+    }
+    const { message } = yield* Effect.flip(sendBy("smtp://127.0.0.1", { EMAIL_API_KEY: "canary" }))
+    assert.strictEqual(message, "EMAIL_API_KEY and SMTP_URL are both set: set one of them")
+  }))
