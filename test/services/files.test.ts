@@ -222,7 +222,7 @@ describe.skipIf(!isXmllintThere)(
           writeFileSync(file, written({ ...route, geometry, waypoints, createdAt: "2026-01-02T03:04:05.678Z" }, "gpx"))
           return file
         })
-        const schema = join(import.meta.dirname, "support/gpx-1.1.xsd")
+        const schema = join(import.meta.dirname, "../support/gpx-1.1.xsd")
         execFileSync(XMLLINT, ["--noout", "--schema", schema, ...files], { stdio: "pipe" })
       } finally {
         rmSync(directory, { recursive: true })
