@@ -2,8 +2,8 @@ import { Effect, Layer } from "effect"
 import { HttpMiddleware, HttpRouter } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
-import { authenticationLayer } from "./auth/Authentication.ts"
-import { Credentials } from "./auth/Credentials.ts"
+import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
+import { Authenticator } from "./auth/Authenticator.ts"
 import { apiDocsLayer } from "./docs/ApiDocs.ts"
 import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
@@ -67,7 +67,7 @@ const api = HttpApiBuilder.layer(Api).pipe(
 const docs = apiDocsLayer.pipe(Layer.provide(Limiter.layer))
 
 const pages = pagesLayer.pipe(
-  Layer.provide(Credentials.layer),
+  Layer.provide(Authenticator.layer),
   Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
 )
 

@@ -24,8 +24,8 @@ const error = [Unauthorized, Forbidden, RateLimited]
  * When `Authorization` is present it alone decides. A session's answer brings a fresh token the way that the request
  * brought its own.
  */
-export class Authentication extends HttpApiMiddleware.Service<Authentication, { provides: Caller }>()(
-  "route-planning-service/Authentication",
+export class CallerAuthentication extends HttpApiMiddleware.Service<CallerAuthentication, { provides: Caller }>()(
+  "route-planning-service/CallerAuthentication",
   { error }
 ) {}
 

@@ -6,7 +6,7 @@ import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } 
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
+import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
   BOUNDED_PAGE,
   ConfirmHeader,
@@ -88,7 +88,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     )
   )
   .middleware(JsonBody)
-  .middleware(Authentication)
+  .middleware(CallerAuthentication)
   .add(
     HttpApiEndpoint.get("get", "/:ref", {
       headers: NoneMatchHeader,

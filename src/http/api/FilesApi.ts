@@ -20,7 +20,7 @@ import {
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { Tier } from "./Access.ts"
-import { Authentication, OptionalAuthentication } from "./Authentication.ts"
+import { CallerAuthentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
 
 const download = <const Name extends string, const Path extends `/:ref/${string}`>(
@@ -93,7 +93,10 @@ export class FilesApi extends HttpApiGroup.make("files")
         DryRun
       ],
       error: [Conflict, PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed]
-    }).middleware(Authentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
+    }).middleware(CallerAuthentication).annotate(BodyLimit, ROUTE_BODY_LIMIT).annotate(
+      HttpApi.QueryParseOptions,
+      ONLY_KNOWN
+    )
       .annotate(
         OpenApi.Summary,
         "Import a file"

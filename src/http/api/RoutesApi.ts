@@ -7,7 +7,7 @@ import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
+import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
   BodyLimit,
   BOUNDED_PAGE,
@@ -91,7 +91,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     )
   )
   .middleware(JsonBody)
-  .middleware(Authentication)
+  .middleware(CallerAuthentication)
   .add(
     HttpApiEndpoint.get("get", "/:ref", {
       headers: NoneMatchHeader,
@@ -111,7 +111,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
     HttpApiEndpoint.get("listDeleted", "/deleted", {
       query: listQuery(FormQuery),
       success: Schema.Array(Route)
-    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(Authentication).annotate(RequiredScope, "read")
+    }).annotate(HttpApi.QueryParseOptions, ONLY_KNOWN).middleware(CallerAuthentication).annotate(RequiredScope, "read")
       .annotate(OpenApi.Summary, "List deleted routes")
       .annotate(
         OpenApi.Description,

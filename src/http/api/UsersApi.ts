@@ -12,7 +12,7 @@ import {
   USER_PATHS
 } from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
-import { Authentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
+import { CallerAuthentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
 import { JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
@@ -45,7 +45,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       )
   )
   .middleware(JsonBody)
-  .middleware(Authentication)
+  .middleware(CallerAuthentication)
   .annotateEndpoints(Tier, "moderate")
   .add(
     HttpApiEndpoint.get("publicProfile", "/:handle", {

@@ -7,7 +7,7 @@ import { type Device, Sessions } from "../../services/credentials/Sessions.ts"
 import { emailKey } from "../../services/identity/EmailAddresses.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
-import { credentialOf } from "./BearerToken.ts"
+import { tokenOf } from "./BearerToken.ts"
 import { DEVICE_COOKIE, setDeviceCookie } from "./DeviceCookie.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
@@ -33,7 +33,7 @@ export const signInResponses = Effect.gen(function*() {
 
   // A browser that signs in again, or as somebody else, leaves no session behind (OWASP ASVS 7.2.4).
   const endPrevious = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
-    const token = credentialOf(request)
+    const token = tokenOf(request)
     if (token !== undefined) yield* sessions.end(token)
   })
 

@@ -9,7 +9,7 @@ import { Profiles } from "../../services/accounts/Profiles.ts"
 import { html } from "../../services/html/Html.ts"
 import { erasureDueAt } from "../../services/retention/DeletionCutoff.ts"
 import { Api } from "../api/Api.ts"
-import { Credentials } from "../auth/Credentials.ts"
+import { Authenticator } from "../auth/Authenticator.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
@@ -77,7 +77,7 @@ const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert
 /** The screen for those whose account is to be deleted: it signs them in, says when, and takes it back. */
 export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
-  const credentials = yield* Credentials
+  const authenticator = yield* Authenticator
   const deletion = yield* AccountDeletion
   const limiter = yield* Limiter
   const profiles = yield* Profiles
@@ -86,7 +86,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   /** The session of a request. Personal access tokens have none. */
   const currentSession = Effect.map(
-    credentials.readOptional(cancelDeletion),
+    authenticator.readOptional(cancelDeletion),
     Option.flatMap((principal) => principal.kind === "session" ? Option.some(principal) : Option.none())
   )
 

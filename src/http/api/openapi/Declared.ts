@@ -4,7 +4,7 @@ import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../../schema/
 import type { Scope } from "../../../schema/Token.ts"
 import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../Access.ts"
 import { Api } from "../Api.ts"
-import { Authentication, OptionalAuthentication } from "../Authentication.ts"
+import { CallerAuthentication, OptionalAuthentication } from "../Authentication.ts"
 import { BodyLimit, CommonFailures, JsonBody } from "../Requests.ts"
 
 /** Who may call an endpoint; `session` refuses personal access tokens. */
@@ -43,7 +43,7 @@ const answers = (middleware: Middleware, status: number) =>
 
 const callersOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Callers => {
   if (uses(middleware, OptionalAuthentication)) return { kind: "visitor" }
-  if (uses(middleware, Authentication)) {
+  if (uses(middleware, CallerAuthentication)) {
     return { kind: "caller", scope: Context.get(endpoint.annotations, RequiredScope) }
   }
   if (uses(middleware, TokensRefused)) return { kind: "signed-out" }
@@ -72,7 +72,7 @@ const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: n
     case CommonFailures.key:
       if (status === 400) return hasBody(endpoint) || query !== undefined
       return status !== 404 || params !== undefined
-    case Authentication.key:
+    case CallerAuthentication.key:
       return status !== 403 || Context.get(annotations, RequiredScope) === "write"
         || !Context.get(annotations, OpenWhilePending)
     default:

@@ -16,7 +16,7 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 /** A request that needs no session does not wait longer for a database that is away. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
 
-const refused = new Unauthorized({ message: "The credential is invalid, expired or revoked" })
+const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
 /** On every answer whose content depends on who asks. */
 const varyByCredential = HttpEffect.appendPreResponseHandler((_request, response) =>
@@ -37,27 +37,27 @@ const unlessServerError = (
     Effect.succeed(response.status >= 500 ? response : change(response))
   )
 
-/** What a request proves itself by: a session that its answer refreshes, or a personal access token. */
-export class Credentials extends Context.Service<Credentials, {
-  /** None without a credential; `Unauthorized` with one that is not good. */
+/** Who sends a request: by a session, which the response refreshes, or by a personal access token. */
+export class Authenticator extends Context.Service<Authenticator, {
+  /** None without a credential; `Unauthorized` with one that is invalid, expired or revoked. */
   readonly read: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized | Forbidden,
     HttpServerRequest.HttpServerRequest
   >
-  /** The same where nobody has to be anybody: `Authorization` alone can be refused, and a bad cookie is none. */
+  /** The same where a credential is optional: `Authorization` alone can be refused, and an invalid cookie counts as none. */
   readonly readOptional: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized,
     HttpServerRequest.HttpServerRequest
   >
-  /** Clears a session cookie that is no longer good; leaves it while the database cannot tell. */
+  /** Clears a session cookie that is no longer valid; leaves it while the database is away. */
   readonly clearStaleCookie: (
     endpoint: HttpApiEndpoint.Top
   ) => Effect.Effect<void, never, HttpServerRequest.HttpServerRequest>
-}>()("route-planning-service/Credentials") {
+}>()("route-planning-service/Authenticator") {
   static readonly layer = Layer.effect(
-    Credentials,
+    Authenticator,
     Effect.gen(function*() {
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
@@ -73,14 +73,14 @@ export class Credentials extends Context.Service<Credentials, {
 
       const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: HttpApiEndpoint.Top) {
         const live = yield* authenticate(token, endpoint)
-        if (Option.isNone(live)) return yield* refused
+        if (Option.isNone(live)) return yield* refused()
         yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", live.value.freshToken))
         return live.value.principal
       })
 
       const byAccessToken = Effect.fnUntraced(function*(token: string) {
         const principal = yield* tokens.authenticate(token)
-        return Option.isNone(principal) ? yield* refused : principal.value
+        return Option.isNone(principal) ? yield* refused() : principal.value
       })
 
       const byBearer = (authorization: string, endpoint: HttpApiEndpoint.Top): Effect.Effect<
@@ -89,7 +89,7 @@ export class Credentials extends Context.Service<Credentials, {
         HttpServerRequest.HttpServerRequest
       > => {
         const token = bearerToken(authorization)
-        if (token === undefined) return Effect.fail(refused)
+        if (token === undefined) return Effect.fail(refused())
         return looksLikeToken(token) ? byAccessToken(token) : bySessionToken(token, endpoint)
       }
 
@@ -101,14 +101,14 @@ export class Credentials extends Context.Service<Credentials, {
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) {
           yield* unlessServerError(clearSessionCookie)
-          return yield* refused
+          return yield* refused()
         }
         if (!SAFE_METHODS.has(request.method)) yield* crossSite.check(request)
         yield* unlessServerError(setSessionCookie(live.value.freshToken))
         return live.value.principal
       })
 
-      return Credentials.of({
+      return Authenticator.of({
         read: Effect.fnUntraced(function*(endpoint) {
           yield* varyByCredential
           const request = yield* HttpServerRequest.HttpServerRequest

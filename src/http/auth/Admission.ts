@@ -1,0 +1,94 @@
+import { Context, Effect, Option } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
+import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
+import type { Principal } from "../../schema/User.ts"
+import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { Authenticator } from "./Authenticator.ts"
+
+/** Who is admitted to an endpoint, and as what. */
+interface Admission<A, E> {
+  readonly identify: (
+    authenticator: Authenticator["Service"],
+    endpoint: HttpApiEndpoint.Top
+  ) => Effect.Effect<Option.Option<Principal>, E, HttpServerRequest.HttpServerRequest>
+  readonly anonymous: () => Effect.Effect<A, E>
+  readonly known: (principal: Principal, endpoint: HttpApiEndpoint.Top) => Effect.Effect<A, E>
+}
+
+const isPending = (principal: Principal) => principal.kind === "session" && principal.deletion !== "none"
+
+const checkPending = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+  isPending(principal) && !Context.get(endpoint.annotations, OpenWhilePending)
+    ? Effect.fail(new Forbidden({ message: "The account is about to be deleted: cancel the deletion first" }))
+    : Effect.void
+
+const checkScope = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+  principal.kind === "token" && principal.scope === "read" &&
+    Context.get(endpoint.annotations, RequiredScope) === "write"
+    ? Effect.fail(new Forbidden({ message: "The token's scope does not reach this far: it needs \"write\"" }))
+    : Effect.void
+
+export const sessionNeeded = () =>
+  new Forbidden({ message: "Personal access tokens may not do this: it needs a session" })
+
+const required = <A>(
+  known: Admission<A, Unauthorized | Forbidden>["known"]
+): Admission<A, Unauthorized | Forbidden> => ({
+  identify: (authenticator, endpoint) => authenticator.read(endpoint),
+  anonymous: () => Effect.fail(new Unauthorized({ message: "Sign in first" })),
+  known
+})
+
+/** A session, or a personal access token with the endpoint's scope. */
+export const anyCaller = required(Effect.fnUntraced(function*(principal, endpoint) {
+  yield* checkPending(principal, endpoint)
+  yield* checkScope(principal, endpoint)
+  return principal
+}))
+
+const requireSession = Effect.fnUntraced(function*(principal: Principal, endpoint: HttpApiEndpoint.Top) {
+  if (principal.kind !== "session") return yield* sessionNeeded()
+  yield* checkPending(principal, endpoint)
+  return principal
+})
+
+export const anySession = required(requireSession)
+
+export const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
+  const session = yield* requireSession(principal, endpoint)
+  if (session.role !== "admin") return yield* new Forbidden({ message: "This is for administrators" })
+  return session
+}))
+
+/** Anyone; an account that is pending deletion as an anonymous visitor. */
+export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
+  identify: (authenticator, endpoint) => authenticator.readOptional(endpoint),
+  anonymous: () => Effect.succeedNone,
+  known: (principal) => Effect.succeed(Option.liftPredicate(principal, (known) => !isPending(known)))
+}
+
+const subjectOf = (principal: Principal) =>
+  principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
+
+/** The order of checks: who, of which kind, with which scope, how often. A refused credential counts for its address. */
+export const makeAdmit = Effect.gen(function*() {
+  const authenticator = yield* Authenticator
+  const limiter = yield* Limiter
+
+  return <A, E>({ anonymous, identify, known }: Admission<A, E>) =>
+    Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const principal = yield* Effect.tapError(
+        identify(authenticator, endpoint),
+        () => limiter.countAddress(endpoint)
+      )
+      if (Option.isNone(principal)) {
+        yield* limiter.countAddress(endpoint)
+        return yield* anonymous()
+      }
+      const admitted = yield* known(principal.value, endpoint)
+      yield* limiter.count(subjectOf(principal.value), endpoint)
+      return admitted
+    })
+})
