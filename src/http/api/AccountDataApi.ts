@@ -1,5 +1,5 @@
 import { Duration } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { ImportReport } from "../../schema/Archive.ts"
 import {
   Conflict,
@@ -12,6 +12,7 @@ import {
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
 import { AnswerWithin, ARCHIVE_BODY_LIMIT, BodyLimit } from "./Requests.ts"
+import { texts } from "./texts/AccountDataTexts.ts"
 
 const archive = HttpApiSchema.StreamUint8Array({ contentType: "application/zip" })
 
@@ -19,14 +20,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
   .add(
     HttpApiEndpoint.get("export", "/export", { success: archive })
       .annotate(OpenWhilePending, true)
-      .annotate(OpenApi.Summary, "Export the account")
-      .annotate(
-        OpenApi.Description,
-        "Everything in the account as a ZIP archive: `profile.json`, `routes.json` (one route a line), a GPX file for each "
-          + "route, `collections.json`, `tokens.json` and `sessions.json` without secrets, and `manifest.json` with counts and "
-          + "the SHA-256 of each file. Deleted routes are left out. It is made while it is read: an archive that breaks off "
-          + "has no directory and does not open."
-      ),
+      .annotateMerge(texts.export),
     HttpApiEndpoint.post("import", "/import", {
       payload: archive,
       success: ImportReport.pipe(HttpApiSchema.status("Created")),
@@ -34,22 +28,10 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
     })
       .annotate(BodyLimit, ARCHIVE_BODY_LIMIT)
       .annotate(AnswerWithin, Duration.minutes(2))
-      .annotate(OpenApi.Summary, "Import an archive")
-      .annotate(
-        OpenApi.Description,
-        "Takes an archive of `GET /users/me/export` in, of this account or another one: its routes, its collections, and the "
-          + "preferences that are not set here. The archive is checked as a whole before anything is stored; `details.issues` "
-          + "names the file, and in it the line. What an import brought before, or what never left, stays as it is, so the "
-          + "same archive may be sent again; what is in the trash is restored. Ids and share tokens are new, places are "
-          + "derived again. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
-          + "else is read of it may unpack to 512 MiB, and from 8 MiB on to 50 times its size. At most 512 MiB and 50,000 "
-          + "files; it has 30 seconds to arrive, and a second more for each 64 KiB; "
-          + "one at a time."
-      )
+      .annotateMerge(texts.import)
   )
   .annotateEndpoints(Tier, "strict")
   .middleware(SessionAuthentication)
   .prefix("/users/me")
-  .annotate(OpenApi.Title, "Account data")
-  .annotate(OpenApi.Description, "An account as a whole, to keep or to take elsewhere.")
+  .annotateMerge(texts.group)
 {}

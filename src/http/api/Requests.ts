@@ -13,7 +13,6 @@ import {
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { IDEMPOTENCY_RETENTION, inWords } from "../../schema/Limits.ts"
-import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE_BYTES } from "../../schema/Page.ts"
 
 const KIB = 1024
 
@@ -62,15 +61,6 @@ export const IdempotencyHeader = {
 
 /** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
-
-/** What the description of a list says where the contract leaves its pages open. */
-export const PAGED = `One page: \`limit\` (1 to ${MAX_LIMIT}, default ${DEFAULT_LIMIT}) from \`offset\`. `
-  + "`X-Total-Count` has the number of all, `Link` the other pages."
-
-/** What the description of a list of routes says of long ones. */
-export const BOUNDED_PAGE =
-  `A page ends after ${MAX_PAGE_BYTES / (KIB * KIB)} MiB of geometry and waypoints, so it may have `
-  + "fewer routes than `limit`: `Link` `next` leads on from there."
 
 export type LongBodyKind = "newRoute" | "routePatch" | "trace"
 

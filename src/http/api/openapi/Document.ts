@@ -69,16 +69,11 @@ const describeAnswers = (operation: Operation, declared: Declared) => ({
   )
 })
 
-/** The first clause of a description, for an endpoint that has no summary of its own. */
-const clauseOf = (description: string) => description.split(/[.;:]/, 1).join("").replaceAll("`", "")
-
 const describe = (operation: Operation, declared: Declared, pathNames: ReadonlyMap<string, string>) => {
   const { callers, rateLimit } = declared
-  const description = operation.description ?? ""
   return {
     ...operation,
-    summary: operation.summary ?? clauseOf(description),
-    description: `${description}\n\n${conditionsOf(declared)}`,
+    description: `${operation.description ?? ""}\n\n${conditionsOf(declared)}`,
     parameters: parametersOf(operation, declared.endpoint, pathNames),
     security: operation.security.length > 0 ? operation.security : securityOf(declared),
     responses: describeAnswers(operation, declared),

@@ -1,0 +1,59 @@
+import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
+import { BOUNDED_PAGE, described, PAGED, titled } from "./Described.ts"
+
+export const texts = {
+  list: described(
+    "List own routes",
+    "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages. "
+      + BOUNDED_PAGE
+  ),
+  create: described(
+    "Store a route",
+    "Stores a route. Its place is derived from its first position; `distance` (metres) from the line if absent, "
+      + "`elevationGain` (metres) from its elevations, and `duration` (seconds) from the timestamps of the "
+      + "waypoints. The line is `geometry`, or `polyline6` in place of it: what the routing proxy responds, as it "
+      + "is. The gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line "
+      + "on either side. A personal access token that makes it public must confirm."
+  ),
+  update: described(
+    "Change a route",
+    "Changes the members that the body names; `null` clears an optional one. `polyline6` may stand in place of "
+      + "`geometry`; a line without a `distance` is measured again, as on create; without a geometry (`null`) "
+      + "there is no distance, unless the body has one. A personal access token that makes a route public must "
+      + "confirm."
+  ),
+  remove: described(
+    "Delete a route",
+    "Deletes a route: it is gone for everyone at once. A personal access token must confirm."
+  ),
+  restore: described(
+    "Restore a deleted route",
+    `Restores a deleted route as it was, within ${
+      inWords(GRACE_PERIOD)
+    }. A personal access token must confirm where the route was `
+      + "public, since it is public again."
+  ),
+  get: described(
+    "Open a route",
+    "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
+  ),
+  listDeleted: described(
+    "List deleted routes",
+    `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${BOUNDED_PAGE}`
+  ),
+  listPublic: described(
+    "Find public routes",
+    "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
+      + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
+      + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
+      + "`geometry` is `full` with `gate=indexable` and `simplified` with `gate=public` if absent. `X-Total-Count` is "
+      + "exact; it may be up to 5 seconds old. "
+      + BOUNDED_PAGE
+  ),
+  listByUser: described(
+    "List a user's public routes",
+    `A user's public routes, newest-published first. ${PAGED} ${BOUNDED_PAGE} 404 for a user who does not exist `
+      + "or is pending deletion."
+  ),
+  group: titled("Routes", "Planned routes.")
+}

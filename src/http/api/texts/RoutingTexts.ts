@@ -1,0 +1,26 @@
+import { described, titled } from "./Described.ts"
+
+export const texts = {
+  route: described(
+    "Compute a route",
+    "Computes a route through locations in their order. `summary.length` is in kilometres, `summary.time` in seconds, "
+      + "`shape` a polyline with six decimals. `locations` are snapped to the network, to a road at most 1,000 m away. "
+      + "Known surface preferences: `paved`, `any`, `unpaved`; the engine has no surfaces for walking and running, where "
+      + "`paved` shuns tracks and `unpaved` seeks them. To avoid highways, who rides goes around busy roads, though not "
+      + "many times as far; who walks or runs takes a footpath beside them, since the engine knows no busy roads on foot. "
+      + "`warnings` says what the route takes all the same: `ferry_used`, `highway_used` (a motorway or trunk road), "
+      + "`unpaved_used`. A surface preference that is not known is accepted, ignored and named by `preference_unknown`. Without "
+      + "`walkingSpeedKmh` a run is timed at 10 km/h, a walk by the engine. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter with the indexes of "
+      + "those locations in `details.locations` where the engine tells; 400 `too_far`."
+  ),
+  traceAttributes: described(
+    "Match a trace",
+    "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network; `activity` is `cycle` if absent. "
+      + "`length` is in kilometres; "
+      + "indexes are into the answer's `shape`, a polyline with six decimals, and `matched_points` has one for each "
+      + "point of the trace. `coverage` is the part of the trace that was matched. Where a road's surface is not mapped "
+      + "the engine guesses it from the kind of road. 404 has `details.reason` `no_path` where no part of the trace "
+      + "follows a road; 400 `too_far` or `too_many_points`."
+  ),
+  group: titled("Routing", "Routes and traces by the routing engine.")
+}

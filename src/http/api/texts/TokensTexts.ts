@@ -1,0 +1,17 @@
+import { DEFAULT_TOKEN_DAYS } from "../../../schema/Limits.ts"
+import { described, titled } from "./Described.ts"
+
+export const texts = {
+  list: described(
+    "List own tokens",
+    "The caller's live personal access tokens, newest first, without the tokens themselves."
+  ),
+  mint: described(
+    "Make a token",
+    `Makes a token; \`token\` is shown this once. Good for ${DEFAULT_TOKEN_DAYS} days unless \`expiresInDays\` `
+      + "says otherwise (`null`: for "
+      + "ever). A user has at most 50."
+  ),
+  revoke: described("Revoke a token", "Revokes a token: no request that begins later passes."),
+  group: titled("Tokens", "Personal access tokens, for scripts and apps.")
+}

@@ -1,0 +1,41 @@
+import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
+import { described, titled } from "./Described.ts"
+
+const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
+  + `\`usage\` has what the account stores and may store; what is deleted counts until it is purged after ${
+    inWords(GRACE_PERIOD)
+  }.`
+
+export const texts = {
+  me: described("Read own account", aboutMe),
+  profile: described("Read own account, by its other name", "Another name of `GET /users/me`."),
+  update: described(
+    "Change own account",
+    "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
+      + "changed handle frees the old one at once."
+  ),
+  publicProfile: described(
+    "Read a public profile",
+    "What anybody sees of a user. The segment is a handle, also one of digits only, and never an id. An old handle is "
+      + "not found."
+  ),
+  changePassword: described(
+    "Set or change the password",
+    "Sets or changes the password. The current one is needed where there is one. The caller's other sessions end."
+  ),
+  requestDeletion: described(
+    "Delete own account",
+    `Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after ${
+      inWords(GRACE_PERIOD)
+    }. `
+      + "Every session ends; until then signing in again and cancelling brings everything back."
+  ),
+  cancelDeletion: described(
+    "Cancel the deletion",
+    `Takes a deletion back within its ${
+      inWords(GRACE_PERIOD)
+    }, and with it all that it hid. Refused (409) from their end on, when `
+      + "every other request of a session that is left gets 401."
+  ),
+  group: titled("Users", "Accounts as their owners see them, and as others do.")
+}
