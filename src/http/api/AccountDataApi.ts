@@ -9,12 +9,13 @@ import {
   UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
 import { AnswerWithin, ARCHIVE_BODY_LIMIT, BodyLimit } from "./Requests.ts"
 import { texts } from "./texts/AccountDataTexts.ts"
 
-const archive = HttpApiSchema.StreamUint8Array({ contentType: "application/zip" })
+const archive = HttpApiSchema.StreamUint8Array({ contentType: MEDIA_TYPES.zip })
 
 export class AccountDataApi extends HttpApiGroup.make("accountData")
   .add(

@@ -10,27 +10,25 @@ import {
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
 import { DryRun, ImportedRoute, ImportQuery } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication } from "./Authentication.ts"
 import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
 import { texts } from "./texts/FilesTexts.ts"
 
-const download = <const Name extends string, const Path extends `/:ref/${string}`>(
-  name: Name,
-  path: Path,
-  type: string
-) =>
-  HttpApiEndpoint.get(name, path, {
+const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format: Format) =>
+  HttpApiEndpoint.get(format, `/:ref/${format}`, {
     params: { ref: RouteRef },
-    success: Schema.String.pipe(HttpApiSchema.asText({ contentType: type })),
+    success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
     error: NotFound
   })
     .middleware(OptionalAuthentication)
+    .annotateMerge(texts[format])
 
 const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   params: { ref: RouteRef },
-  success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/vnd.ant.fit" })),
+  success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: MEDIA_TYPES.fit })),
   error: NotFound
 })
   .middleware(OptionalAuthentication)
@@ -44,22 +42,22 @@ const binary = { schema: { type: "string", format: "binary" } }
 const form = { schema: { type: "object", additionalProperties: { type: "string", format: "binary" } } }
 
 /** For a client that knows no content type of its file: its content decides on the format. */
-const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: "application/octet-stream" }))
+const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES.bytes }))
 
 /** A content type that names a format is believed. */
 const importBody = {
   required: true,
   content: {
-    "application/gpx+xml": file,
-    "application/geo+json": file,
-    "application/vnd.garmin.tcx+xml": file,
-    "application/vnd.google-earth.kml+xml": file,
-    "application/vnd.google-earth.kmz": binary,
-    "application/vnd.ant.fit": binary,
-    "application/zip": binary,
-    "application/gzip": binary,
-    "multipart/form-data": form,
-    "application/octet-stream": binary
+    [MEDIA_TYPES.gpx]: file,
+    [MEDIA_TYPES.geojson]: file,
+    [MEDIA_TYPES.tcx]: file,
+    [MEDIA_TYPES.kml]: file,
+    [MEDIA_TYPES.kmz]: binary,
+    [MEDIA_TYPES.fit]: binary,
+    [MEDIA_TYPES.zip]: binary,
+    [MEDIA_TYPES.gzip]: binary,
+    [MEDIA_TYPES.multipart]: form,
+    [MEDIA_TYPES.bytes]: binary
   }
 }
 
@@ -82,10 +80,10 @@ export class FilesApi extends HttpApiGroup.make("files")
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.import)
       .annotate(OpenApi.Override, { requestBody: importBody }),
-    download("gpx", "/:ref/gpx", "application/gpx+xml").annotateMerge(texts.gpx),
-    download("geojson", "/:ref/geojson", "application/geo+json").annotateMerge(texts.geojson),
-    download("tcx", "/:ref/tcx", "application/vnd.garmin.tcx+xml").annotateMerge(texts.tcx),
-    download("kml", "/:ref/kml", "application/vnd.google-earth.kml+xml").annotateMerge(texts.kml),
+    download("gpx"),
+    download("geojson"),
+    download("tcx"),
+    download("kml"),
     downloadFit
   )
   .annotateEndpoints(Tier, "moderate")

@@ -1,6 +1,7 @@
 import { Context, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { AccountExport } from "../../services/archive/AccountExport.ts"
 import { AccountImport } from "../../services/archive/AccountImport.ts"
 import { Api } from "../api/Api.ts"
@@ -23,7 +24,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
           const { sessionId, userId } = yield* CurrentSession
           yield* downloads.admit
           return HttpServerResponse.stream(yield* exports.archive(userId, sessionId), {
-            contentType: "application/zip",
+            contentType: MEDIA_TYPES.zip,
             headers: { "content-disposition": "attachment; filename=\"account-export.zip\"" }
           })
         }))

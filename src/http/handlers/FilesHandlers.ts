@@ -5,8 +5,8 @@ import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { TrackChoice } from "../../services/files/Choice.ts"
-import { CONTENT_TYPES } from "../../services/files/Detect.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Places } from "../../services/places/Places.ts"
@@ -38,7 +38,7 @@ export const FilesHandlers = HttpApiBuilder.group(
         yield* downloads.admit
         const { bytes, name, size } = yield* bulkheads.downloads(files.write(params.ref, viewer, format))
         return HttpServerResponse.stream(bytes, {
-          contentType: CONTENT_TYPES[format],
+          contentType: MEDIA_TYPES[format],
           contentLength: size,
           headers: { "content-disposition": create(`${fileName(name)}.${format}`) }
         })

@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { Routing } from "../../services/routing/Routing.ts"
 import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
@@ -19,7 +20,7 @@ export const RoutingHandlers = HttpApiBuilder.group(
       }),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {
         const { trace } = yield* BodyParts
-        return HttpServerResponse.uint8Array(yield* traces.match(payload, trace), { contentType: "application/json" })
+        return HttpServerResponse.uint8Array(yield* traces.match(payload, trace), { contentType: MEDIA_TYPES.json })
       })
     })
   })

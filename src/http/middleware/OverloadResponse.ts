@@ -1,5 +1,6 @@
 import { Duration, Effect } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { encodeError, retryAfter } from "../response/ErrorResponse.ts"
 import { corsOrigins, EXPOSED_HEADERS } from "./CrossSite.ts"
 import { defaultHeaders } from "./ResponseHeaders.ts"
@@ -20,7 +21,7 @@ export const overloadResponse = Effect.gen(function*() {
   const headers: Headers = {
     ...(yield* defaultHeaders),
     ...retryAfter(error.details),
-    "content-type": "application/json",
+    "content-type": MEDIA_TYPES.json,
     "content-length": Buffer.byteLength(body),
     ...(origins.length === 0 ? {} : { vary: "Origin" })
   }

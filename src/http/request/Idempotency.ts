@@ -2,6 +2,7 @@ import { Context, Effect, Layer } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Conflict, ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { IdempotencyKeys, type KeptAnswer } from "../../services/idempotency/IdempotencyKeys.ts"
 
 const KEY = /^[\x21-\x7e]{1,255}$/
@@ -17,7 +18,7 @@ const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse):
 })
 
 const given = ({ body, headers, status }: KeptAnswer) =>
-  HttpServerResponse.text(body, { status, headers, contentType: "application/json" })
+  HttpServerResponse.text(body, { status, headers, contentType: MEDIA_TYPES.json })
 
 /** The header `Idempotency-Key`, by which a client whose answer was lost asks again without asking for a second one. */
 export class Idempotency extends Context.Service<Idempotency, {

@@ -1,6 +1,7 @@
 import { HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
 import type { StoredCollection } from "../../schema/Collection.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { isKnown } from "./ETag.ts"
 
 const toJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
@@ -11,7 +12,7 @@ const tagOf = ({ version }: StoredCollection, json: string) => `W/"${version}-${
 export const collectionTag = (collection: StoredCollection): string => tagOf(collection, toJson(collection))
 
 const json = (body: string, options?: HttpServerResponse.Options) =>
-  HttpServerResponse.text(body, { ...options, contentType: "application/json" })
+  HttpServerResponse.text(body, { ...options, contentType: MEDIA_TYPES.json })
 
 /** A collection with its entity tag. */
 export const collectionAnswer = (collection: StoredCollection, options: HttpServerResponse.Options = {}) => {

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { etagOf, isKnown } from "./ETag.ts"
 
@@ -19,7 +20,7 @@ const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): st
 const member = (name: string, json: string | undefined) => json === undefined ? "" : `,"${name}":${json}`
 
 export const json = (body: string, options?: HttpServerResponse.Options) =>
-  HttpServerResponse.text(body, { ...options, contentType: "application/json" })
+  HttpServerResponse.text(body, { ...options, contentType: MEDIA_TYPES.json })
 
 /** A route of a file with what the import did to it, as JSON. */
 export const importedJson = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): string =>
@@ -69,5 +70,5 @@ export const routesAnswer = Effect.fnUntraced(function*(
     if (parts.length > 0) yield* Effect.yieldNow
     parts.push(Buffer.from(part))
   }
-  return HttpServerResponse.uint8Array(Buffer.concat(parts), { headers, contentType: "application/json" })
+  return HttpServerResponse.uint8Array(Buffer.concat(parts), { headers, contentType: MEDIA_TYPES.json })
 })

@@ -1,6 +1,7 @@
 import { Duration, Effect, Layer, Option, Ref, Schema, Scope } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Unavailable } from "../../schema/Errors.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { host, port } from "../../services/settings/Addresses.ts"
 import { makeServer } from "../NodeServer.ts"
 import { NotServing, Serving, Starting, type Waiting } from "./Starting.ts"
@@ -11,7 +12,7 @@ const NOT_READY = Unavailable.retryAfter("The service is starting: it waits for 
 
 const LIVE_PATH = "/health/live"
 
-const HEADERS = { "content-type": "application/json", "cache-control": "no-store", connection: "close" }
+const HEADERS = { "content-type": MEDIA_TYPES.json, "cache-control": "no-store", connection: "close" }
 
 const respond = (request: IncomingMessage, response: ServerResponse) => {
   request.resume()

@@ -1,43 +1,34 @@
-import type { FileFormat } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { TextFormat } from "./Document.ts"
 
-/** The media type that a file of each format is sent as. */
-export const CONTENT_TYPES: Record<FileFormat, string> = {
-  gpx: "application/gpx+xml",
-  geojson: "application/geo+json",
-  tcx: "application/vnd.garmin.tcx+xml",
-  kml: "application/vnd.google-earth.kml+xml",
-  fit: "application/vnd.ant.fit"
-}
-
-const FORMATS: ReadonlyMap<string, TextFormat> = new Map([
-  [CONTENT_TYPES.gpx, "gpx"],
-  [CONTENT_TYPES.geojson, "geojson"],
-  [CONTENT_TYPES.tcx, "tcx"],
-  [CONTENT_TYPES.kml, "kml"]
+const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
+  [MEDIA_TYPES.gpx, "gpx"],
+  [MEDIA_TYPES.geojson, "geojson"],
+  [MEDIA_TYPES.tcx, "tcx"],
+  [MEDIA_TYPES.kml, "kml"]
 ])
 
 /** The media types of what a file may be packed in, and of what is no text. */
 const ARCHIVES = [
-  "application/gzip",
+  MEDIA_TYPES.gzip,
   "application/x-gzip",
-  "application/zip",
+  MEDIA_TYPES.zip,
   "application/x-zip-compressed",
-  "application/vnd.google-earth.kmz",
-  "multipart/form-data",
+  MEDIA_TYPES.kmz,
+  MEDIA_TYPES.multipart,
   // Its first bytes tell it.
-  CONTENT_TYPES.fit,
+  MEDIA_TYPES.fit,
   "application/fit",
   "application/x-fit"
 ]
 
 /** Media types that say nothing of the format, or too little. */
-const UNSPECIFIC = new Set([
+const UNSPECIFIC = new Set<string>([
   "",
   "application/xml",
   "text/xml",
-  "application/json",
-  "application/octet-stream",
+  MEDIA_TYPES.json,
+  MEDIA_TYPES.bytes,
   "text/plain",
   ...ARCHIVES
 ])

@@ -17,6 +17,7 @@ import {
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
 import { type BadGateway, Unavailable } from "../../schema/Errors.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
@@ -129,7 +130,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         )
 
       const post = (path: EnginePath, json: string) =>
-        HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, "application/json"))
+        HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, MEDIA_TYPES.json))
 
       const asked = Effect.fnUntraced(function*<A>(
         path: EnginePath,

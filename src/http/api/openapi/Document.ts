@@ -1,5 +1,6 @@
 import { Array as Arr, Record } from "effect"
 import { OpenApi } from "effect/http-api"
+import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { Api } from "../Api.ts"
 import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
@@ -26,7 +27,7 @@ const COMPONENT = "#/components/schemas/"
 
 /** The name of the error class that an error answer has as its body. */
 const errorName = ({ content }: Response): string =>
-  String(content?.["application/json"]?.schema["$ref"]).replace(COMPONENT, "").replace(/Encoded$/, "")
+  String(content?.[MEDIA_TYPES.json]?.schema["$ref"]).replace(COMPONENT, "").replace(/Encoded$/, "")
 
 const isError = (status: string) => Number(status) >= 400
 
@@ -47,7 +48,7 @@ const wordsOf = ({ content = {}, description }: Response): string => {
 const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
   Record.map(
     content,
-    (media, type) => type === "application/geo+json" ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
+    (media, type) => type === MEDIA_TYPES.geojson ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
   )
 
 const describeAnswer = (status: string, response: Response, operation: Operation, declared: Declared) =>
@@ -124,7 +125,7 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
           description: response.description,
           headers: references(errorHeaders(Number(status))),
           content: {
-            "application/json": {
+            [MEDIA_TYPES.json]: {
               schema: { $ref: `${COMPONENT}Error` },
               ...(example === undefined ? {} : { example })
             }

@@ -1,4 +1,5 @@
 import { DEFAULT_TOKEN_DAYS, inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
+import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 /** What the bodies are, by the names of their schemas. */
 export const BODIES: Readonly<Record<string, string>> = {
   AccountInput: "An account to be made.",
@@ -66,12 +67,12 @@ export const BODIES: Readonly<Record<string, string>> = {
 
 /** What a response is that has no schema of its own, by its content type. */
 export const MEDIA: Readonly<Record<string, string>> = {
-  "application/geo+json": "The route as GeoJSON (RFC 7946).",
-  "application/gpx+xml": "The route as GPX 1.1.",
-  "application/vnd.ant.fit": "The route as a FIT course.",
-  "application/vnd.garmin.tcx+xml": "The route as TCX.",
-  "application/vnd.google-earth.kml+xml": "The route as KML 2.2.",
-  "application/zip": "The archive.",
+  [MEDIA_TYPES.geojson]: "The route as GeoJSON (RFC 7946).",
+  [MEDIA_TYPES.gpx]: "The route as GPX 1.1.",
+  [MEDIA_TYPES.fit]: "The route as a FIT course.",
+  [MEDIA_TYPES.tcx]: "The route as TCX.",
+  [MEDIA_TYPES.kml]: "The route as KML 2.2.",
+  [MEDIA_TYPES.zip]: "The archive.",
   "text/plain; version=0.0.4; charset=utf-8": "The figures in Prometheus' text format."
 }
 

@@ -1,5 +1,6 @@
 import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
+import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import type { Declared } from "./Declared.ts"
 
 const text = (description: string, example: string) => ({ description, schema: { type: "string" }, example })
@@ -46,12 +47,12 @@ export const OwnHeaders = Context.Reference<ReadonlyArray<Header>>("route-planni
 export const references = (names: ReadonlyArray<Header>) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-const bodySchema = (response: OpenApi.OpenApiSpecResponse) => response.content?.["application/json"]?.schema ?? {}
+const bodySchema = (response: OpenApi.OpenApiSpecResponse) => response.content?.[MEDIA_TYPES.json]?.schema ?? {}
 
 const isVersioned = (schema: object) => /"#\/components\/schemas\/(Route|Collection)"/.test(JSON.stringify(schema))
 
 const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
-  Object.keys(content ?? {}).some((type) => /^application\/(?!json$)/.test(type))
+  Object.keys(content ?? {}).some((type) => type.startsWith("application/") && type !== MEDIA_TYPES.json)
 
 const when = (condition: boolean, ...names: ReadonlyArray<Header>) => condition ? names : []
 
