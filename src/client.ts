@@ -10,6 +10,7 @@ import {
 import { HttpApiClient } from "effect/http-api"
 import { Api } from "./http/api/Api.ts"
 import { SESSION_COOKIE } from "./http/api/Authentication.ts"
+import { HEADERS } from "./http/api/Headers.ts"
 
 interface ClientOptions {
   /** Where the service is, without `/api/v1`. */
@@ -27,7 +28,7 @@ type Send = Effect.Effect<Answer, HttpClientError.HttpClientError>
 
 const retryAfter = (answer: Answer) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const header = Headers.parseRetryAfter(answer.headers["retry-after"] ?? "")
+    const header = Headers.parseRetryAfter(answer.headers[HEADERS.retryAfter.key] ?? "")
     return Result.isSuccess(header) ? Headers.retryAfterDelay(header.success, now) : Duration.infinity
   })
 
@@ -45,7 +46,7 @@ const patiently = (send: Send, retries: number, patience: Duration.Duration): Se
 
 /** The token that an answer leaves its client with; undefined where it says nothing of it. */
 const tokenAfter = ({ cookies, headers }: Answer): Option.Option<Redacted.Redacted> | undefined => {
-  const token = headers["x-access-token"] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
+  const token = headers[HEADERS.accessToken.key] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
   return token === undefined ? undefined : Option.map(Option.liftPredicate(token, (text) => text !== ""), Redacted.make)
 }
 

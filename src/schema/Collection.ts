@@ -45,6 +45,7 @@ export const Addition = Schema.Struct({
     Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_ROUTES })))
   )
 }).annotate({ identifier: "Addition" })
+export type Addition = typeof Addition.Type
 
 /**
  * A collection as it is answered. `routeIds` and `routeCount` leave out the private routes of others. `shareToken` is

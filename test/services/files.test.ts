@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Position } from "../../src/schema/Geometry.ts"
+import { MEDIA_TYPES } from "../../src/schema/MediaTypes.ts"
 import { draftsOf, type TrackChoice } from "../../src/services/files/Choice.ts"
-import { CONTENT_TYPES, detectFormat } from "../../src/services/files/Detect.ts"
+import { detectFormat } from "../../src/services/files/Detect.ts"
 import type { TextFormat, WrittenRoute } from "../../src/services/files/Document.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
@@ -717,7 +718,7 @@ describe("GeoJSON, TCX and KML of others", () => {
 describe("the format of a file", () => {
   it("is what its content type says", () => {
     for (const format of FORMATS) {
-      assert.strictEqual(detectFormat(`${CONTENT_TYPES[format].toUpperCase()}; charset=utf-8`, ""), format)
+      assert.strictEqual(detectFormat(`${MEDIA_TYPES[format].toUpperCase()}; charset=utf-8`, ""), format)
     }
     assert.isUndefined(detectFormat("image/png", "<gpx/>"))
   })

@@ -13,6 +13,7 @@ import {
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { IDEMPOTENCY_RETENTION, inWords } from "../../schema/Limits.ts"
+import { HEADERS } from "./Headers.ts"
 
 const KIB = 1024
 
@@ -26,29 +27,34 @@ export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
 /** By which a script confirms a destructive call: exactly `true`. Sessions need not. */
 export const ConfirmHeader = {
-  "x-service-confirm": Schema.optionalKey(
+  [HEADERS.confirm.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })
   )
 }
 
 /** By which a client says which version it changes: a stale one is refused, so that two devices never overwrite each other. */
 export const MatchHeader = {
-  "if-match": Schema.optionalKey(
+  [HEADERS.ifMatch.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
   )
 }
 
 /** By which a client says which answer it has: it is spared another of the same. */
 export const NoneMatchHeader = {
-  "if-none-match": Schema.optionalKey(
+  [HEADERS.ifNoneMatch.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "The `ETag` one has; 304 if it is still so" })
   )
 }
 
+const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/
+
 /** By which a client repeats a call without its being done twice. */
 export const IdempotencyHeader = {
-  "idempotency-key": Schema.optionalKey(
-    Schema.String.check(Schema.makeFilter(() => true, { toJsonSchema: () => ({ pattern: "^[!-~]{1,255}$" }) }))
+  [HEADERS.idempotencyKey.key]: Schema.optionalKey(
+    Schema.String.check(Schema.makeFilter(
+      (key) => IDEMPOTENCY_KEY.test(key) || "Expected 1 to 255 visible ASCII characters",
+      { toJsonSchema: () => ({ pattern: IDEMPOTENCY_KEY.source }) }
+    ))
       .annotate({
         description:
           `1 to 255 visible ASCII characters. Within ${

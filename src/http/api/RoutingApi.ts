@@ -4,7 +4,7 @@ import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
 import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
-import { OwnHeaders } from "./openapi/Headers.ts"
+import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { AnswerWithin, BodyLimit, JsonBody, LongBodies, TRACE_BODY_LIMIT } from "./Requests.ts"
 import { texts } from "./texts/RoutingTexts.ts"
 
@@ -18,7 +18,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
     HttpApiEndpoint.post("route", "/route", { payload: RoutingRequest, success: RoutingAnswer, error })
       .annotate(
         OwnHeaders,
-        ["X-Cache"]
+        [HEADERS.cache.name]
       )
       .annotateMerge(texts.route),
     HttpApiEndpoint.post("traceAttributes", "/trace-attributes", { payload: TraceRequest, success: TraceAnswer, error })

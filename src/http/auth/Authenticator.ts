@@ -7,6 +7,7 @@ import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials
 import { Sessions } from "../../services/credentials/Sessions.ts"
 import { OpenWhenOver } from "../api/Access.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
@@ -74,7 +75,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: HttpApiEndpoint.Top) {
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) return yield* refused()
-        yield* unlessServerError(HttpServerResponse.setHeader("x-access-token", live.value.freshToken))
+        yield* unlessServerError(HttpServerResponse.setHeader(HEADERS.accessToken.key, live.value.freshToken))
         return live.value.principal
       })
 

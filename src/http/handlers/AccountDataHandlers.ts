@@ -6,6 +6,7 @@ import { AccountExport } from "../../services/archive/AccountExport.ts"
 import { AccountImport } from "../../services/archive/AccountImport.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
@@ -25,7 +26,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
           yield* downloads.admit
           return HttpServerResponse.stream(yield* exports.archive(userId, sessionId), {
             contentType: MEDIA_TYPES.zip,
-            headers: { "content-disposition": "attachment; filename=\"account-export.zip\"" }
+            headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
           })
         }))
       // Raw: the framework would refuse another content type in a shape of its own.

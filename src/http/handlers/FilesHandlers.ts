@@ -14,6 +14,7 @@ import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
@@ -40,7 +41,7 @@ export const FilesHandlers = HttpApiBuilder.group(
         return HttpServerResponse.stream(bytes, {
           contentType: MEDIA_TYPES[format],
           contentLength: size,
-          headers: { "content-disposition": create(`${fileName(name)}.${format}`) }
+          headers: { [HEADERS.contentDisposition.key]: create(`${fileName(name)}.${format}`) }
         })
       })
 
@@ -48,7 +49,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       // Raw: the framework would take the one content type that it knows of.
       .handleRaw(
         "import",
-        Effect.fnUntraced(function*({ endpoint, query, request }) {
+        Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
           const { userId } = yield* Caller
           const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
@@ -60,7 +61,7 @@ export const FilesHandlers = HttpApiBuilder.group(
             routes.createAll(userId, drafts),
             (stored) => importedAnswer(file, stored, choice.split)
           )
-          return yield* bulkheads.imports(idempotency.once(userId, request, file, work))
+          return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         })
       )
       .handle("gpx", download("gpx"))
@@ -77,7 +78,7 @@ const parsedDisposition = Option.liftThrowable((header: string) => parse(header)
 const headersOf = (headers: Headers.Headers) => ({
   contentType: headers["content-type"],
   contentEncoding: headers["content-encoding"],
-  fileName: Option.fromNullishOr(headers["content-disposition"]).pipe(
+  fileName: Option.fromNullishOr(headers[HEADERS.contentDisposition.key]).pipe(
     Option.flatMap(parsedDisposition),
     Option.map(({ parameters }) => parameters["filename"]),
     Option.getOrUndefined

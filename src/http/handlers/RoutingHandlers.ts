@@ -5,6 +5,7 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { Routing } from "../../services/routing/Routing.ts"
 import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { BodyParts } from "../request/BodyParts.ts"
 
 export const RoutingHandlers = HttpApiBuilder.group(
@@ -16,7 +17,7 @@ export const RoutingHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       route: Effect.fnUntraced(function*({ payload }) {
         const { answer, isCached } = yield* routing.route(payload)
-        return HttpServerResponse.jsonUnsafe(answer, { headers: { "x-cache": isCached ? "hit" : "miss" } })
+        return HttpServerResponse.jsonUnsafe(answer, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
       }),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {
         const { trace } = yield* BodyParts

@@ -3,6 +3,7 @@ import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { origins } from "../../services/settings/SettingTypes.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { SameSite } from "../api/Requests.ts"
 
 /** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */
@@ -48,16 +49,16 @@ export const sameSiteLayer = Layer.effect(
 )
 
 export const EXPOSED_HEADERS = [
-  "Content-Disposition",
-  "ETag",
-  "Link",
-  "Location",
-  "RateLimit",
-  "RateLimit-Policy",
-  "Retry-After",
-  "X-Access-Token",
-  "X-Cache",
-  "X-Total-Count"
+  HEADERS.contentDisposition.name,
+  HEADERS.etag.name,
+  HEADERS.link.name,
+  HEADERS.location.name,
+  HEADERS.rateLimit.name,
+  HEADERS.rateLimitPolicy.name,
+  HEADERS.retryAfter.name,
+  HEADERS.accessToken.name,
+  HEADERS.cache.name,
+  HEADERS.totalCount.name
 ]
 
 const cors = (origins: ReadonlyArray<string>) =>
@@ -67,10 +68,10 @@ const cors = (origins: ReadonlyArray<string>) =>
       allowedHeaders: [
         "Authorization",
         "Content-Type",
-        "Idempotency-Key",
-        "If-Match",
-        "If-None-Match",
-        "X-Service-Confirm"
+        HEADERS.idempotencyKey.name,
+        HEADERS.ifMatch.name,
+        HEADERS.ifNoneMatch.name,
+        HEADERS.confirm.name
       ],
       exposedHeaders: EXPOSED_HEADERS,
       credentials: true,

@@ -8,13 +8,17 @@ import {
   PayloadTooLarge,
   ServiceError,
   Unavailable,
-  ValidationFailed
+  ValidationFailed,
+  type ValidationIssue
 } from "../../schema/Errors.ts"
 import { issuesOf } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
+import { headerName } from "../api/Headers.ts"
 import { CommonFailures } from "../api/Requests.ts"
 import { retryAfter, toResponse, unknownPath } from "../response/ErrorResponse.ts"
+
+const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
 const isServiceError = Schema.is(ServiceError)
 
@@ -31,6 +35,8 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
       case "Body":
       case "ResponseHeaders":
         return Effect.die(error.cause)
+      case "Headers":
+        return Effect.fail(ValidationFailed.of(issuesOf(error.cause).map(inHeader)))
       default:
         return Effect.fail(ValidationFailed.of(issuesOf(error.cause)))
     }

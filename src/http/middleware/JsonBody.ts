@@ -31,7 +31,7 @@ interface ReadBody {
   readonly refusals: () => ReadonlyArray<ValidationIssue>
 }
 
-const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Parts>>> = {
+const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Parts, "digest">>>> = {
   newRoute: readNewRoute,
   routePatch: readRoutePatch,
   trace: readTrace
@@ -44,18 +44,16 @@ const readLong = Effect.fnUntraced(function*(
   kind: LongBodyKind
 ): Effect.fn.Return<ReadBody, Unavailable> {
   const { digest, issues, parts, text } = yield* heavy.run(LONG_BODIES[kind], bytes, bytes.byteLength, [bytes])
-  return { text, parts: { ...parts, digest }, refusals: () => issues }
+  return { text, parts: { ...parts, digest: () => digest }, refusals: () => issues }
 })
 
 const readShort = Effect.fnUntraced(function*(
-  { headers }: HttpServerRequest.HttpServerRequest,
   bytes: ArrayBuffer,
   { excessOf, refusalsOf }: ReturnType<typeof boundsOf>
 ): Effect.fn.Return<ReadBody, ValidationFailed> {
   yield* refused(excessOf(Buffer.from(bytes)))
   const text = yield* decodeUtf8(bytes)
-  const isRepeatable = headers["idempotency-key"] !== undefined
-  return { text, parts: isRepeatable ? { digest: digestOf(bytes) } : {}, refusals: () => refusalsOf(text) }
+  return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(text) }
 })
 
 /** What an endpoint's payload is checked by: made once for each endpoint, when its first request comes. */
@@ -93,7 +91,7 @@ export const jsonBodyLayer = Layer.effect(
         const bytes = yield* bodies.read(request, limitBytes)
         const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
           ? yield* readLong(heavy, bytes, kind)
-          : yield* readShort(request, bytes, boundsOfEndpoint(endpoint))
+          : yield* readShort(bytes, boundsOfEndpoint(endpoint))
         return yield* httpEffect.pipe(
           Effect.provideService(HttpServerRequest.HttpServerRequest, withText(request, text)),
           Effect.provideService(BodyParts, parts),

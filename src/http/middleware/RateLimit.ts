@@ -5,13 +5,14 @@ import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, SITE_FACTOR, trustedProxies } from "../request/ClientAddress.ts"
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3) with a refusal. */
 const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
-  "ratelimit-policy": `"${tier}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
-  "ratelimit": `"${tier}";r=${remaining};t=${resetSeconds}`,
-  ...(isExceeded ? { "retry-after": String(resetSeconds) } : {})
+  [HEADERS.rateLimitPolicy.key]: `"${tier}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
+  [HEADERS.rateLimit.key]: `"${tier}";r=${remaining};t=${resetSeconds}`,
+  ...(isExceeded ? { [HEADERS.retryAfter.key]: String(resetSeconds) } : {})
 })
 
 const refusal = ({ limit, resetSeconds }: RateLimit) =>

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { Draining } from "../../services/operations/Draining.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
+import { HEADERS } from "../api/Headers.ts"
 
 const HARDENING = {
   "x-content-type-options": "nosniff",
@@ -19,7 +20,7 @@ const withDefaults = (
 
 /** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 408 and a 413 left a body unread. */
 const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
-  401: { "www-authenticate": "Bearer realm=\"route-planning-service\"" },
+  401: { [HEADERS.wwwAuthenticate.key]: "Bearer realm=\"route-planning-service\"" },
   408: { connection: "close" },
   413: { connection: "close" }
 }

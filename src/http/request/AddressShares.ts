@@ -1,6 +1,7 @@
 import { Duration, Effect, type Scope } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects } from "./ClientAddress.ts"
 
 /** How much of something one address may have at once, and all of them together. */
@@ -13,7 +14,9 @@ export interface Shares {
 const RETRY_AFTER = Duration.seconds(5)
 
 const setRetryAfter = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(HttpServerResponse.setHeader(response, "retry-after", String(Duration.toSeconds(RETRY_AFTER))))
+  Effect.succeed(
+    HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
+  )
 )
 
 const addressFull = (what: string, direction: "to" | "from") =>

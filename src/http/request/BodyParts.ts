@@ -12,11 +12,14 @@ export interface Parts {
   readonly line?: RouteLine
   /** The points of a long trace, likewise. */
   readonly trace?: MeasuredTrace
-  /** SHA-256 of the body, where the request may be repeated. */
-  readonly digest?: string
+  /** SHA-256 of the body. */
+  readonly digest?: () => string
 }
 
 export const BodyParts = Context.Reference<Parts>("route-planning-service/BodyParts", { defaultValue: () => ({}) })
+
+/** The digest of the body of the current request. */
+export const bodyDigest = Effect.map(BodyParts, ({ digest }) => digest ?? (() => ""))
 
 interface GivenLine {
   readonly geometry?: ReadonlyArray<Position> | null

@@ -1,14 +1,42 @@
-import type { HttpServerRequest } from "effect/http"
+import { Effect, type Schema } from "effect"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { PreconditionRequired } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/User.ts"
+import { HEADERS } from "../api/Headers.ts"
+import type { ConfirmHeader } from "../api/Requests.ts"
+
+type Headers = Schema.Struct.Type<typeof ConfirmHeader>
+
+type Resource = "route" | "collection"
 
 /** People confirm before they call; a script says so with `X-Service-Confirm`, and only as exactly `true`. */
-export const isConfirmed = (caller: Principal, request: HttpServerRequest.HttpServerRequest): boolean =>
-  caller.kind === "session" || request.headers["x-service-confirm"] === "true"
+export const isConfirmed = (caller: Principal, headers: Headers): boolean =>
+  caller.kind === "session" || headers[HEADERS.confirm.key] === "true"
+
+export const publishing = (resource: Resource, name: string, id?: number): Impact => ({
+  action: `${resource}.publish`,
+  resource,
+  ...(id === undefined ? {} : { id }),
+  summary: `Anybody will be able to find and open "${name}".`
+})
+
+const LEFT = { route: "", collection: "; its routes stay" } as const
+
+export const deleting = (resource: Resource, name: string, id: number): Impact => ({
+  action: `${resource}.delete`,
+  resource,
+  id,
+  summary: `"${name}" will be deleted for everyone${LEFT[resource]}.`
+})
 
 export const unconfirmed = (impact: Impact) =>
   new PreconditionRequired({
-    message: "Send X-Service-Confirm: true to do this",
+    message: `Send ${HEADERS.confirm.name}: true to do this`,
     details: { impact: { ...impact } }
   })
+
+/** Fails with what a call would do unless it is confirmed. */
+export const requireConfirmed = <E, R>(caller: Principal, headers: Headers, impact: Effect.Effect<Impact, E, R>) =>
+  isConfirmed(caller, headers)
+    ? Effect.void
+    : Effect.flatMap(impact, (impact) => Effect.fail(unconfirmed(impact)))

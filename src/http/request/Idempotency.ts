@@ -1,13 +1,13 @@
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, type Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import { type Conflict, ValidationFailed } from "../../schema/Errors.ts"
+import type { Conflict } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { IdempotencyKeys, type KeptAnswer } from "../../services/idempotency/IdempotencyKeys.ts"
+import { HEADERS } from "../api/Headers.ts"
+import type { IdempotencyHeader } from "../api/Requests.ts"
 
-const KEY = /^[\x21-\x7e]{1,255}$/
-
-const KEPT_HEADERS = ["etag", "location"]
+const KEPT_HEADERS = [HEADERS.etag.key, HEADERS.location.key]
 
 const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): KeptAnswer => ({
   status,
@@ -20,6 +20,11 @@ const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse):
 const given = ({ body, headers, status }: KeptAnswer) =>
   HttpServerResponse.text(body, { status, headers, contentType: MEDIA_TYPES.json })
 
+interface Call {
+  readonly headers: Schema.Struct.Type<typeof IdempotencyHeader>
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
 /** The header `Idempotency-Key`, by which a client whose answer was lost asks again without asking for a second one. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
@@ -28,23 +33,20 @@ export class Idempotency extends Context.Service<Idempotency, {
    */
   readonly once: <E, R>(
     userId: UserId,
-    request: HttpServerRequest.HttpServerRequest,
-    body: { readonly digest?: string },
+    call: Call,
+    digest: () => string,
     work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Conflict | ValidationFailed, R>
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Conflict, R>
 }>()("route-planning-service/Idempotency") {
   static readonly layer = Layer.effect(
     Idempotency,
     Effect.map(IdempotencyKeys, (keys) =>
       Idempotency.of({
-        once: Effect.fnUntraced(function*(userId, request, { digest = "" }, work) {
-          const key = request.headers["idempotency-key"]
+        once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work) {
+          const key = headers[HEADERS.idempotencyKey.key]
           if (key === undefined) return yield* work
-          if (!KEY.test(key)) {
-            return yield* ValidationFailed.at("Idempotency-Key", "Expected 1 to 255 visible ASCII characters")
-          }
           const endpoint = `${request.method} ${new URL(request.url, "http://localhost").pathname}`
-          return given(yield* keys.once({ userId, endpoint, key, requestHash: digest }, Effect.map(work, kept)))
+          return given(yield* keys.once({ userId, endpoint, key, requestHash: digest() }, Effect.map(work, kept)))
         })
       }))
   )

@@ -5,11 +5,12 @@ import type { Bounds } from "../../schema/ImportTrack.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { TrackSummary } from "../../services/files/Choice.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { startOf } from "../../services/routes/RouteColumns.ts"
-import { etagOf } from "./ETag.ts"
-import { importedJson, json } from "./RouteResponse.ts"
+import { importedRoute } from "./RouteJson.ts"
+import { createdResponse, jsonResponse } from "./Versioned.ts"
 
 const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
   bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
@@ -55,7 +56,7 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
   const common = { format, tracks: yield* tracksOf(file), trackCount, dropped }
   const [only] = routes
   if (only === undefined || routes.length > 1) {
-    return json(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
+    return jsonResponse(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))
   }
   const { bounds, distance, line, route, warnings } = only
   const place = yield* places.at(startOf(line, route.waypoints))
@@ -66,10 +67,10 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
     ...(duration === undefined ? {} : { duration }),
     ...boxOf(bounds),
     ...place,
-    warnings,
-    route
+    warnings
   })
-  return json(`${text.slice(0, -2)},"geometry":${line.json}}}`)
+  const json = withMembers(text, ["route", withMembers(JSON.stringify(route), ["geometry", line.json])])
+  return jsonResponse(json)
 })
 
 /** The routes that were made of a file just now: one, or a list where the file was split. */
@@ -78,9 +79,9 @@ export const importedAnswer = (
   stored: ReadonlyArray<StoredRoute>,
   isList: boolean
 ) => {
-  const texts = stored.map((route, index) => importedJson(route, read[index]?.warnings ?? []))
-  const [route] = stored
-  if (isList || route === undefined) return json(`[${texts.join(",")}]`, { status: 201 })
-  const headers = { location: `/api/v1/routes/${route.id}`, etag: etagOf(route, "full") }
-  return json(texts.join(), { status: 201, headers })
+  const imported = stored.map((route, index) => importedRoute(route, read[index]?.warnings ?? []))
+  const [first] = imported
+  return isList || first === undefined
+    ? jsonResponse(`[${imported.map(({ json }) => json()).join(",")}]`, { status: 201 })
+    : createdResponse(first)
 }

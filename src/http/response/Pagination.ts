@@ -1,4 +1,5 @@
 import type { Page, PageOf } from "../../schema/Page.ts"
+import { HEADERS } from "../api/Headers.ts"
 
 const linkTo = (path: string, query: URLSearchParams, page: Page, relation: string) => {
   const parameters = new URLSearchParams(query)
@@ -28,8 +29,8 @@ export const pageHeaders = (
     ["last", last, true]
   ]
   return {
-    "x-total-count": String(total),
-    link: relations
+    [HEADERS.totalCount.key]: String(total),
+    [HEADERS.link.key]: relations
       .filter(([, , exists]) => exists)
       .map(([relation, start]) => linkTo(pathname, searchParams, { limit, offset: start }, relation))
       .join(", ")

@@ -1,5 +1,6 @@
 import { Duration, Effect, Layer, Option, Ref, Schema, Scope } from "effect"
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { HEADERS } from "../../http/api/Headers.ts"
 import { Unavailable } from "../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { host, port } from "../../services/settings/Addresses.ts"
@@ -12,15 +13,18 @@ const NOT_READY = Unavailable.retryAfter("The service is starting: it waits for 
 
 const LIVE_PATH = "/health/live"
 
-const HEADERS = { "content-type": MEDIA_TYPES.json, "cache-control": "no-store", connection: "close" }
+const RESPONSE_HEADERS = { "content-type": MEDIA_TYPES.json, "cache-control": "no-store", connection: "close" }
 
 const respond = (request: IncomingMessage, response: ServerResponse) => {
   request.resume()
   if (request.url === LIVE_PATH && (request.method === "GET" || request.method === "HEAD")) {
-    return response.writeHead(200, HEADERS).end(JSON.stringify({ status: "ok" }))
+    return response.writeHead(200, RESPONSE_HEADERS).end(JSON.stringify({ status: "ok" }))
   }
   return response
-    .writeHead(NOT_READY.statusCode, { ...HEADERS, "retry-after": String(Duration.toSeconds(RETRY_AFTER)) })
+    .writeHead(NOT_READY.statusCode, {
+      ...RESPONSE_HEADERS,
+      [HEADERS.retryAfter.key]: String(Duration.toSeconds(RETRY_AFTER))
+    })
     .end(JSON.stringify(Schema.encodeSync(Unavailable)(NOT_READY)))
 }
 

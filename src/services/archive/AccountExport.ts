@@ -8,6 +8,7 @@ import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { withMembers } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
@@ -171,8 +172,7 @@ export class AccountExport extends Context.Service<AccountExport, {
 /** A route as it is answered, and what it is known by in every account. Its long members go in as they are stored. */
 const routeLine = (route: StoredRoute, origin: string) => {
   const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "version"]), origin })
-  const line = route.geometry === undefined ? "" : `,"geometry":${route.geometry}`
-  return `${members.slice(0, -1)},"waypoints":${route.waypoints}${line}}`
+  return withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry])
 }
 
 const collectionLine = (row: ArchivedCollectionRow) =>

@@ -1,7 +1,13 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type CollectionPatch, MAX_ROUTES, type NewCollection, type StoredCollection } from "../../schema/Collection.ts"
+import {
+  type Addition,
+  type CollectionPatch,
+  MAX_ROUTES,
+  type NewCollection,
+  type StoredCollection
+} from "../../schema/Collection.ts"
 import { CollectionIdColumn } from "../../schema/Columns.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
@@ -17,9 +23,10 @@ import type { Viewer } from "./CollectionAccess.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { collectionQueries } from "./CollectionRows.ts"
 
-type Change = (
+type Change<A> = (
   owner: UserId,
   id: CollectionId,
+  value: A,
   expected: ExpectedVersion
 ) => Effect.Effect<StoredCollection, NotFound | Conflict>
 
@@ -54,7 +61,7 @@ export class Collections extends Context.Service<Collections, {
     owner: UserId,
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, NotFound>
-  readonly update: (patch: CollectionPatch) => Change
+  readonly update: Change<CollectionPatch>
   /** Deletes softly; its routes stay. */
   readonly remove: (
     owner: UserId,
@@ -62,11 +69,11 @@ export class Collections extends Context.Service<Collections, {
     expected: ExpectedVersion
   ) => Effect.Effect<void, NotFound | Conflict>
   /** Sets the routes and their order. */
-  readonly setRoutes: (routeIds: ReadonlyArray<RouteId>) => Change
+  readonly setRoutes: Change<ReadonlyArray<RouteId>>
   /** Adds a route at a place in the order, or moves it there; `Conflict` when the collection is full. */
-  readonly addRoute: (routeId: RouteId, position: number | undefined) => Change
+  readonly addRoute: Change<Addition>
   /** `NotFound` when the route is not in it. */
-  readonly removeRoute: (routeId: RouteId) => Change
+  readonly removeRoute: Change<RouteId>
 }>()("route-planning-service/Collections") {
   static readonly layer = Layer.effect(
     Collections,
@@ -128,14 +135,14 @@ export class Collections extends Context.Service<Collections, {
             }, version = version + 1 WHERE id = ${id}`
         )
 
-      const changing = <E>(
+      const changing = <A, E>(
         name: string,
-        change: (owner: UserId, id: CollectionId) => Effect.Effect<Record<string, unknown>, E>
-      ) =>
+        change: (owner: UserId, id: CollectionId, value: A) => Effect.Effect<Record<string, unknown>, E>
+      ): Change<A> =>
         Effect.fn(`Collections.${name}`)(
-          function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
+          function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* hold(owner, id, expected)
-            yield* touch(id, yield* change(owner, id))
+            yield* touch(id, yield* change(owner, id, value))
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
@@ -184,13 +191,12 @@ export class Collections extends Context.Service<Collections, {
           return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
         }, Effect.catchTag("SqlError", Effect.die)),
 
-        update: ({ description, name, visibility }) =>
-          changing("update", () =>
-            Effect.succeed({
-              ...(name === undefined ? {} : { name }),
-              ...(visibility === undefined ? {} : { visibility }),
-              ...(description === undefined ? {} : { description: description === "" ? null : description })
-            })),
+        update: changing("update", (_owner, _id, { description, name, visibility }) =>
+          Effect.succeed({
+            ...(name === undefined ? {} : { name }),
+            ...(visibility === undefined ? {} : { visibility }),
+            ...(description === undefined ? {} : { description: description === "" ? null : description })
+          })),
 
         remove: Effect.fn("Collections.remove")(
           function*(owner, id, expected) {
@@ -201,32 +207,33 @@ export class Collections extends Context.Service<Collections, {
           Effect.catchTag("SqlError", Effect.die)
         ),
 
-        setRoutes: (routeIds) =>
-          changing(
-            "setRoutes",
-            (owner, id) =>
-              requireAddable(owner, routeIds, id).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
-          ),
+        setRoutes: changing(
+          "setRoutes",
+          (owner, id, routeIds) =>
+            requireAddable(owner, routeIds, id).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
+        ),
 
-        addRoute: (routeId, position) =>
-          changing("addRoute", (owner, id) =>
-            Effect.gen(function*() {
-              yield* requireAddable(owner, [routeId], id)
-              const others = (yield* queries.order(id)).filter((other) => other !== routeId)
-              if (others.length >= MAX_ROUTES) {
-                return yield* new Conflict({ message: `A collection may have at most ${MAX_ROUTES} routes` })
-              }
-              yield* writeOrder(id, others.toSpliced(position ?? others.length, 0, routeId))
-              return {}
-            })),
+        addRoute: changing(
+          "addRoute",
+          Effect.fnUntraced(function*(owner, id, { position, routeId }) {
+            yield* requireAddable(owner, [routeId], id)
+            const others = (yield* queries.order(id)).filter((other) => other !== routeId)
+            if (others.length >= MAX_ROUTES) {
+              return yield* new Conflict({ message: `A collection may have at most ${MAX_ROUTES} routes` })
+            }
+            yield* writeOrder(id, others.toSpliced(position ?? others.length, 0, routeId))
+            return {}
+          })
+        ),
 
-        removeRoute: (routeId) =>
-          changing("removeRoute", (_owner, id) =>
-            Effect.gen(function*() {
-              const rows = yield* sql`
-                DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`
-              return rows.length === 0 ? yield* new NotFound({ message: "No such route in this collection" }) : {}
-            }))
+        removeRoute: changing(
+          "removeRoute",
+          Effect.fnUntraced(function*(_owner, id, routeId) {
+            const rows = yield* sql`
+              DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`
+            return rows.length === 0 ? yield* new NotFound({ message: "No such route in this collection" }) : {}
+          })
+        )
       })
     })
   )

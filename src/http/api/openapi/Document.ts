@@ -2,11 +2,12 @@ import { Array as Arr, Record } from "effect"
 import { OpenApi } from "effect/http-api"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { Api } from "../Api.ts"
+import { HEADERS } from "../Headers.ts"
 import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
 import { ERROR_EXAMPLES } from "./Examples.ts"
 import { BODIES, MEDIA } from "./Glossary.ts"
-import { answerHeaders, errorHeaders, HEADERS, references } from "./Headers.ts"
+import { answerHeaders, errorHeaders, HEADER_COMPONENTS, references } from "./Headers.ts"
 import { parametersOf } from "./Parameters.ts"
 import { portable } from "./Portable.ts"
 import { SECURITY_SCHEMES, securityOf } from "./Security.ts"
@@ -32,7 +33,7 @@ const errorName = ({ content }: Response): string =>
 const isError = (status: string) => Number(status) >= 400
 
 /** What was asked for is what the client has already. */
-const notModified = { description: "It is still what the client has.", headers: references(["ETag"]) }
+const notModified = { description: "It is still what the client has.", headers: references([HEADERS.etag.name]) }
 
 const nameIn = (schema: unknown) => /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema) ?? "")?.[1] ?? ""
 
@@ -62,7 +63,7 @@ const describeAnswer = (status: string, response: Response, operation: Operation
     }
 
 const describeAnswers = (operation: Operation, declared: Declared) => ({
-  ...(operation.parameters.some(({ name }) => name === "if-none-match") ? { 304: notModified } : {}),
+  ...(operation.parameters.some(({ name }) => name === HEADERS.ifNoneMatch.key) ? { 304: notModified } : {}),
   ...Object.fromEntries(
     Object.entries(operation.responses)
       .filter(([status]) => !isError(status) || declared.errors.has(Number(status)))
@@ -142,7 +143,7 @@ const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) 
   components: {
     schemas: describeBodies(components.schemas),
     responses: errorResponses(paths),
-    headers: portable(HEADERS),
+    headers: portable(HEADER_COMPONENTS),
     securitySchemes: SECURITY_SCHEMES
   }
 })

@@ -1,5 +1,6 @@
 import { Predicate, Schema } from "effect"
 import type { HttpApiEndpoint, OpenApi } from "effect/http-api"
+import { headerName } from "../Headers.ts"
 import { wordsFor } from "./Glossary.ts"
 
 const JsonSchemas = Schema.decodeUnknownSync(
@@ -38,9 +39,6 @@ const describe = (parameter: Parameter, decoded: JsonObject | undefined) => {
   return { ...parameter, schema, ...(description === undefined ? {} : { description }) }
 }
 
-/** `If-Match`: as RFC 9110 and our documentation have them. */
-const inUsualCase = (name: string) => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
-
 /** In a path that names something by its id or otherwise, an id is a text too. */
 const inPath = (parameter: Parameter, name: string) =>
   name === parameter.name
@@ -63,7 +61,7 @@ export const parametersOf = (
   }
   return operation.parameters.map((parameter) => {
     const described = describe(parameter, decoded[parameter.in]?.[parameter.name])
-    if (parameter.in === "header") return { ...described, name: inUsualCase(parameter.name) }
+    if (parameter.in === "header") return { ...described, name: headerName(parameter.name) }
     if (parameter.in !== "path") return described
     return inPath(parameter, pathNames.get(parameter.name) ?? parameter.name) ?? described
   })

@@ -1,0 +1,35 @@
+import { Context, String as Str } from "effect"
+
+const header = <const Name extends string>(name: Name) => ({ name, key: Str.toLowerCase(name) })
+
+/** Header fields: documents have them by `name`, messages by `key`, in lower case. */
+export const HEADERS = {
+  accessToken: header("X-Access-Token"),
+  cache: header("X-Cache"),
+  confirm: header("X-Service-Confirm"),
+  contentDisposition: header("Content-Disposition"),
+  etag: header("ETag"),
+  idempotencyKey: header("Idempotency-Key"),
+  ifMatch: header("If-Match"),
+  ifNoneMatch: header("If-None-Match"),
+  link: header("Link"),
+  location: header("Location"),
+  rateLimit: header("RateLimit"),
+  rateLimitPolicy: header("RateLimit-Policy"),
+  retryAfter: header("Retry-After"),
+  setCookie: header("Set-Cookie"),
+  totalCount: header("X-Total-Count"),
+  wwwAuthenticate: header("WWW-Authenticate")
+}
+
+export type HeaderName = (typeof HEADERS)[keyof typeof HEADERS]["name"]
+
+const NAMES: ReadonlyMap<string, string> = new Map(Object.values(HEADERS).map(({ key, name }) => [key, name]))
+
+/** The name of a header field by its key. */
+export const headerName = (key: string): string => NAMES.get(key) ?? key
+
+/** Headers of an endpoint's response that follow from nothing else which it declares. */
+export const OwnHeaders = Context.Reference<ReadonlyArray<HeaderName>>("route-planning-service/OwnHeaders", {
+  defaultValue: () => []
+})

@@ -1,0 +1,19 @@
+import type { StoredCollection } from "../../schema/Collection.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { pageHeaders } from "./Pagination.ts"
+import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
+
+const toJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
+
+/** A collection. Its tag has all that it shows: that changes with the caller, and with what becomes of its routes. */
+export const versionedCollection = (collection: StoredCollection): Versioned => {
+  const json = toJson(collection)
+  return {
+    path: `/api/v1/collections/${collection.id}`,
+    etag: weakTag(String(collection.version), json),
+    json: () => json
+  }
+}
+
+export const collectionPage = (url: string, page: Page, found: PageOf<StoredCollection>) =>
+  jsonResponse(`[${found.items.map(toJson).join(",")}]`, { headers: pageHeaders(url, page, found) })

@@ -1,0 +1,66 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { ImportWarning } from "../../schema/Import.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
+import { pageHeaders } from "./Pagination.ts"
+import { type Versioned, weakTag } from "./Versioned.ts"
+
+const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
+  withMembers(
+    JSON.stringify({ ...members, version: undefined }),
+    ["waypoints", waypoints],
+    ["geometry", geometry],
+    ["polyline6", polyline6]
+  )
+
+/**
+ * What a route shows that changes without an edit: its owner, their mark, which others do not see, and the place, which
+ * is derived again when the cities change.
+ */
+const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
+  JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
+
+/** A route with its line in a form. */
+export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
+  path: `/api/v1/routes/${route.id}`,
+  etag: weakTag(`${route.version}-${form}`, shownOf(route)),
+  json: () => toJson(route)
+})
+
+/** A route of a file, with what the import did to it. */
+export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
+  ...versionedRoute(route),
+  json: () => withMembers(toJson(route), ["warnings", JSON.stringify(warnings)])
+})
+
+/** So much of a page is written and encoded at once: a page of 16 MiB would hold up others for more than 50 ms. */
+const PART_LENGTH = 1024 * 1024
+
+/** The JSON of a page in parts, of which each but the last is long. */
+function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
+  let part = "["
+  for (const [index, route] of routes.entries()) {
+    part += index === 0 ? toJson(route) : `,${toJson(route)}`
+    if (part.length < PART_LENGTH) continue
+    yield part
+    part = ""
+  }
+  yield `${part}]`
+}
+
+/** A page of routes. Other requests run between the parts of a long one. */
+export const routePage = Effect.fnUntraced(function*(url: string, page: Page, found: PageOf<StoredRoute>) {
+  const parts: Array<Uint8Array> = []
+  for (const part of partsOf(found.items)) {
+    if (parts.length > 0) yield* Effect.yieldNow
+    parts.push(Buffer.from(part))
+  }
+  return HttpServerResponse.uint8Array(Buffer.concat(parts), {
+    headers: pageHeaders(url, page, found),
+    contentType: MEDIA_TYPES.json
+  })
+})
