@@ -19,7 +19,7 @@ import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
-import { commonFailuresLayer, errorShapeLayer } from "./middleware/ErrorShape.ts"
+import { commonFailuresLayer, errorShapeLayer, tracedFaultsLayer } from "./middleware/ErrorShape.ts"
 import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
@@ -55,7 +55,8 @@ const middleware = Layer.mergeAll(
   sameSiteLayer,
   jsonBodyLayer,
   commonFailuresLayer,
-  deadlineLayer
+  deadlineLayer,
+  tracedFaultsLayer
 ).pipe(Layer.provide(CrossSite.layer))
 
 const api = HttpApiBuilder.layer(Api).pipe(

@@ -6,7 +6,7 @@ import { CollectionsApi } from "./CollectionsApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
-import { CommonFailures, Deadline } from "./Requests.ts"
+import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
@@ -21,6 +21,7 @@ export class Api extends HttpApi.make("route-planning-service")
   .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
   .middleware(Deadline)
+  .middleware(TracedFaults)
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotate(HttpApi.HeadersParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({

@@ -98,6 +98,9 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   { error: Unavailable }
 ) {}
 
+/** Faults name the trace of their request. It comes last, to see those of all other middleware. */
+export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
+
 /** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",

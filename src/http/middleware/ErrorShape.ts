@@ -1,5 +1,5 @@
-import { Cause, Duration, Effect, Option, Schema } from "effect"
-import { HttpBody, HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
+import { Cause, Duration, Effect, Layer, Schema } from "effect"
+import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import {
@@ -15,8 +15,8 @@ import { issuesOf } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
-import { CommonFailures } from "../api/Requests.ts"
-import { retryAfter, toResponse, unknownPath } from "../response/ErrorResponse.ts"
+import { CommonFailures, TracedFaults } from "../api/Requests.ts"
+import { isFault, respond, unknownPath } from "../response/ErrorResponse.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
@@ -120,39 +120,21 @@ export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unk
 const render = (cause: Cause.Cause<unknown>) =>
   isAbandoned(cause)
     ? Effect.succeed(HttpServerResponse.empty({ status: CLIENT_CLOSED_REQUEST }))
-    : Effect.map(serviceErrorOf(cause), toResponse)
+    : Effect.flatMap(serviceErrorOf(cause), respond)
 
-const FailureText = Schema.fromJsonString(Schema.Struct({
-  statusCode: Schema.Int,
-  code: Schema.Literal("INTERNAL"),
-  message: Schema.String,
-  details: Schema.optionalKey(Schema.Record(Schema.String, Schema.Json))
-}))
+const faultOf = (error: unknown): ServiceError | undefined =>
+  isServiceError(error) && isFault(error) ? error : undefined
 
-const decodeFailure = Schema.decodeUnknownOption(FailureText)
-
-/**
- * What is not the client's fault names the trace by which an operator finds the rest, and when to try again, if known.
- * Errors that an endpoint declares are encoded before they come here, so it is the text that is looked at: only of
- * failures, and they are short.
- */
-const completed = Effect.fnUntraced(function*(response: HttpServerResponse.HttpServerResponse) {
-  if (response.body._tag !== "Uint8Array") return response
-  const failure = decodeFailure(new TextDecoder().decode(response.body.body))
-  if (Option.isNone(failure)) return response
-  const { traceId } = yield* Effect.orDie(Effect.currentParentSpan)
-  const body = { ...failure.value, details: { ...failure.value.details, traceId } }
-  return HttpServerResponse.setBody(response, HttpBody.jsonUnsafe(body)).pipe(
-    HttpServerResponse.setHeaders(retryAfter(failure.value.details))
-  )
-})
+/** Faults that an endpoint declares are rendered here: the framework would encode them without a trace. */
+export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
+  httpEffect.pipe(Effect.catch((error) => {
+    const fault = faultOf(error)
+    return fault === undefined ? Effect.fail(error) : respond(fault)
+  })))
 
 /** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
 export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
-    httpEffect.pipe(
-      Effect.catchCause((cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),
-      Effect.flatMap((response) => response.status >= 500 ? completed(response) : Effect.succeed(response))
-    ),
+    Effect.catchCause(httpEffect, (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),
   { global: true }
 )

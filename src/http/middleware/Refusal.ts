@@ -1,7 +1,7 @@
 import { Context, Effect } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { toResponse } from "../response/ErrorResponse.ts"
+import { respond } from "../response/ErrorResponse.ts"
 
 /**
  * What a transport finds wrong with a request before its path is looked at, such as a second `Host` header. A request that
@@ -17,9 +17,9 @@ export const Refusal = Context.Reference<ServiceError | undefined>("route-planni
 })
 
 /** The connection closes: whatever follows such a request on it cannot be relied on. */
-const closing = (error: ServiceError) => HttpServerResponse.setHeader(toResponse(error), "connection", "close")
+const closing = (error: ServiceError) => Effect.map(respond(error), HttpServerResponse.setHeader("connection", "close"))
 
 export const refusalLayer = HttpRouter.middleware(
-  (httpEffect) => Effect.flatMap(Refusal, (error) => error === undefined ? httpEffect : Effect.succeed(closing(error))),
+  (httpEffect) => Effect.flatMap(Refusal, (error) => error === undefined ? httpEffect : closing(error)),
   { global: true }
 )
