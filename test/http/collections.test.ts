@@ -343,6 +343,8 @@ layer(TestServer.layer())("Idempotency-Key", (it) => {
       for (const key of ["", "a b", "ü", "x".repeat(256)]) {
         const answer = yield* rider.post("/collections", { name: "x" }, keyed(key))
         assert.strictEqual(answer.status, 400, key.slice(0, 10))
+        const issues = [{ path: "Idempotency-Key", message: "Expected 1 to 255 visible ASCII characters" }]
+        assert.deepInclude(answer.body, { details: { issues } })
       }
     }))
 })
