@@ -3,21 +3,16 @@ import cluster from "node:cluster"
 import type { Server } from "node:http"
 import { createServer, type Server as Acceptor } from "node:net"
 
-/**
- * Listening sockets of one port. Node accepts one connection of each in an iteration of its event loop: with a single one, a
- * crowd of new connections waits for as many iterations, for seconds where they are long, before anything can refuse it.
- */
+/** Node accepts one connection a socket in an iteration of its event loop: with one, a burst waits for seconds. */
 const SOCKETS = 16
 
-/** Several sockets of a process on one port share what comes to it evenly on Linux only. Workers get theirs from the primary. */
+/** Sockets of one process share a port evenly on Linux only. Workers get theirs from the primary. */
 const isShared = () => process.platform === "linux" && !cluster.isWorker
 
-/** As Node's HTTP server has its connections. */
 const CONNECTIONS = { allowHalfOpen: true, noDelay: true }
 
 const acceptorOf = (server: Server, address: { readonly address: string; readonly port: number }, backlog: unknown) => {
   const acceptor = createServer(CONNECTIONS, (socket) => void server.emit("connection", socket))
-  // The others go on without it.
   acceptor.on("error", () => {})
   return acceptor.listen({
     host: address.address,
@@ -27,14 +22,13 @@ const acceptorOf = (server: Server, address: { readonly address: string; readonl
   })
 }
 
-/** Fails the start beside another process on the port, which `reusePort` would share it with. */
+/** Fails where another process has the port: `reusePort` would share it. */
 const whenFree = (server: Server, options: object, run: () => void) => {
   const probe = createServer()
   probe.once("error", (error) => server.emit("error", error))
   probe.listen({ ...options }, () => probe.close(run))
 }
 
-/** Calls back once all have. */
 const whenAll = (actions: ReadonlyArray<(done: () => void) => void>, callback: () => void) => {
   const left = { count: actions.length }
   const done = () => {
@@ -44,7 +38,6 @@ const whenAll = (actions: ReadonlyArray<(done: () => void) => void>, callback: (
   actions.forEach((action) => action(done))
 }
 
-/** Makes a server listen by several sockets where the system can; it closes them and counts their connections. */
 export const listenByMany = (server: Server): void => {
   if (!isShared()) return
   const acceptors: Array<Acceptor> = []

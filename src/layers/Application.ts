@@ -49,7 +49,6 @@ import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
-/** What signs people in, and scripts. */
 const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
   .pipe(
     Layer.provideMerge(AccountDeletion.layer),
@@ -66,16 +65,13 @@ const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, Prov
     ))
   )
 
-/** What administrators, and operators on the server, make accounts by. */
 export const invitationsLayer = Invitations.layer.pipe(
   Layer.provide(NewAccounts.layer),
   Layer.provide([Audit.layer, Handles.layer, MailedTokens.layer, Outbox.layer, SignUps.layer])
 )
 
-/** What the routing engine is asked for. */
 const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer)
 
-/** What takes an account out as a whole, and in again. */
 const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
 
 const servicesLayer = Layer.mergeAll(
@@ -100,31 +96,21 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
 
-/**
- * The whole service on what is outside of it. Each outside dependency is a requirement in the type, and the one that is
- * provided is the one that is used; `Live.ts` has those of production. The HTTP client is a requirement of the live
- * mailer, engine and provider, since the application itself calls nobody. Clock and configuration are references in
- * Effect and never show in a type: a `TestClock` and a `ConfigProvider` that are provided are used all the same.
- */
+/** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provideMerge(serverLayer),
   Layer.provide(servicesLayer),
   Layer.provide(telemetryLayer)
 )
 
-/** What mails say is found out beside the requests too. */
 const composingLayer = AccountMails.layer.pipe(Layer.provide([Audit.layer, MailedTokens.layer, SignUps.layer]))
 
-/** Mails are sent: when they are written, where this is built together with the application, since both share one `Outbox`. */
+/** Share one `Outbox` with the application, so that a mail is sent as soon as it is written. */
 export const mailDeliveryLayer = outboxDeliveryLayer.pipe(
   Layer.provide([Outbox.layer, composingLayer, MailQuota.layer]),
   Layer.provide(telemetryLayer)
 )
 
-/**
- * What runs beside the requests: mails are sent, accounts erased, expired rows deleted, places derived again. Provide it to
- * the application, or leave it out.
- */
 export const backgroundLayer = Layer.mergeAll(
   mailDeliveryLayer,
   erasureLayer.pipe(

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 
-/** For a client to read the response before a reset, which unread bytes would cause, can drop it. In milliseconds. */
+/** In milliseconds: unread bytes cause a reset, which can drop a response that the client has not read yet. */
 const CLOSING_TIME = 500
 
 export const closeGently = (socket: Socket) => {

@@ -11,7 +11,7 @@ import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
 import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
 
-/** Limits of every session: no statement, lock wait or forgotten transaction may hold others up for long. */
+/** No statement, lock wait or forgotten transaction may block others for long. */
 const SESSION_LIMITS = {
   statement_timeout: "5000",
   lock_timeout: "2000",
@@ -20,10 +20,8 @@ const SESSION_LIMITS = {
 
 const LONGEST_WAIT = Duration.hours(1)
 
-/** How long a start waits for the database (`DATABASE_WAIT`). */
 export const databaseWait = period("DATABASE_WAIT", LONGEST_WAIT).pipe(Config.withDefault(Duration.seconds(60)))
 
-/** The pool on `DATABASE_URL` (PostgreSQL 15 or newer). */
 const pool = Config.unwrap({
   url: Config.Redacted("DATABASE_URL"),
   maxConnections: poolSize,
@@ -40,16 +38,14 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
 
-/** A connection of its own without limits: a migration takes as long as it needs, and so do those who wait for it. */
 const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
 ).pipe(Layer.provide(machineClock))
 
-/** Brings the schema up to date; of several processes that start at once one does it and the others wait. */
+/** Of several processes that start at once, one migrates and the others wait. */
 const migratorLayer = knownSchemaLayer(migrations).pipe(
   Layer.provide(Layer.effectDiscard(Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient))),
   Layer.provide(NodeServices.layer)
 )
 
-/** A migrated database. */
 export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer)

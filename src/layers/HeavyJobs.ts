@@ -2,7 +2,6 @@ import { Layer } from "effect"
 import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { machineClock } from "../services/time/MachineClock.ts"
 
-/** The threads that do the jobs of the service (`HeavyThread.ts`). */
 export const heavyWorkLayer = HeavyWork.layerOf(new URL("./HeavyThread.ts", import.meta.url)).pipe(
   Layer.provide(machineClock)
 )

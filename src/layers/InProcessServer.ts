@@ -5,15 +5,12 @@ import { NetAddress } from "effect/net"
 
 type Handle = (request: Request) => Promise<Response>
 
-/** The application as a function of the Fetch standard. */
 export class WebHandler extends Context.Service<WebHandler, {
-  /** Waits for the application to be built. Only the path of a request's URL counts. */
   readonly handle: Handle
 }>()("route-planning-service/WebHandler") {}
 
 const LOOPBACK = "127.0.0.1"
 
-/** A request of this process comes from this machine. */
 const fromLoopback = Effect.updateService(
   HttpServerRequest.HttpServerRequest,
   (request) => request.modify({ remoteAddress: Option.some(LOOPBACK) })
@@ -21,10 +18,7 @@ const fromLoopback = Effect.updateService(
 
 const toHandle = HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>
 
-/**
- * In the place of `httpServerLive`: the application listens on no socket, and is called by `WebHandler`. What a socket is
- * needed for is absent: limits and timeouts of the connection, and the errors of Node's HTTP parser.
- */
+/** Replaces `httpServerLive` without a socket: no limits or timeouts of connections, no errors of Node's parser. */
 export const inProcessServerLayer = Layer.effectContext(Effect.sync(() => {
   const served = Promise.withResolvers<Handle>()
   const server = HttpServer.make({
@@ -39,7 +33,6 @@ export const inProcessServerLayer = Layer.effectContext(Effect.sync(() => {
   return Context.make(HttpServer.HttpServer, server).pipe(Context.add(WebHandler, { handle }))
 })).pipe(Layer.provideMerge(NodeHttpServer.layerHttpServices))
 
-/** An HTTP client that calls the application in this process, whatever host a URL names. */
 export const inProcessClientLayer = FetchHttpClient.layer.pipe(
   Layer.provide(
     Layer.effect(

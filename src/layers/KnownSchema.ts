@@ -2,18 +2,14 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ResolvedMigration } from "effect/sql/Migrator"
 
-/** The database was migrated by a newer version, whose schema this one cannot read or write safely. */
 class DatabaseTooNew extends Schema.TaggedError<DatabaseTooNew>()("DatabaseTooNew", { message: Schema.String }) {}
 
-/** The server lacks what the statements and the schema use. */
 class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
 
-/** The major version that the documentation names. */
 const OLDEST = 15
 
 const Server = Schema.Struct({ major: Schema.Int, version: Schema.String })
 
-/** Refuses a PostgreSQL that is older than the oldest one that the service works with. */
 export const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const { major, version } = yield* SqlSchema.findOne({
@@ -31,7 +27,7 @@ export const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
 
 const Latest = Schema.Struct({ id: Schema.Int, name: Schema.String })
 
-/** Refuses a database with a migration that this version does not know. To be built when the migrations have run. */
+/** Refuses a database with a migration that this version does not know. Build it after the migrations. */
 export const knownSchemaLayer = <E, R>(loader: Effect.Effect<ReadonlyArray<ResolvedMigration>, E, R>) =>
   Layer.effectDiscard(Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient

@@ -4,7 +4,6 @@ import { Mailer } from "../services/mail/Mailer.ts"
 import { smtpMailerLayer, smtpUrl } from "../services/mail/SmtpMailer.ts"
 import { SettingsRefused } from "./Refusal.ts"
 
-/** By the provider's API where there is a key for it, by SMTP where there is a server, else another way. */
 export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
   Layer.unwrap(Effect.gen(function*(): Effect.fn.Return<
     Layer.Layer<Mailer, E | Config.ConfigError, R | HttpClient.HttpClient>,
@@ -19,7 +18,6 @@ export const mailerLayerOr = <E, R>(other: Layer.Layer<Mailer, E, R>) =>
     return hasServer ? smtpMailerLayer : other
   }))
 
-/** By an API or by SMTP where one is configured, else on standard output. */
 export const mailerLayer = mailerLayerOr(Layer.provide(
   Mailer.layerStandardOutput,
   Layer.effectDiscard(

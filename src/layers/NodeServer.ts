@@ -17,43 +17,41 @@ import { requestFault } from "./RequestRules.ts"
 import { applySocketTimeouts, LowestReadRate, SocketTimeouts } from "./SocketTimeouts.ts"
 
 const LIMITS = {
-  // `BodyAllowance` bounds the body by its size, and `headersTimeout` what comes before it.
+  // `BodyAllowance` limits the body, `headersTimeout` what comes before it.
   requestTimeout: 0,
-  // Longer than a proxy in front keeps an idle connection (usually 60 s): it is the one to close it.
+  // Longer than a proxy keeps an idle connection (usually 60 s), so that the proxy closes it.
   keepAliveTimeout: 65_000,
   maxHeaderSize: MAX_HEADER_BYTES,
-  // `requestFault` checks the host, so that its errors have the one shape.
+  // `requestFault` checks it, so that its errors have the one shape.
   requireHostHeader: false,
-  // Nothing is upgraded. A request that offers it is an ordinary one, with its body (RFC 9110, 7.8).
+  // A request that offers an upgrade is an ordinary one, with its body (RFC 9110, 7.8).
   shouldUpgradeCallback: () => false
 }
 
 /**
- * Connections that may wait to be accepted. With Node's 511 the kernel drops what comes beyond while the event loop is busy,
- * and the client tries again only after one, three and seven seconds. Linux takes no more than `net.core.somaxconn`.
+ * With Node's 511 the kernel drops connections while the event loop is busy, and clients retry only after 1, 3 and 7
+ * seconds. Linux caps this at `net.core.somaxconn`.
  */
 const BACKLOG = 4_096
 
-/** Node checks the timeout of headers so often. */
 const CHECKING_INTERVAL = 1_000
 
 /**
- * Effect listens a moment before it serves: requests that come in between are held until it does. Its listener is the next
- * one for requests, so no listener of our own may be added after this one.
+ * Effect listens before it serves: requests in between are kept until then. Its request listener must be the next one
+ * added after this.
  */
-const holdUntilServed = (server: Server) => {
+const keepUntilServed = (server: Server) => {
   const held: Array<readonly [IncomingMessage, ServerResponse]> = []
-  const hold = (request: IncomingMessage, response: ServerResponse) => void held.push([request, response])
+  const keep = (request: IncomingMessage, response: ServerResponse) => void held.push([request, response])
   const release = () => held.splice(0).forEach(([request, response]) => server.emit("request", request, response))
-  server.on("request", hold)
+  server.on("request", keep)
   server.on("newListener", (event) => {
-    if (event !== "request" || server.listenerCount("request", hold) === 0) return
-    server.off("request", hold)
+    if (event !== "request" || server.listenerCount("request", keep) === 0) return
+    server.off("request", keep)
     queueMicrotask(release)
   })
 }
 
-/** A server that has the rules of connections, and neither listens nor responds. */
 export const makeServer = Effect.gen(function*() {
   const timeouts = yield* SocketTimeouts
   const lowestReadRate = yield* LowestReadRate
@@ -64,16 +62,15 @@ export const makeServer = Effect.gen(function*() {
   })
   listenByMany(server)
   applySocketTimeouts(server, timeouts, lowestReadRate)
-  // By default headers after the thousandth are dropped, and with them a second Host; the limit in bytes is enough.
+  // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
   server.maxHeadersCount = 0
   respondToParserErrors(server)
-  // Without a listener Node itself would respond.
+  // Without a listener Node responds itself.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
 })
 
-/** For a server that listens already: Effect calls `listen` on it again. */
-const listenNoMore = (server: Server) => {
+const ignoreListen = (server: Server) => {
   server.listen = (...args: Array<unknown>) => {
     const onListening = args.at(-1)
     if (Predicate.isFunction(onListening)) queueMicrotask(() => onListening())
@@ -81,26 +78,20 @@ const listenNoMore = (server: Server) => {
   }
 }
 
-/** For the requests that were interrupted to say so, in milliseconds. */
-const LAST_WORDS = 250
+const INTERRUPTED_RESPONSE_MS = 250
 
-/** Cuts off what has not ended by itself, like half a request. */
 const closeConnections = (node: Server) =>
   Effect.callback<void>((resume) => {
     const close = () => {
       node.closeAllConnections()
       resume(Effect.void)
     }
-    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, LAST_WORDS))
+    node.getConnections((_error, count) => count === 0 ? close() : setTimeout(close, INTERRUPTED_RESPONSE_MS))
   })
 
-/** At most, in milliseconds: less than what running requests have. */
-const LONGEST_LINGER = 500
+const MAX_LINGER_MS = 500
 
-/**
- * Node closes idle connections in the instant in which it stops listening, and resets those whose next request is on its
- * way. They stay open for a moment: a request that comes on one is served, with `Connection: close`.
- */
+/** Node resets connections whose next request is on its way when it stops listening; for a moment they are served. */
 const lingerOnClose = (server: Server, milliseconds: number) => {
   const closeIdleConnections = server.closeIdleConnections.bind(server)
   server.closeIdleConnections = () => void setTimeout(closeIdleConnections, milliseconds)
@@ -111,7 +102,7 @@ const rulesLayer = Layer.succeed(TransportRules, (request) => {
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
 
-/** Counts the bytes of a request with its headers, and of what else came on the connection since the response before. */
+/** Counts the bytes of a request with its headers, and all that came on the connection since the last response. */
 const arrivedBytesLayer = (server: Server) => {
   const before = new WeakMap<Socket, number>()
   onEveryRequest(server, ({ socket }, response) => response.once("finish", () => before.set(socket, socket.bytesRead)))
@@ -135,21 +126,18 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
     return undefined
   }))
 
-/**
- * An HTTP/1.1 server on Node with the rules of its requests. It listens for as long as the scope lives; then running
- * requests have their time, and no longer.
- */
+/** HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
-  const linger = Math.min(Duration.toMillis(yield* drainDelay), LONGEST_LINGER)
+  const linger = Math.min(Duration.toMillis(yield* drainDelay), MAX_LINGER_MS)
   const waiting = yield* (yield* Starting).waiting
   const node = Option.isSome(waiting) ? waiting.value.server : yield* makeServer
   const gate = yield* makeLoadGate
   node.gate = gate
   lingerOnClose(node, linger)
   const arrivedBytes = arrivedBytesLayer(node)
-  holdUntilServed(node)
+  keepUntilServed(node)
   if (Option.isSome(waiting)) {
-    listenNoMore(node)
+    ignoreListen(node)
     waiting.value.release()
   }
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(

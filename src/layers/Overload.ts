@@ -8,17 +8,16 @@ import { whole } from "../services/settings/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
 
 /**
- * Of how many requests at once that do not wait for others a process refuses more, while its event loop is saturated
- * (`MAX_RUNNING_REQUESTS`): as many as may queue for the database. Fewer would refuse a burst that is over in a moment.
+ * Requests at once above which a process with a saturated event loop refuses more (`MAX_RUNNING_REQUESTS`): as many as
+ * may queue for the database. Fewer would refuse a short burst.
  */
 export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
 
-/** A busy event loop alone is no overload, and neither are many requests that wait for others. */
 const SATURATION = { utilization: 0.9, windowMillis: 50 }
 
 /**
- * What stays above this share of it for so many milliseconds is no burst, and holds as the limit until fewer than half of that
- * run: with 256 of which each waits for the database several times, most would be refused by its queue after all their work.
+ * More than this share for so long is no burst, and refused as well until fewer than half of it run: most of 256
+ * requests that each need the database several times would be refused by its queue after all their work.
  */
 const STANDING = { share: 0.25, millis: 1000 }
 
@@ -27,7 +26,6 @@ const refusals = Metric.counter("overload_refusals_total", {
   incremental: true
 })
 
-/** Whether the event loop is saturated; measured on demand, at most once a window. */
 const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
   const state = { at: performance.now(), since: performance.eventLoopUtilization(), isSaturated: false }
   return () => {
@@ -41,7 +39,6 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
   }
 }
 
-/** Counts running requests, and says how many there may be. */
 const makeRunning = (most: number) => {
   const standing = Math.max(1, Math.floor(most * STANDING.share))
   const state: { count: number; since: number | undefined } = { count: 0, since: undefined }
@@ -56,7 +53,6 @@ const makeRunning = (most: number) => {
   }
 }
 
-/** A body up to this length is read and dropped, which is less work than another connection. */
 const DROPPED_BYTES = 65_536
 
 const isShort = ({ headers }: IncomingMessage) =>
@@ -66,9 +62,8 @@ const CLOSE = { connection: "close" }
 
 const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
 
-/** What keeps a server from taking more than it can do. */
 export interface LoadGate extends RequestCounter {
-  /** Responds with 503 to a request that is too much, before any work; false for all others. */
+  /** Responds with 503 before any work and returns true where the process has too much to do. */
   readonly refuses: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
@@ -100,10 +95,9 @@ export const makeLoadGate = Effect.gen(function*() {
   return gate
 })
 
-/** Comes before anything is done with a request, also one that is refused, and one that expects `100-continue`. */
+/** Emitted before anything is done with a request, also for a refused one and one that expects `100-continue`. */
 const ARRIVED = "arrived"
 
-/** Listens to all requests, refused ones too. */
 export const onEveryRequest = (
   server: Server,
   listener: (request: IncomingMessage, response: ServerResponse) => void
@@ -111,7 +105,6 @@ export const onEveryRequest = (
 
 const REQUEST_EVENTS = new Set(["request", "checkContinue"])
 
-/** A server whose requests pass a gate before anything is done for them. */
 export class GatedServer extends Server {
   gate: LoadGate | undefined
 

@@ -5,7 +5,6 @@ import { HeadersTooLarge, NotFound, RequestTimeout, type ServiceError, Validatio
 import { closeGently } from "./ClosingSockets.ts"
 import { onEveryRequest } from "./Overload.ts"
 
-/** Of a request line and its headers together. */
 export const MAX_HEADER_BYTES = 16 * 1024
 
 const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
@@ -18,7 +17,7 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return new RequestTimeout({ message: "The request line and headers did not arrive in time" })
     default:
-      // The parser's messages are fixed texts: nothing of a request is in them.
+      // The parser's messages are constants: they contain nothing of the request.
       return ValidationFailed.at(
         "",
         `The request is not well-formed HTTP/1.1: ${cause.message.replace("Parse Error: ", "")}`
@@ -26,15 +25,13 @@ const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
   }
 }
 
-/** Requests that stand for what the parser could not read, with the reason. */
 const unread = new WeakMap<IncomingMessage, ServiceError>()
 
-/** Why the parser could not read what this request stands for; undefined for all that it could. */
 export const parserFault = (request: IncomingMessage): ServiceError | undefined => unread.get(request)
 
 /**
- * Has the application respond where there is no request: to one without a method and path that carries its error. So the
- * response has the shape, the headers, the line in the log and the place in the metrics that all others have.
+ * Emits a request without method and path that carries the error, so that the response has the same shape, headers, log
+ * line and metrics as all others.
  */
 const respond = (server: Server, socket: Socket, error: ServiceError) => {
   if (!socket.writable) return void socket.destroy()
@@ -50,13 +47,11 @@ const respond = (server: Server, socket: Socket, error: ServiceError) => {
   server.emit("request", request, response)
 }
 
-/** The last request of a connection whose headers could be read. */
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-/** Fails the reading of a body without closing the connection, so that the request can still be responded to. */
 const failBody = ({ request, response }: Exchange, cause: Error) => {
   const { socket } = request
   socket.destroySoon = () => closeGently(socket)
@@ -68,13 +63,12 @@ const failBody = ({ request, response }: Exchange, cause: Error) => {
 
 const isBodyOf = ({ request }: Exchange) => !request.complete
 
-/** A client that hung up: nobody reads a response. Bytes that end within a body look the same. */
+/** The client hung up. Bytes that end within a body look the same. */
 const isGone = (cause: NodeJS.ErrnoException, exchange: Exchange | undefined) =>
   cause.code === "HPE_INVALID_EOF_STATE"
     ? exchange !== undefined && isBodyOf(exchange)
     : cause.code !== "ERR_HTTP_REQUEST_TIMEOUT" && !cause.code?.startsWith("HPE_")
 
-/** Responds to whatever the parser refuses, in the one shape and in its turn. */
 export const respondToParserErrors = (server: Server): void => {
   const exchanges = new WeakMap<Duplex, Exchange>()
   const failed = new WeakSet<Duplex>()
@@ -82,7 +76,7 @@ export const respondToParserErrors = (server: Server): void => {
   const onError = (cause: NodeJS.ErrnoException, socket: Socket) => {
     const exchange = exchanges.get(socket)
     if (isGone(cause, exchange)) return socket.destroy()
-    // What arrives late must not become a request after all.
+    // Bytes that arrive late must not become a request.
     if (cause.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.pause()
     if (exchange === undefined || exchange.response.writableFinished && !isBodyOf(exchange)) {
       return respond(server, socket, errorOf(cause))
@@ -98,7 +92,6 @@ export const respondToParserErrors = (server: Server): void => {
   onEveryRequest(server, (request, response) => {
     if (!unread.has(request)) exchanges.set(request.socket, { request, response })
   })
-  // The parser fails again for all that follows.
   server.on("clientError", (cause: NodeJS.ErrnoException, socket) => {
     if (failed.has(socket)) return
     failed.add(socket)

@@ -17,29 +17,25 @@ import { RateLimiter } from "effect/persistence"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
 import { redisCounters } from "./RedisConnection.ts"
 
-/** A count that Redis does not give soon is worth less than the request that waits for it. */
 const TIMEOUT = Duration.millis(250)
 
 /**
- * In an iteration of the event loop timers come before sockets: after a stall of this process one long timer would end while
- * the reply is there to be read. Of several short ones a stall ends no more than one.
+ * Timers run before sockets in an iteration of the event loop: after a stall one long timer would end although the
+ * reply has arrived. A stall ends only one of several short ones.
  */
 const STEPS = 5
 const STEP = Duration.divideUnsafe(TIMEOUT, STEPS)
 
-const COMPLAINT_INTERVAL = 60_000
+const WARNING_INTERVAL_MS = 60_000
 
 const RECONNECT_AFTER = Duration.seconds(2)
 
-/** How often a connection that no request complains about is checked. */
 const CHECK_INTERVAL = Duration.seconds(2)
 
-/** A reply that came late because this process was busy does not cost the connection. */
 const MAX_CHECKS = 3
 
 const PREFIX = "route-planning-service:limit:"
 
-/** What is counted to see whether Redis replies. */
 const CHECK = { key: "check", tokens: 1, refillRate: Duration.minutes(1), limit: undefined }
 
 type Store = RateLimiter.RateLimiterStore["Service"]
@@ -55,7 +51,7 @@ const timedOut = Effect.andThen(
   Effect.suspend(() => Effect.fail(new NoCount()))
 )
 
-/** A count in time. A reply that is no count fails: Effect's store returns the parts of any reply. */
+/** Fails also for a reply that is no count: Effect's store returns the parts of any reply. */
 const countIn = Effect.fnUntraced(
   function*(store: Store, options: Parameters<Store["fixedWindow"]>[0]) {
     const count = yield* store.fixedWindow(options)
@@ -66,25 +62,25 @@ const countIn = Effect.fnUntraced(
 )
 
 /**
- * Counters that several processes share. From the first count that Redis does not give in time this process counts alone,
- * and no request waits for Redis until it has replied to a check. A connection without replies is replaced.
+ * Counts in Redis. After a count fails or times out this process counts alone, without waiting for Redis, until it
+ * replies to a check. A connection without replies is replaced.
  */
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
   const shared = yield* Ref.make(Option.none<Store>())
-  const lastComplaint = yield* Ref.make(-COMPLAINT_INTERVAL)
+  const lastWarning = yield* Ref.make(-WARNING_INTERVAL_MS)
   const doubts = yield* Queue.sliding<void>(1)
 
   const use = (store: Option.Option<Store>) =>
     Effect.andThen(Ref.set(shared, store), Metric.update(isShared, Option.isSome(store) ? 1 : 0))
 
-  // Its cause may hold the address of Redis, and with it a password.
+  // The cause may contain the address of Redis, and a password with it.
   const countAlone = Effect.gen(function*() {
     yield* use(Option.none())
     const now = yield* Clock.currentTimeMillis
-    const last = yield* Ref.getAndUpdate(lastComplaint, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
-    if (now - last >= COMPLAINT_INTERVAL) {
-      yield* Effect.logWarning("Redis is not reachable: this process counts its rate limits alone")
+    const last = yield* Ref.getAndUpdate(lastWarning, (last) => now - last >= WARNING_INTERVAL_MS ? now : last)
+    if (now - last >= WARNING_INTERVAL_MS) {
+      yield* Effect.logWarning("Redis unreachable, rate limits counted in this process")
     }
   })
 
@@ -95,7 +91,6 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
       Effect.andThen(use(Option.some(store)))
     )
 
-  /** Fails when the connection is of no more use. */
   const attend = (store: Store) =>
     check(store).pipe(
       Effect.andThen(Effect.timeoutOption(Queue.take(doubts), CHECK_INTERVAL)),
@@ -143,10 +138,8 @@ const RedisUrl = Schema.String.check(
   )
 )
 
-/** Where several processes count together (`REDIS_URL`). */
 export const redisUrl = Config.option(Config.map(Config.schema(RedisUrl, "REDIS_URL"), (url) => Redacted.make(url)))
 
-/** In Redis where `REDIS_URL` is set, in this process where not. */
 export const rateCountersLayer = Layer.unwrap(
   Effect.map(redisUrl, (url) =>
     Option.isNone(url)

@@ -4,12 +4,11 @@ import { createClient } from "redis"
 
 const CONNECT_TIMEOUT = Duration.seconds(2)
 
-/** Commands that may be pending: more than requests send within the time that they wait for a reply. */
 const MAX_PENDING = 4096
 
 const NOT_USED = new Redis.RedisError({ cause: new Error("counters need one connection and no subscription") })
 
-// `close` waits for replies, which a Redis that hangs never sends.
+// `close` waits for replies, which a hanging Redis never sends.
 const clientOf = (url: Redacted.Redacted) =>
   Effect.acquireRelease(
     Effect.try({
@@ -19,7 +18,7 @@ const clientOf = (url: Redacted.Redacted) =>
           disableOfflineQueue: true,
           commandsQueueMaxLength: MAX_PENDING,
           socket: { reconnectStrategy: false, connectTimeout: Duration.toMillis(CONNECT_TIMEOUT) }
-          // An error without a listener would end the process. Its message may hold the address, and with it a password.
+          // An error without a listener ends the process. Its message may contain the address, and a password with it.
         }).on("error", () => {}),
       catch: (cause) => new Redis.RedisError({ cause })
     }),
@@ -30,9 +29,8 @@ const fromPromise = <A>(call: () => Promise<A>) =>
   Effect.tryPromise({ try: call, catch: (cause) => new Redis.RedisError({ cause }) })
 
 /**
- * Counters in a Redis that is connected now, until the scope closes. A connection that is lost stays lost, and
- * pending commands fail at once: `NodeRedis` reconnects by itself only when the socket closes, and waits for replies
- * when it is closed.
+ * Counters on one connection, until the scope closes. It is not opened again, and pending commands fail at once:
+ * `NodeRedis` reconnects only when the socket closes, and waits for replies when it is closed.
  */
 export const redisCounters = Effect.fnUntraced(function*(url: Redacted.Redacted, prefix: string) {
   const client = yield* clientOf(url)

@@ -3,16 +3,14 @@ import type { ValidationIssue } from "../schema/Errors.ts"
 import { issuesOf } from "../schema/Issues.ts"
 import { withExample } from "./SettingExamples.ts"
 
-/** The service cannot start as it is configured; the message names every setting to mend, and no value. */
+/** The message names every setting that is wrong, and no value. */
 export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
   message: Schema.String
 }) {}
 
-/** An error's words, then those of what caused it. */
 const messagesOf = (error: unknown): ReadonlyArray<string> =>
   error instanceof Error ? [error.message, ...messagesOf(error.cause)] : []
 
-/** An error of Node.js while a server begins to listen. */
 const ListenError = Schema.Struct({
   code: Schema.String,
   syscall: Schema.Literals(["listen", "getaddrinfo"]),
@@ -31,14 +29,13 @@ const LISTEN_COMPLAINTS: Readonly<Record<string, (host: string, port: number | u
   ENOTFOUND: (host) => `HOST ${host} is not an address of this machine`
 }
 
-/** Why the service cannot listen. Undefined for other errors: the database, too, has an address that may not be found. */
+/** Undefined for other errors: the address of the database may be unknown, too. */
 const listenComplaint = (error: unknown): string | undefined => {
   const cause = Predicate.isTagged(error, "ServeError") && Predicate.hasProperty(error, "cause") ? error.cause : error
   if (!isListenError(cause)) return undefined
   return LISTEN_COMPLAINTS[cause.code]?.(cause.address ?? cause.hostname ?? "", cause.port)
 }
 
-/** Settings are texts: one that is no text is not there. */
 const isMissing = (issue: SchemaIssue.Issue): boolean => {
   switch (issue._tag) {
     case "Encoding":
@@ -56,7 +53,6 @@ const settingComplaint = ({ cause, message }: Config.ConfigError): string => {
   return issuesOf(cause).map((issue) => withExample(issue.path, complaint(issue))).join("; ")
 }
 
-/** What is wrong, in words, without the value of a secret, and with an example of a valid setting. */
 export const complaintOf = (error: unknown): string => {
   const complaint = listenComplaint(error)
   if (complaint !== undefined) return complaint
@@ -64,7 +60,6 @@ export const complaintOf = (error: unknown): string => {
   return [...new Set(messagesOf(error))].filter((text) => text !== "").join(": ")
 }
 
-/** Why a start failed, on one line. Empty where no error has a message. */
 export const refusalOf = (cause: Cause.Cause<unknown>): string => {
   const errors = cause.reasons.flatMap((reason) => {
     if (Cause.isFailReason(reason)) return [reason.error]

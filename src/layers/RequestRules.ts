@@ -4,18 +4,18 @@ import { parserFault } from "./ParserErrors.ts"
 
 type Rule = (request: IncomingMessage) => ServiceError | undefined
 
-/** The parser takes 0.9 and 2.0 as well, which are no versions of a message with this syntax. */
+/** The parser accepts 0.9 and 2.0 as well, which do not have this syntax. */
 const versionRule: Rule = ({ httpVersion }) =>
   httpVersion === "1.1" || httpVersion === "1.0"
     ? undefined
     : ValidationFailed.at("", `The request line says HTTP/${httpVersion}: HTTP/1.1 and HTTP/1.0 are accepted`)
 
-/** A name, an IPv4 or an IPv6 address, perhaps with a port (RFC 9110, 7.2): no user, no path, no list. */
+/** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
 
 const isHost = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
 
-/** Each as it came: Node keeps the first of several and drops the others. */
+/** Node keeps the first of several and drops the others. */
 const hostsOf = ({ rawHeaders }: IncomingMessage) =>
   rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host")
 
@@ -37,7 +37,7 @@ const codingRule: Rule = ({ headers }) =>
     ? undefined
     : new NotImplemented({ message: "Transfer-Encoding: only \"chunked\" is implemented" })
 
-/** RFC 9110, 10.1.1: what HTTP/1.0 expects is ignored. */
+/** RFC 9110, 10.1.1: HTTP/1.0 has no expectations. */
 const expectationRule: Rule = ({ headers, httpVersion }) =>
   httpVersion === "1.0" || (headers.expect ?? "100-continue").toLowerCase() === "100-continue"
     ? undefined
@@ -45,7 +45,6 @@ const expectationRule: Rule = ({ headers, httpVersion }) =>
 
 const RULES: ReadonlyArray<Rule> = [parserFault, versionRule, hostRule, codingRule, expectationRule]
 
-/** The first reason for which a request that the parser accepted is refused all the same. */
 export const requestFault = (request: IncomingMessage): ServiceError | undefined => {
   for (const rule of RULES) {
     const fault = rule(request)

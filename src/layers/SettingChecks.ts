@@ -31,7 +31,7 @@ import { redisUrl } from "./Redis.ts"
 import { complaintOf } from "./Refusal.ts"
 import { traceSettings } from "./telemetry/TraceSettings.ts"
 
-/** What can be malformed: where it is used it would be found one by one, and some of it only when the database is there. */
+/** Checked at once at the start: their layers would report them one by one, and some only with a database. */
 const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   adminEmails,
   appUrl,
@@ -70,7 +70,6 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   trustedProxies
 ]
 
-/** What is wrong with each setting that cannot be understood. */
 export const complaintsAboutSettings = Effect.gen(function*() {
   const results = yield* Effect.forEach(CHECKED, (setting) => Effect.result(setting))
   const complaints = results.filter(Result.isFailure).map(({ failure }) => complaintOf(failure))

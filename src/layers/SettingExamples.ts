@@ -1,4 +1,3 @@
-/** An example of a valid value for each setting that can be malformed; error messages quote it. */
 const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["ADMIN_EMAILS", "ada@example.com,grace@example.com"],
   ["API_DOCS_ENABLED", "true"],
@@ -47,9 +46,7 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["WORKERS", "2"]
 ])
 
-/** Appends the example of a setting to a complaint about it. */
 export const withExample = (path: string, complaint: string): string => {
-  // An entry of a list has the path `CORS_ORIGINS.0`.
   const [name = path] = path.split(".")
   const example = EXAMPLES.get(name)
   return example === undefined ? complaint : `${complaint} (for example ${name}=${example})`

@@ -5,7 +5,6 @@ import { SettingsRefused } from "./Refusal.ts"
 import { complaintsAboutSettings } from "./SettingChecks.ts"
 import { withExample } from "./SettingExamples.ts"
 
-/** What a production start may not do without. */
 const REQUIRED = [
   "DATABASE_URL",
   "JWT_SECRET",
@@ -15,10 +14,8 @@ const REQUIRED = [
   "GOOGLE_CLIENT_SECRET"
 ]
 
-/** Not required where nobody signs in by a provider. */
 const OF_PROVIDER = new Set(["GOOGLE_CLIENT_ID", "GOOGLE_CLIENT_SECRET"])
 
-/** What others must not be able to guess. */
 const SECRETS = new Set(["JWT_SECRET", "ANALYTICS_SALT", "PAT_PEPPER"])
 
 const MIN_SECRET_LENGTH = 32
@@ -30,7 +27,6 @@ const isProduction = Config.String("NODE_ENV").pipe(
 
 const SHORT = `is shorter than ${MIN_SECRET_LENGTH} characters`
 
-/** In production nothing that is required may be missing, or short where it is a secret; elsewhere short ones are taken. */
 const complaintAbout = Effect.fnUntraced(function*(name: string) {
   const setting = yield* Effect.result(Config.Redacted(name))
   if (Result.isFailure(setting) || Redacted.value(setting.success) === "") return [`${name} is missing`]
@@ -45,12 +41,11 @@ const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/
 const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   Config.map((url) =>
     Option.exists(url, (url) => Redacted.value(url) !== "" && !isDatabaseUrl(Redacted.value(url)))
-      ? [withExample("DATABASE_URL", "DATABASE_URL is not a postgres URL")]
+      ? [withExample("DATABASE_URL", "DATABASE_URL: Expected a postgres or postgresql URL")]
       : []
   )
 )
 
-/** Limits may be off for a load test, not where strangers call. */
 const limitsComplaint = Config.all({
   isProduction,
   isLimited: rateLimitsEnabled
@@ -64,13 +59,9 @@ const limitsComplaint = Config.all({
 const refuseFor = (complaints: ReadonlyArray<string>) =>
   complaints.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: complaints.join("; ") }))
 
-/**
- * Refuses to start without the required settings, naming all that are missing or too short at once. Outside production
- * short secrets are taken with a warning.
- */
+/** Refuses to start without valid settings, with one message that names all that are wrong. */
 export const settingsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    // One that is malformed is named below.
     const hasProvider = yield* Effect.orElseSucceed(providerSignInEnabled, () => true)
     const required = REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name))
     yield* refuseFor([
@@ -82,7 +73,6 @@ export const settingsLayer = Layer.effectDiscard(
   })
 )
 
-/** The same of the secrets alone, for a program that makes up the rest. */
 export const secretsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
     const secrets = yield* Effect.forEach([...SECRETS], complaintAbout)

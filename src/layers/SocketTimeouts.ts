@@ -4,10 +4,9 @@ import type { Socket } from "node:net"
 import { onEveryRequest } from "./Overload.ts"
 
 /**
- * In milliseconds, how long Node waits on a connection: for the headers of a request; for a client to take any more of a
- * response, or to send the rest of a body that nobody reads; and for anything at all, as from a client that went away
- * without a word. The last is more than the two minutes in which an import has its response. Bodies that are read have
- * their own allowance (`BodyAllowance`).
+ * In milliseconds: until the headers of a request are there; until a client takes more of a response or sends the rest
+ * of an unread body; and until anything moves on a connection, which is more than the two minutes of an import.
+ * `BodyAllowance` limits bodies that are read.
  */
 export const SocketTimeouts = Context.Reference<{
   readonly headers: number
@@ -17,45 +16,41 @@ export const SocketTimeouts = Context.Reference<{
   defaultValue: () => ({ headers: 5_000, stalled: 30_000, idle: 150_000 })
 })
 
-/** In bytes a second, how fast a client takes a response at the least; it may fall behind by the time of a stalled one. */
+/** Bytes a second that a client must take of a response, after an initial time of `stalled`. */
 export const LowestReadRate = Context.Reference<number>("route-planning-service/LowestReadRate", {
   defaultValue: () => 16 * 1024
 })
 
 type Timeouts = typeof SocketTimeouts.Service
 
-/** A connection is looked at so many times within the time after which a response counts as stalled. */
-const LOOKS = 3
+const CHECKS = 3
 
-/** Since when nothing has moved on a connection, and when that was seen last. */
 interface Silence {
   readonly since: number
   readonly seen: number
 }
 
 /**
- * Ends responses of which the client takes nothing, and connections on which nothing moves. Node reports a socket without
- * a sent or received byte; while a long write goes on in parts, it does not. Without a request it closes at once: that is
- * the end of `keepAliveTimeout`.
+ * Closes connections whose response is not taken, and those on which nothing moves. Node reports no silence while a
+ * long write continues in parts. A connection without a request is closed at once: that is the end of
+ * `keepAliveTimeout`.
  */
 const closeSilentSockets = (server: Server, { idle, stalled }: Timeouts) => {
-  const look = stalled / LOOKS
+  const interval = stalled / CHECKS
   const silences = new WeakMap<Socket, Silence>()
   const responses = new WeakMap<Socket, ServerResponse>()
   onEveryRequest(server, (request, response) => void responses.set(request.socket, response))
-  server.setTimeout(look, (socket: Socket) => {
+  server.setTimeout(interval, (socket: Socket) => {
     const now = performance.now()
     const last = silences.get(socket)
-    const since = last === undefined || now - last.seen > look * 1.5 ? now - look : last.since
+    const since = last === undefined || now - last.seen > interval * 1.5 ? now - interval : last.since
     silences.set(socket, { since, seen: now })
     const limit = socket.writableLength > 0 ? stalled : idle
-    // A timer may be some milliseconds early.
-    if (responses.get(socket)?.writableFinished !== false || now - since >= limit - look / 2) socket.destroy()
-    else socket.setTimeout(look)
+    if (responses.get(socket)?.writableFinished !== false || now - since >= limit - interval / 2) socket.destroy()
+    else socket.setTimeout(interval)
   })
 }
 
-/** Closes a connection on which the rest of a body that nobody reads takes too long. */
 const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
   onEveryRequest(server, (request, response) => {
     response.once("finish", () => {
@@ -66,21 +61,21 @@ const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
   })
 }
 
-/** What Node's `net` itself reads of a connection to see whether a long write goes on. */
+/** What Node's `net` reads to see whether a long write continues. */
 const isHandle = Schema.is(Schema.Struct({ bytesWritten: Schema.Number, writeQueueSize: Schema.Number }))
 
-/** The bytes that a socket has handed to the system, those of a write that is not over among them. */
+/** Bytes handed to the system, those of an unfinished write included. */
 const takenOf = (socket: Socket) => {
   const handle = Predicate.hasProperty(socket, "_handle") ? socket._handle : undefined
   return isHandle(handle) ? handle.bytesWritten - handle.writeQueueSize : Infinity
 }
 
 /**
- * Ends responses that a client takes more slowly than the lowest rate: each has one of the few places for downloads. Only
- * the time counts in which there was more of it than the client took.
+ * Closes connections of clients slower than the lowest rate, since each occupies one of the few downloads at once. Only
+ * time in which the client had more to take counts.
  */
 const closeSlowReaders = (server: Server, { stalled }: Timeouts, bytesPerSecond: number) => {
-  const look = stalled / LOOKS
+  const interval = stalled / CHECKS
   const responses = new Map<ServerResponse, { readonly socket: Socket; readonly start: number; fullMillis: number }>()
   server.on("request", ({ socket }, response) => {
     responses.set(response, { socket, start: takenOf(socket), fullMillis: 0 })
@@ -90,11 +85,11 @@ const closeSlowReaders = (server: Server, { stalled }: Timeouts, bytesPerSecond:
     for (const state of responses.values()) {
       const { socket, start } = state
       if (socket.writableLength === 0) continue
-      state.fullMillis += look
+      state.fullMillis += interval
       const allowedMillis = stalled + (takenOf(socket) - start) / bytesPerSecond * 1000
       if (state.fullMillis > allowedMillis) socket.destroy()
     }
-  }, look).unref()
+  }, interval).unref()
   server.once("close", () => clearInterval(timer))
 }
 

@@ -123,7 +123,7 @@ describe("the settings of the log", () => {
         format: "pretty"
       })
       const { message } = yield* Effect.flip(settingsOf({ LOG_LEVEL: "loud" }))
-      assert.strictEqual(message, "LOG_LEVEL must be one of all, fatal, error, warn, info, debug, trace, none")
+      assert.strictEqual(message, "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none")
     }))
 })
 

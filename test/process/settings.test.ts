@@ -151,9 +151,12 @@ describe("a production start", () => {
       Effect.gen(function*() {
         assert.strictEqual(
           yield* refusal({ ...COMPLETE, DATABASE_URL: "mysql://canary" }),
-          "DATABASE_URL is not a postgres URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
+          "DATABASE_URL: Expected a postgres or postgresql URL (for example DATABASE_URL=postgres://user:password@localhost:5432/routes)"
         )
-        assert.include(yield* refusal({ ...COMPLETE, DATABASE_URL: "postgres:canary@127.0.0.1" }), "not a postgres URL")
+        assert.include(
+          yield* refusal({ ...COMPLETE, DATABASE_URL: "postgres:canary@127.0.0.1" }),
+          "Expected a postgres or postgresql URL"
+        )
         for (const [name, value] of WRONG) {
           const told = yield* refusal({ ...COMPLETE, [name]: value })
           assert.include(told, name, value)
@@ -183,7 +186,7 @@ describe("a production start", () => {
         assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 3 }), [
           "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
           + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
-          "LOG_FORMAT must be one of json, pretty",
+          "LOG_FORMAT: Expected one of json, pretty",
           "WORKERS: Expected a finite number (for example WORKERS=2)"
         ])
       }),
@@ -276,7 +279,7 @@ describe("a start outside production", () => {
         const { message } = yield* Effect.flip(generatedSecrets(directory))
         assert.strictEqual(
           message,
-          `${path} does not hold the secrets of an earlier run: delete it to have new ones made`
+          `${path} is not a file of secrets: delete it to generate new ones`
         )
       }
     }).pipe(Effect.scoped, Effect.provide(SecureRandom.layerWebCrypto)))

@@ -124,7 +124,7 @@ const heldByRequests = Effect.gen(function*() {
   const forced = yield* told.ended
   assert.strictEqual(forced.code, 1)
   assert.isBelow(forced.milliseconds, 3000)
-  assert.include(JSON.stringify(logged(told, "ERROR")), "it was told to end twice")
+  assert.include(JSON.stringify(logged(told, "ERROR")), "second signal")
   const { code, milliseconds } = yield* slow.ended
   assert.strictEqual(code, 0)
   assert.isBelow(milliseconds, 9000)

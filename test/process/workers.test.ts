@@ -14,7 +14,7 @@ class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, str
 }
 
 const Serving = Schema.decodeUnknownOption(Schema.Struct({
-  message: Schema.Literal("a worker serves"),
+  message: Schema.Literal("worker serving"),
   annotations: Schema.Struct({ pid: Schema.Int })
 }))
 

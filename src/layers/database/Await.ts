@@ -4,13 +4,11 @@ import type { SqlError } from "effect/sql"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { Starting } from "../process/Starting.ts"
 
-/** The start waited for the database, and ends without it. */
 class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("DatabaseNotReachable", {
   message: Schema.String,
   cause: Schema.Defect()
 }) {}
 
-/** The database is there, and refuses who connects. */
 class DatabaseRefused extends Schema.TaggedError<DatabaseRefused>()("DatabaseRefused", {
   message: Schema.String,
   cause: Schema.Defect()
@@ -23,10 +21,9 @@ const RETRY_INTERVAL = Duration.millis(250)
 
 const LOG_INTERVAL = Duration.seconds(5)
 
-/** It may come up. A password that is wrong or a database that does not exist stays so. */
 const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
-/** Waits until the database takes connections, live and not ready meanwhile. */
+/** Waits until the database accepts connections; live and not ready meanwhile. */
 export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Config, longest: Duration.Duration) {
   const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {

@@ -7,7 +7,6 @@ import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { watchDatabase } from "./Watch.ts"
 
-/** Pooled connections, with a number that is known. */
 type PoolSettings = PgPool.Config & { readonly maxConnections: number }
 
 const ROLLED_BACK = "COMMIT rolled back an aborted transaction"
@@ -21,7 +20,6 @@ const rolledBack = () =>
     })
   })
 
-/** PostgreSQL responds with `ROLLBACK` to the `COMMIT` of a transaction in which a statement failed. */
 const commit = (connection: SqlConnection.Connection) =>
   Effect.flatMap(
     connection.executeRaw("COMMIT", []),
@@ -32,13 +30,13 @@ const commit = (connection: SqlConnection.Connection) =>
   )
 
 /**
- * What `PgClient.make` does, with a queue in front of the pool: statements, transactions, streams and `reserve` all go
- * through it. What runs in a transaction has the connection of that, and does not queue again.
+ * `PgClient.make` with a queue in front of the pool, for statements, transactions, streams and `reserve`. Statements of
+ * a transaction use its connection and do not queue again.
  */
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
   const pool = yield* PgPool.make(config)
-  const statements: Statements = { running: new Map(), blocked: new Map(), answered: 0 }
+  const statements: Statements = { running: new Map(), blocked: new Map(), responses: 0 }
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,
@@ -62,10 +60,9 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     spanAttributes: [["db.system.name", "postgresql"]]
   })
   return Context.make(SqlClient.SqlClient, client).pipe(
-    Context.add(DatabaseResponses, Effect.sync(() => statements.answered))
+    Context.add(DatabaseResponses, Effect.sync(() => statements.responses))
   )
 })
 
-/** A client of the database with these settings. It opens a connection when one is needed first. */
 export const clientLayer = (config: PoolSettings) =>
   Layer.effectContext(make(config)).pipe(Layer.provide(Reactivity.layer))

@@ -3,11 +3,10 @@ import { type Clock, Effect, type Exit, Predicate, Stream } from "effect"
 import { type SqlConnection, SqlError } from "effect/sql"
 import { Socket } from "node:net"
 
-/** A statement that was sent and has not ended, by the process id of its back end: each has one at a time. */
+/** A statement without a response yet, by the process id of its back end, which runs one at a time. */
 export interface Running {
   readonly connection: PgConnection.PgConnection
   readonly sql: string
-  /** In milliseconds. */
   readonly since: number
 }
 
@@ -21,16 +20,13 @@ const lockTimeout = () =>
 
 type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
-/** What the connections of a pool work on. */
 export interface Statements {
   readonly running: Map<number, Running>
-  /** Statements that are not sent, since too many wait for a lock that they need, and until when. */
   readonly blocked: Map<string, number>
-  /** How many have ended with a response, and probes of the server. */
-  answered: number
+  /** Statements with a response, and successful probes. */
+  responses: number
 }
 
-/** A connection of the pool as statements use it. */
 export class PooledConnection implements SqlConnection.Connection {
   readonly connection: PgConnection.PgConnection
   readonly statements: Statements
@@ -44,7 +40,7 @@ export class PooledConnection implements SqlConnection.Connection {
 
   private readonly ended = (exit: Exit.Exit<unknown, unknown>) => {
     this.statements.running.delete(this.connection.processId)
-    if (exit._tag === "Success") this.statements.answered++
+    if (exit._tag === "Success") this.statements.responses++
     return undefined
   }
 
@@ -96,7 +92,7 @@ export class PooledConnection implements SqlConnection.Connection {
   }
 }
 
-/** The library has no way to end a connection that does not respond, so its socket is taken from the inside of it. */
+/** The library cannot end a connection that does not respond, so its socket is read from its internals. */
 const socketOf = (connection: PgConnection.PgConnection): Socket | undefined => {
   const session = Predicate.hasProperty(connection, "base") ? connection.base : connection
   if (!Predicate.hasProperty(session, "session") || !Predicate.hasProperty(session.session, "socket")) return undefined
@@ -105,5 +101,4 @@ const socketOf = (connection: PgConnection.PgConnection): Socket | undefined => 
 
 export const bytesRead = (connection: PgConnection.PgConnection): number => socketOf(connection)?.bytesRead ?? 0
 
-/** Ends a connection at once, and with an error the statement that waits on it. */
 export const dropConnection = (connection: PgConnection.PgConnection): void => void socketOf(connection)?.destroy()

@@ -5,31 +5,26 @@ import type { ConnectionQueue } from "../../services/limits/ConnectionQueue.ts"
 import { drainDelay, Stopping } from "../../services/operations/Draining.ts"
 import { bytesRead, dropConnection, type Running, type Statements } from "./Statements.ts"
 
-/** A statement that takes longer is checked: most take less than 50 ms, and none of a request more than 5 s. */
+/** Longer statements are checked: most take less than 50 ms, and none of a request more than 5 s. */
 const SUSPECT_AFTER = Duration.millis(200)
 
 const CHECK_INTERVAL = Duration.millis(100)
 
-/** Between two probes of the server while few statements take long. */
 const UNHURRIED_INTERVAL = Duration.millis(500)
 
-/** The same while the queue is not empty: a probe shows that the database works although no connection comes free. */
+/** While the queue is not empty: a probe shows that the database works although no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
 
-/** For so long after a probe statements fail that too many wait on a lock for. */
 const BLOCKED_FOR = Duration.seconds(1)
 
-/** Between two attempts to reach a database that did not respond. */
 const RETRY_INTERVAL = Duration.millis(100)
 
-/** After the first attempt without a response. */
 const CLOSE_AFTER = Duration.seconds(1)
 
-/** For an attempt to open a connection and to read what the back ends do, and for one on a network that became slow. */
 const PROBE_TIMEOUT = Duration.millis(500)
 const SLOW_PROBE_TIMEOUT = Duration.seconds(3)
 
-/** A table's lock concerns all requests; a row's those of one account or one collection. */
+/** A lock of a table concerns all requests, one of a row those of one account or collection. */
 const Activity = Schema.Array(
   Schema.Struct({ pid: Schema.Int, waits_for: Schema.NullOr(Schema.Literals(["table", "row"])) })
 )
@@ -41,10 +36,9 @@ const ACTIVITY = `
 
 const decodeActivity = Schema.decodeUnknownOption(Activity)
 
-/** A server that refuses a connection by a message of its own, as when it has too many, does respond. */
+/** An error message of the server, as when it has too many connections, is a response. */
 const isResponse = ({ reason }: SqlError.SqlError) => Predicate.hasProperty(reason.cause, "severity")
 
-/** A back end, the statement that it should work on, and the bytes that had arrived on its connection. */
 type Seen = readonly [number, Running, number]
 
 interface Watched {
@@ -56,10 +50,6 @@ interface Watched {
 
 type Activities = ReadonlyMap<number, "table" | "row" | null>
 
-/**
- * Which of these back ends work on a statement, and which lock they wait for; none if the server returned anything else.
- * Fails without a response.
- */
 const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   PgConnection.make(config).pipe(
     Effect.flatMap((connection) => connection.query(ACTIVITY, [pids])),
@@ -71,18 +61,16 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
   )
 
 /**
- * Watches statements that take long, and those that wait for a connection. Over a connection of its own it reads what
- * their back ends do. If there is no response, and none to any other statement meanwhile, the queue is closed, so that
- * requests fail at once, and the server is probed until it responds. Then connections whose back end does not know of the
- * statement that is waited for, because the network lost it or its result, are closed: they would never respond, and the
- * pool replaces them.
+ * Watches slow statements and the queue for connections; reads over its own connection what the back ends do.
  *
- * A process that is to end waits for no response: after the drain delay such connections are closed while the server does not
- * respond, so that what cannot be interrupted ends.
+ * Without a response, and without one to any other statement, it closes the queue, so that requests fail at once, and
+ * probes until the server responds. Then it closes connections whose back end does not know their statement, because
+ * the network lost it or its result: they would never respond. While the process stops it closes them after the drain
+ * delay without a response.
  *
- * Where more than half of the pool waits for locks, the statements that began last are canceled, so that what needs none of
- * those locks finds a connection. The same statements fail at once for a second where they waited for a table, but not where
- * they waited for a row: an account cannot block others by locking its own rows.
+ * Where more than half of the pool waits for locks, it cancels the youngest of those statements. The same statements
+ * fail at once for a second where they waited for a table, but not for a row: an account cannot block others by locking
+ * its own.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -111,7 +99,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     const until = now() + Duration.toMillis(BLOCKED_FOR)
     for (const [pid, { sql }] of locked) if (active.get(pid) === "table") statements.blocked.set(sql, until)
     const youngest = locked.toSorted(([, one], [, other]) => one.since - other.since).slice(half)
-    yield* Effect.logWarning("statements that wait for a lock are canceled", { statements: youngest.length })
+    yield* Effect.logWarning("statements waiting for a lock canceled", { statements: youngest.length })
     yield* Effect.forEach(youngest, ([, { connection }]) => connection.interrupt, {
       concurrency: "unbounded",
       discard: true
@@ -122,15 +110,15 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     for (const [sql, until] of statements.blocked) if (until <= now()) statements.blocked.delete(sql)
   }
 
-  // A query to a server that hangs is not over when it is interrupted, so it is left behind rather than waited for.
+  // A query to a server that hangs does not end when interrupted, so nothing waits for it.
   const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
     const seen = suspects().map(([pid, running]) => [pid, running, bytesRead(running.connection)] as const)
-    const asking = yield* Effect.forkDetach(
+    const activity = yield* Effect.forkDetach(
       activeOf({ ...config, connectTimeout: timeout }, seen.map(([pid]) => pid))
     )
-    const active = yield* Fiber.join(asking).pipe(
+    const active = yield* Fiber.join(activity).pipe(
       Effect.timeoutOption(timeout),
-      Effect.ensuring(Effect.sync(() => asking.interruptUnsafe())),
+      Effect.ensuring(Effect.sync(() => activity.interruptUnsafe())),
       Effect.catchCause(() => Effect.succeedNone)
     )
     if (Option.isNone(active)) {
@@ -142,7 +130,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       yield* drop(seen.filter(([pid]) => !known.has(pid)))
       yield* cancelLocked(seen, known)
     }
-    statements.answered++
+    statements.responses++
     return true
   })
 
@@ -152,14 +140,14 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.repeat({ until: (responded) => responded })
     )
 
-  const untilAnswered = (answered: number) =>
-    Effect.sync(() => statements.answered > answered).pipe(
+  const untilResponded = (before: number) =>
+    Effect.sync(() => statements.responses > before).pipe(
       Effect.delay(RETRY_INTERVAL),
-      Effect.repeat({ until: (isAnswered) => isAnswered })
+      Effect.repeat({ until: (hasResponded) => hasResponded })
     )
 
   const closeQueue = Effect.sync(queue.close).pipe(
-    Effect.andThen(Effect.logError("database does not respond, requests are refused")),
+    Effect.andThen(Effect.logError("database does not respond, requests refused")),
     Effect.delay(CLOSE_AFTER),
     Effect.andThen(Effect.never)
   )
@@ -173,14 +161,14 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
 
   const check = Effect.gen(function*() {
     unblock()
-    const { answered } = statements
+    const { responses: before } = statements
     if (!isDue()) return
     schedule.next = now() + Duration.toMillis(interval())
-    if ((yield* probe(PROBE_TIMEOUT)) || statements.answered > answered) return
+    if ((yield* probe(PROBE_TIMEOUT)) || statements.responses > before) return
     yield* Effect.raceAllFirst([
       untilResponse(PROBE_TIMEOUT),
       untilResponse(SLOW_PROBE_TIMEOUT),
-      untilAnswered(answered),
+      untilResponded(before),
       closeQueue
     ])
     if (queue.open()) yield* Effect.logInfo("database responds again")

@@ -8,7 +8,6 @@ import { sizeThreadPool } from "./ThreadPool.ts"
 
 const exitCode = <E, A>(exit: Exit.Exit<A, E>) => Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1
 
-/** A program fails at its start only: the reason is one line. The cause with its stack is logged at the level `debug`. */
 const logEnd = (cause: Cause.Cause<unknown>) => {
   if (Cause.hasInterruptsOnly(cause)) return Effect.void
   const refusal = refusalOf(cause)
@@ -16,9 +15,8 @@ const logEnd = (cause: Cause.Cause<unknown>) => {
 }
 
 /**
- * Runs a process to its end. SIGINT and SIGTERM end it in good order with exit code 0; a failure, one at start-up
- * included, and what nobody caught are logged like everything else and end it with 1. Lines are JSON, or what the program asks for, unless
- * `LOG_FORMAT` says otherwise.
+ * Runs a process to its end. SIGINT and SIGTERM drain it and end it with 0; a failure or an uncaught exception is
+ * logged and ends it with 1. `LOG_FORMAT` overrides the format.
  */
 export const run = <E, A>(program: Effect.Effect<A, E>, format: "json" | "pretty" = "json"): void =>
   Effect.gen(function*() {

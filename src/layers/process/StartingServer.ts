@@ -38,7 +38,6 @@ const listen = (server: Server, address: { readonly host: string; readonly port:
     })
   })
 
-/** Also of one that the service has closed by then. */
 const close = (server: Server) =>
   Effect.callback<void>((resume) => {
     server.close(() => resume(Effect.void))
@@ -61,7 +60,7 @@ const begin = Effect.gen(function*() {
   return waiting
 })
 
-/** One server waits and serves: of two in turn, the first would reset connections not yet accepted when it closes. */
+/** The service reuses the server: closing it would reset connections that are not accepted yet. */
 export const startingLayer = Layer.effect(
   Starting,
   Effect.gen(function*() {

@@ -7,16 +7,13 @@ import { settingsLayer } from "../Settings.ts"
 import { NotServing, Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
-/** How many processes serve the port (`WORKERS`). */
 const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
-/** Who lived so long did not die of how it was started. */
 const STEADY = Duration.seconds(30)
 
-/** Of a worker that did not serve: the next one would most likely not either. */
+/** For a worker that did not serve: the next one probably fails, too. */
 const MAX_BACK_OFF = Duration.seconds(10)
 
-/** Of one that did, and which was killed, for instance. */
 const MAX_BACK_OFF_AFTER_SERVING = Duration.seconds(1)
 
 const backOff = (deaths: number, hasServed: boolean) =>
@@ -31,7 +28,6 @@ const ended = (worker: Worker) =>
 const isNotServing = Schema.is(NotServing)
 const isServing = Schema.is(Serving)
 
-/** Waits until a worker serves: it listens, or has reported that it serves after it listened without serving. */
 const serving = (worker: Worker) =>
   Effect.callback<void>((resume) => {
     const onListening = () => resume(Effect.void)
@@ -42,14 +38,13 @@ const serving = (worker: Worker) =>
     })
   })
 
-/** A worker from its start to its end. Interrupted, it drains the worker and waits for it. */
 const life = (onListening: Effect.Effect<unknown>) =>
   Effect.acquireUseRelease(
     Effect.sync(() => cluster.fork()),
     (worker) =>
       Effect.raceFirst(
         serving(worker).pipe(
-          Effect.andThen(Effect.logInfo("a worker serves", { pid: worker.process.pid })),
+          Effect.andThen(Effect.logInfo("worker serving", { pid: worker.process.pid })),
           Effect.andThen(onListening),
           Effect.andThen(Effect.never)
         ),
@@ -62,45 +57,43 @@ const life = (onListening: Effect.Effect<unknown>) =>
       })
   )
 
-/** The first worker ended before it served, and has logged why: none would. */
 class NeverServed extends Schema.TaggedError<NeverServed>()("NeverServed", {}) {}
 
-/** A worker, and another whenever one has ended: later and later where they die young. */
-const place = (served: Deferred.Deferred<void>, deaths: number): Effect.Effect<never, NeverServed> =>
+const supervised = (served: Deferred.Deferred<void>, deaths: number): Effect.Effect<never, NeverServed> =>
   Effect.gen(function*() {
     const hasServed = yield* Deferred.make<void>()
     const [age, { process: { exitCode, pid, signalCode } }] = yield* Effect.timed(
       life(Effect.andThen(Deferred.succeed(hasServed, undefined), Deferred.succeed(served, undefined)))
     )
-    yield* Effect.logWarning("a worker ended", { pid, ending: signalCode ?? exitCode })
+    yield* Effect.logWarning("worker ended", { pid, ending: signalCode ?? exitCode })
     if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
     const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
     yield* Effect.sleep(backOff(recentDeaths, yield* Deferred.isDone(hasServed)))
-    return yield* place(served, recentDeaths + 1)
+    return yield* supervised(served, recentDeaths + 1)
   })
 
 const killAll = () => Object.values(cluster.workers ?? {}).forEach((worker) => worker?.process.kill("SIGKILL"))
 
-/** Starts one worker, and the others when that one serves: what keeps one from starting would keep all. */
+/** Starts the others when the first worker serves: what prevents one from starting prevents all. */
 const primary = Effect.fnUntraced(
   function*(count: number) {
     if (Option.isNone(yield* redisUrl)) {
-      yield* Effect.logWarning("REDIS_URL is not set: each of the workers counts its rate limits alone")
+      yield* Effect.logWarning("REDIS_URL not set, each worker counts its own rate limits")
     }
     yield* Effect.sync(() => process.once("exit", killAll))
     yield* relayMetrics
     const served = yield* Deferred.make<void>()
-    const others = Array.from({ length: count - 1 }, () => Effect.andThen(Deferred.await(served), place(served, 0)))
-    yield* Effect.all([place(served, 0), ...others], { concurrency: "unbounded", discard: true })
+    const others = Array.from(
+      { length: count - 1 },
+      () => Effect.andThen(Deferred.await(served), supervised(served, 0))
+    )
+    yield* Effect.all([supervised(served, 0), ...others], { concurrency: "unbounded", discard: true })
   },
   Effect.scoped,
   Effect.catchTag("NeverServed", () => Effect.sync(() => void (process.exitCode = 1)))
 )
 
-/**
- * Runs a program in as many processes as `WORKERS` says (1), which take the connections to one port in turn. With one
- * it runs in this process. Workers are drained with this process, and none outlives it.
- */
+/** Runs a program in `WORKERS` processes that share one port (1: in this process). Workers end with this process. */
 export const inWorkers = <E>(program: Effect.Effect<never, E>) =>
   Effect.gen(function*() {
     if (cluster.isWorker) return yield* Effect.provideService(program, MetricsOfAll, gatherMetrics)

@@ -8,15 +8,14 @@ import type { TraceSettings } from "./TraceSettings.ts"
 export const EXPORT_TIMEOUT_MS = 10_000
 
 /**
- * Exports spans to the collector, each batch within the time given. The timeout of OpenTelemetry's exporter is of a
- * connection on which nothing moves: a response that comes byte by byte would keep its connection, and one of the 30 places
- * for exports, until the end of the process.
+ * The timeout limits a whole batch. The one of OpenTelemetry's exporter is of silence on a connection: a collector that
+ * sends byte by byte would occupy one of its 30 exports until the process ends.
  */
 export const collectorExporter = (
   { headers, url }: Pick<TraceSettings, "headers" | "url">,
   timeoutMillis = EXPORT_TIMEOUT_MS
 ): SpanExporter => {
-  // The exporter reads this one by itself too, in a format that a JSON object is not.
+  // The exporter reads this variable itself, and not as JSON.
   delete process.env["OTEL_EXPORTER_OTLP_HEADERS"]
   const options = { keepAlive: true, maxFreeSockets: 1 }
   const agent = url.protocol === "https:" ? new TlsAgent(options) : new Agent(options)
@@ -28,7 +27,7 @@ export const collectorExporter = (
   })
   return {
     export: (spans, done) => {
-      // Batches are exported one after the other: a connection that is open now is overdue.
+      // Batches are exported one after the other, so an open connection is overdue.
       const overdue = setTimeout(() => agent.destroy(), timeoutMillis)
       exporter.export(spans, (result) => {
         clearTimeout(overdue)

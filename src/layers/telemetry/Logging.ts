@@ -13,7 +13,6 @@ interface LogSettings {
 
 const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
 
-/** The texts of a line are its message, always a string; its objects are fields beside the annotations. */
 const partsOf = (logged: unknown) => {
   if (Predicate.isString(logged)) return { message: logged, fields: {} }
   const parts = Array.isArray(logged) ? logged : [logged]
@@ -23,7 +22,6 @@ const partsOf = (logged: unknown) => {
   }
 }
 
-/** One JSON object a line, with the ids of the trace and the span that it was written in. */
 export const jsonLogger = Logger.make((options) => {
   const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
   const { spanId, traceId } = lineIdsOf(options.fiber.context)
@@ -43,7 +41,7 @@ const jsonLayer = Logger.layer([Logger.withConsoleLog(jsonLogger)]).pipe(Layer.p
 
 const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.formatJson(value)
 
-/** One line for a person who looks on: the time of day, the level, the message and its fields. A cause follows with its stack. */
+/** One line for a person: time of day, level, message and fields. A cause follows with its stack. */
 const prettyLogger = Logger.make((options) => {
   const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
   const { fields, message } = partsOf(logged)
@@ -60,19 +58,17 @@ const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | un
     Effect.flatMap((text) => {
       const found = find(text.toLowerCase())
       return found === undefined
-        ? Effect.fail(new SettingsRefused({ message: `${name} must be one of ${[...names].join(", ")}` }))
+        ? Effect.fail(new SettingsRefused({ message: `${name}: Expected one of ${[...names].join(", ")}` }))
         : Effect.succeed(found)
     })
   )
 
-/** `LOG_LEVEL` (`info`) and `LOG_FORMAT` (as the program has it where it is not set). */
 export const logSettings = (format: Format) =>
   Effect.all({
     level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
     format: oneOf("LOG_FORMAT", format, (text) => LOG_FORMATS.find((format) => format === text), LOG_FORMATS)
   })
 
-/** For what is wrong before the settings are known, or with them. */
 export const DEFAULT_LOG_SETTINGS: LogSettings = { level: "Info", format: "json" }
 
 export const loggingLayer = ({ format, level }: LogSettings) =>

@@ -1,10 +1,7 @@
 import { type Attributes, SpanKind, SpanStatusCode } from "@opentelemetry/api"
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace-base"
 
-/**
- * What may leave the service. Everything else stays, since what is in it nobody can say for all times: paths and URLs
- * hold share tokens and keys, messages of errors hold values, headers hold credentials.
- */
+/** An allow list: paths and URLs contain share tokens and keys, error messages values, headers credentials. */
 const ALLOWED = new Set([
   "db.client.connection.wait_time_ms",
   "db.query.text",
@@ -23,14 +20,13 @@ const ALLOWED = new Set([
 const allowed = (attributes: Attributes = {}): Attributes =>
   Object.fromEntries(Object.entries(attributes).filter(([name]) => ALLOWED.has(name)))
 
-/** The first word of a statement; of one that begins with what it uses, the change that it makes, if it makes one. */
 const operationOf = (statement: string): string | undefined => {
   const [, verb] = /^\s*(\w{1,20})/.exec(statement) ?? []
   if (verb?.toUpperCase() !== "WITH") return verb?.toUpperCase()
   return /\b(INSERT|UPDATE|DELETE)\b/i.exec(statement)?.[1]?.toUpperCase() ?? "SELECT"
 }
 
-/** Of the database's address Effect knows the defaults only, whatever `DATABASE_URL` says, and all statements have one name. */
+/** Effect names all statements alike and knows only the default address of a database. */
 const asStatement = (span: ReadableSpan, database: Attributes) => {
   const operation = operationOf(String(span.attributes["db.query.text"] ?? ""))
   const { "server.address": _address, "server.port": _port, ...attributes } = allowed(span.attributes)
@@ -44,7 +40,6 @@ const asStatement = (span: ReadableSpan, database: Attributes) => {
   }
 }
 
-/** What a server's span failed of is its status: there is nothing that was thrown. */
 const eventsOf = ({ events, kind }: ReadableSpan) =>
   kind === SpanKind.SERVER
     ? []
@@ -52,7 +47,7 @@ const eventsOf = ({ events, kind }: ReadableSpan) =>
       .filter(({ name }) => name === "exception")
       .map(({ attributes, name, time }) => ({ name, time, attributes: allowed(attributes) }))
 
-/** Success is for applications to say, not for what observes them (OpenTelemetry, Set Status). */
+/** OpenTelemetry (Set Status): only the application sets OK. */
 const statusOf = ({ status }: ReadableSpan) => ({
   code: status.code === SpanStatusCode.ERROR ? SpanStatusCode.ERROR : SpanStatusCode.UNSET
 })
@@ -78,10 +73,7 @@ const redacted = (database: Attributes) => (span: ReadableSpan): ReadableSpan =>
   instrumentationScope: span.instrumentationScope
 })
 
-/**
- * Passes spans on without what is not allowed, those of statements with what is known of the database. How many were taken,
- * or not, is reported to `onExport` alone: the SDK would make an error of it, at the end of the process.
- */
+/** Results go to `onExport` only: the SDK would fail with them as the process ends. */
 export const redacting = (
   exporter: SpanExporter,
   database: Attributes,

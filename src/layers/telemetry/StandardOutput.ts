@@ -3,16 +3,14 @@ import { write } from "node:fs"
 
 const STANDARD_OUTPUT = 1
 
-/** What waits for a reader that is slow, in characters; what comes then is dropped and counted. */
-const MAX_WAITING = 4 * 1024 * 1024
+const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
-/** A reader that is there gets what is left at the end; one that stands still is not waited for. */
-const PATIENCE = "1 second"
+const DRAIN_TIMEOUT = "1 second"
 
-/** Lines gather for so long: each write is work for two threads, which many lines may share. */
+/** Lines are gathered, since each write costs work of two threads. */
 const GATHERING_MS = 20
 
-/** A pipe that another program made non-blocking is full for a moment. */
+/** Another program may have made the pipe non-blocking: it is full for a moment. */
 const AGAIN_MS = 20
 
 interface Output {
@@ -21,7 +19,7 @@ interface Output {
 }
 
 const droppedLine = (count: number) =>
-  `${JSON.stringify({ level: "WARN", message: "lines were dropped: standard output is not read", count })}\n`
+  `${JSON.stringify({ level: "WARN", message: "standard output not read, lines dropped", count })}\n`
 
 const makeOutput = (file: number, onClosed: () => void): Output => {
   const state = { lines: new Array<string>(), size: 0, dropped: 0, isBusy: false, isClosed: false }
@@ -37,7 +35,6 @@ const makeOutput = (file: number, onClosed: () => void): Output => {
   const push = (bytes: Buffer) =>
     write(file, bytes, (error, written) => {
       if (error?.code === "EAGAIN") return void setTimeout(() => push(bytes), AGAIN_MS)
-      // The reader closed the pipe (EPIPE).
       if (error !== null) {
         Object.assign(state, { isClosed: true, lines: [] })
         onClosed()
@@ -54,7 +51,7 @@ const makeOutput = (file: number, onClosed: () => void): Output => {
   return {
     write: (line) => {
       if (state.isClosed) return
-      if (state.size > MAX_WAITING) {
+      if (state.size > MAX_PENDING_CHARACTERS) {
         state.dropped += 1
         return
       }
@@ -69,29 +66,23 @@ const makeOutput = (file: number, onClosed: () => void): Output => {
   }
 }
 
-/**
- * Standard output that never holds up the service: Node's own writes to a pipe wait for its reader, on the event loop.
- * Lines are written in the order they came, as many at once as have gathered; at most 4 Mi characters wait. Without a
- * reader lines are dropped.
- */
+/** Writes lines in order without blocking the event loop, which Node's own writes to a pipe do. */
 export const standardOutput = (
   file = STANDARD_OUTPUT,
   onClosed: () => void = () => undefined
 ): Effect.Effect<Output, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => makeOutput(file, onClosed)),
-    ({ drained }) => Effect.timeoutOption(drained, PATIENCE)
+    ({ drained }) => Effect.timeoutOption(drained, DRAIN_TIMEOUT)
   )
 
-/** Waits until what was written is out, for whoever ends the process at once. */
 export const OutputDrained = Context.Reference<Effect.Effect<void>>("route-planning-service/OutputDrained", {
   defaultValue: () => Effect.void
 })
 
-/** Ends this process as SIGTERM does: without a reader (`npm start | head -1`) it would run unnoticed. */
+/** Without a reader (`npm start | head -1`) the process would run unnoticed. */
 const end = () => void process.kill(process.pid, "SIGTERM")
 
-/** Effect's console on `standardOutput`. */
 export const consoleLayer = Layer.effectContext(
   Effect.map(
     standardOutput(STANDARD_OUTPUT, end),

@@ -4,7 +4,6 @@ import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { processFiguresLayer } from "../../services/metrics/ProcessFigures.ts"
 import { traceSettings } from "./TraceSettings.ts"
 
-/** The SDK is loaded only where it is used. */
 const tracesLayer = Layer.unwrap(
   Effect.flatMap(traceSettings, (settings) =>
     Option.isNone(settings)
@@ -12,14 +11,13 @@ const tracesLayer = Layer.unwrap(
       : Effect.map(Effect.promise(() => import("./Tracing.ts")), ({ tracingLayer }) => tracingLayer(settings.value)))
 )
 
-/** Keeps nothing. */
 class NoRegistry<V> extends Map<string, V> {
   override set() {
     return this
   }
 }
 
-/** The figures of this application: not those of another in the same process, and none where they are switched off. */
+/** A registry of this application alone: tests run several in one process. */
 const metricsLayer = Layer.unwrap(
   Effect.map(metricsEnabled, (isEnabled) =>
     isEnabled
@@ -27,7 +25,7 @@ const metricsLayer = Layer.unwrap(
       : Layer.sync(Metric.MetricRegistry, () => new NoRegistry()))
 )
 
-/** Traces and metrics. What we call is told of no trace, unless it is our own. */
+/** Trace ids are not sent to other services. */
 export const telemetryLayer = Layer.mergeAll(
   Layer.provide(tracesLayer, metricsLayer),
   metricsLayer,

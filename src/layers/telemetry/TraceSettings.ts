@@ -4,7 +4,6 @@ import { telemetryEnabled } from "../../services/metrics/Metrics.ts"
 import { SettingsRefused } from "../Refusal.ts"
 import { withExample } from "../SettingExamples.ts"
 
-/** The samplers that OpenTelemetry names in `OTEL_TRACES_SAMPLER`. */
 const SAMPLERS = [
   "always_on",
   "always_off",
@@ -16,22 +15,19 @@ const SAMPLERS = [
 
 export type SamplerName = typeof SAMPLERS[number]
 
-/** Where traces go, and which. */
 export interface TraceSettings {
   readonly url: URL
   readonly headers: Redacted.Redacted<Readonly<Record<string, string>>>
   readonly sampler: SamplerName
   readonly ratio: number
-  /** What traces say of the database. */
   readonly database: Option.Option<{ readonly name: string; readonly host: string; readonly port: number }>
 }
 
 const POSTGRES_PORT = 5432
 
 const refuse = (name: string, complaint: string) =>
-  Effect.fail(new SettingsRefused({ message: withExample(name, `${name} ${complaint}`) }))
+  Effect.fail(new SettingsRefused({ message: withExample(name, `${name}: ${complaint}`) }))
 
-/** A setting that is empty is not set, as OpenTelemetry has it. */
 const given = (name: string) =>
   Effect.map(
     Config.option(Config.Redacted(name)),
@@ -45,7 +41,7 @@ const endpoint = Effect.flatMap(
     onSome: (text) => {
       const url = URL.canParse(text) ? new URL(text) : undefined
       if (url === undefined || !/^https?:$/.test(url.protocol)) {
-        return refuse("OTEL_EXPORTER_OTLP_ENDPOINT", "is not an http or https URL")
+        return refuse("OTEL_EXPORTER_OTLP_ENDPOINT", "Expected an http or https URL")
       }
       url.pathname = `${url.pathname.replace(/\/$/, "")}/v1/traces`
       return Effect.succeedSome(url)
@@ -67,14 +63,14 @@ const headers = Effect.flatMap(given("OTEL_EXPORTER_OTLP_HEADERS"), (setting) =>
   const decoded = decodeHeaders(Option.getOrElse(setting, () => "{}"))
   return Result.isSuccess(decoded) && areLegal(decoded.success)
     ? Effect.succeed(Redacted.make(decoded.success))
-    : refuse("OTEL_EXPORTER_OTLP_HEADERS", "is not a JSON object of header names and values")
+    : refuse("OTEL_EXPORTER_OTLP_HEADERS", "Expected a JSON object of header names and values")
 })
 
 const sampler = Effect.flatMap(given("OTEL_TRACES_SAMPLER"), (setting) => {
   const name = Option.getOrElse(setting, () => "parentbased_always_on")
   const found = SAMPLERS.find((sampler) => sampler === name)
   return found === undefined
-    ? refuse("OTEL_TRACES_SAMPLER", `must be one of ${SAMPLERS.join(", ")}`)
+    ? refuse("OTEL_TRACES_SAMPLER", `Expected one of ${SAMPLERS.join(", ")}`)
     : Effect.succeed(found)
 })
 
@@ -82,12 +78,11 @@ const ratio = Effect.flatMap(given("OTEL_TRACES_SAMPLER_ARG"), (setting) => {
   const value = Number(Option.getOrElse(setting, () => "1"))
   return value >= 0 && value <= 1
     ? Effect.succeed(value)
-    : refuse("OTEL_TRACES_SAMPLER_ARG", "must be a number from 0 to 1")
+    : refuse("OTEL_TRACES_SAMPLER_ARG", "Expected a number from 0 to 1")
 })
 
 const database = Effect.map(
   given("DATABASE_URL"),
-  // One that is no address has a complaint of its own.
   Option.flatMap((text) =>
     Option.map(Option.fromNullishOr(URL.parse(text)), ({ hostname, pathname, port }) => ({
       name: pathname.slice(1),
@@ -97,7 +92,7 @@ const database = Effect.map(
   )
 )
 
-/** OpenTelemetry's own reader leaves out all of them where one is wrong, and starts. */
+/** OpenTelemetry's own reader ignores all of them where one is malformed. */
 const areReadable = (text: string) =>
   text.split(",").every((pair) =>
     /^\s*[^\s=]+=/.test(pair) && Result.isSuccess(Result.try(() => decodeURIComponent(pair)))
@@ -108,10 +103,9 @@ const checkResource = Effect.flatMap(
   (setting) =>
     Option.isNone(setting) || areReadable(setting.value)
       ? Effect.void
-      : refuse("OTEL_RESOURCE_ATTRIBUTES", "is not a list of name=value pairs")
+      : refuse("OTEL_RESOURCE_ATTRIBUTES", "Expected a list of name=value pairs")
 )
 
-/** None where traces go nowhere: there is no collector (`OTEL_EXPORTER_OTLP_ENDPOINT`) or telemetry is off. */
 export const traceSettings = Effect.gen(function*() {
   const isEnabled = yield* telemetryEnabled
   yield* checkResource

@@ -23,13 +23,11 @@ import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
 import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
 
-/** What waits for the collector; what comes then is dropped. */
-const MAX_WAITING = 2048
+const MAX_PENDING = 2048
 
-/** A collector that hangs does not keep the process from ending. */
 const SHUTDOWN_TIMEOUT = "2 seconds"
 
-const COMPLAINT_INTERVAL = 60_000
+const WARNING_INTERVAL_MS = 60_000
 
 const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
@@ -40,7 +38,6 @@ const SAMPLERS: Readonly<Record<SamplerName, (ratio: number) => Sampler>> = {
   parentbased_traceidratio: (ratio) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) })
 }
 
-/** `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`, and our name where they do not say one. */
 const resourceLayer = Layer.effect(
   Resource,
   Effect.map(
@@ -58,21 +55,21 @@ const spans = counterBy<"exported" | "lost">(
 const EXPORTED = spans("exported")
 const LOST = spans("lost")
 
-/** Counts what the collector took, and logs once a minute that it takes nothing, without the cause, which may have its URL. */
+/** Without the cause of a failure, which may contain the URL of the collector. */
 const exportRecorder = Effect.gen(function*() {
-  const last = yield* Ref.make(-COMPLAINT_INTERVAL)
+  const last = yield* Ref.make(-WARNING_INTERVAL_MS)
   const context = yield* Effect.context<never>()
-  const complain = Effect.gen(function*() {
+  const warn = Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
-    const before = yield* Ref.getAndUpdate(last, (last) => now - last >= COMPLAINT_INTERVAL ? now : last)
-    if (now - before >= COMPLAINT_INTERVAL) {
-      yield* Effect.logWarning("the collector does not take traces: they are lost")
+    const before = yield* Ref.getAndUpdate(last, (last) => now - last >= WARNING_INTERVAL_MS ? now : last)
+    if (now - before >= WARNING_INTERVAL_MS) {
+      yield* Effect.logWarning("collector unreachable, spans dropped")
     }
   })
   yield* Effect.forEach([EXPORTED, LOST], (counter) => Metric.update(counter, 0), { discard: true })
   return (count: number, isTaken: boolean) =>
     void Effect.runForkWith(context)(
-      isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), complain)
+      isTaken ? Metric.update(EXPORTED, count) : Effect.andThen(Metric.update(LOST, count), warn)
     )
 })
 
@@ -86,18 +83,14 @@ const databaseAttributes = ({ database }: TraceSettings): Attributes =>
     })
   })
 
-/**
- * Effect's tracer on the OpenTelemetry SDK. The SDK's own context is left out: it is entered anew at each step of a
- * fiber, for libraries that look there, of which we have none.
- */
+/** Without the SDK's own context, which costs work at each step of a fiber and which nothing reads. */
 const tracerLayer = Layer.effect(Tracer.Tracer, Effect.map(make, ({ span }) => Tracer.make({ span })))
 
-/** Exports spans in batches to the collector, beside the requests and never at their expense. */
 export const tracingLayer = (settings: TraceSettings) =>
   Layer.unwrap(Effect.map(exportRecorder, (record) => {
     const exporter = redacting(collectorExporter(settings), databaseAttributes(settings), record)
     const processor = new BatchSpanProcessor(exporter, {
-      maxQueueSize: MAX_WAITING,
+      maxQueueSize: MAX_PENDING,
       exportTimeoutMillis: EXPORT_TIMEOUT_MS
     })
     return tracerLayer.pipe(
