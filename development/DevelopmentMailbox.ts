@@ -3,10 +3,8 @@ import { appendFile } from "node:fs/promises"
 import { join } from "node:path"
 import { lineOf, Mailer, MailNotSent } from "../src/services/mail/Mailer.ts"
 
-/** The file of the mails in the data directory. */
 export const mailboxFile = (directory: string) => join(directory, "mailbox.log")
 
-/** Mails go to standard output, and to `mailbox.log` in the data directory, where scripts find their links. */
 export const developmentMailboxLayer = (directory: string) =>
   Layer.effect(
     Mailer,

@@ -9,7 +9,6 @@ const Secrets = Schema.Struct({
   PAT_PEPPER: Schema.NonEmptyString
 })
 
-/** The data directory cannot be written. */
 class DataDirectoryUnusable extends Schema.TaggedError<DataDirectoryUnusable>()("DataDirectoryUnusable", {
   message: Schema.String
 }) {}
@@ -21,22 +20,18 @@ const unusable = (directory: string) => (cause: unknown) =>
     }): make it writable, or set DATA_DIR to another directory`
   })
 
-/** The secrets that were made before are broken. The cause would tell their text. */
+/** Without the cause, whose message would contain the secrets. */
 class SecretsUnreadable extends Schema.TaggedError<SecretsUnreadable>()("SecretsUnreadable", {
   message: Schema.String
 }) {}
 
 const unreadable = (path: string) =>
   new SecretsUnreadable({
-    message: `${path} does not hold the secrets of an earlier run: delete it to have new ones made`
+    message: `${path} is not a file of secrets: delete it to generate new ones`
   })
 
 const SecretsFile = Schema.fromJsonString(Secrets)
 
-/**
- * The secrets of a development machine: made once, kept in the data directory for its owner's eyes only. Whoever wants
- * new ones deletes the file.
- */
 export const generatedSecrets = Effect.fn("generatedSecrets")(function*(directory: string) {
   const random = yield* SecureRandom.SecureRandom
   const path = join(directory, "secrets.json")

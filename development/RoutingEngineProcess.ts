@@ -7,15 +7,11 @@ import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"
 import { tilesOf, writeSettings } from "./RoutingEngineTiles.ts"
 import { supervisedProcess } from "./SupervisedProcess.ts"
 
-/** The routing engine could not be installed, fed or started; the message says what is missing. */
 export class EngineError extends Schema.TaggedError<EngineError>()("EngineError", { message: Schema.String }) {}
 
 interface Options {
-  /** Where the engine and its tiles live; made if absent, and kept. */
   readonly directory: string
-  /** A file of OpenStreetMap data, `.osm.pbf`. */
   readonly extract: string
-  /** Of the loopback interface; a free one where it is undefined. */
   readonly port: number | undefined
 }
 
@@ -23,7 +19,7 @@ const failure = (cause: unknown) => new EngineError({ message: cause instanceof 
 
 const attempt = <A>(run: () => Promise<A>) => Effect.tryPromise({ try: run, catch: failure })
 
-/** What talks inside the engine is named by the directory it runs in, so that two engines can run at once. */
+/** Relative to its working directory, so that two engines can run at once. */
 const SOCKETS = {
   "httpd-service-loopback": "ipc://loopback",
   "httpd-service-interrupt": "ipc://interrupt",
@@ -39,56 +35,52 @@ const isReady = async (url: URL, signal: AbortSignal) => {
   return response.ok
 }
 
-const answers = (url: URL) =>
+const responds = (url: URL) =>
   Effect.tryPromise({ try: (signal) => isReady(url, signal), catch: failure }).pipe(
-    Effect.filterOrFail((isReady) => isReady, () => failure("it is not ready")),
+    Effect.filterOrFail((isReady) => isReady, () => failure("not ready")),
     Effect.retry(Schedule.spaced("100 millis")),
     Effect.timeoutOrElse({
       duration: "30 seconds",
-      orElse: () => Effect.fail(failure("it was not ready within 30 seconds"))
+      orElse: () => Effect.fail(failure("not ready within 30 seconds"))
     })
   )
 
-const temporaryRoom = (directory: string) =>
+const temporaryDirectory = (directory: string) =>
   Effect.acquireRelease(
     attempt(() => makeDraft(join(directory, "run"))),
-    (room) => Effect.promise(() => rm(room, { recursive: true, force: true }))
+    (draft) => Effect.promise(() => rm(draft, { recursive: true, force: true }))
   )
 
 /**
- * A real Valhalla on the loopback interface for as long as the scope lives, with the roads of one extract; its address.
- * The engine (pyvalhalla from PyPI, in a virtual environment) and the tiles of each extract are made once and kept.
- * When this process is killed, the engine ends by itself.
- *
- * Fails without Python 3.12 or newer, if pip cannot install it, if the extract cannot be read, if the port is taken, or
- * if it does not start.
+ * Valhalla on the loopback interface with the roads of one extract, until the scope closes or this process is killed.
+ * The engine (pyvalhalla from PyPI) and the tiles of each extract are prepared once and kept. Needs Python 3.12.
  */
 export const routingEngine: (options: Options) => Effect.Effect<{ readonly url: URL }, EngineError, Scope.Scope> =
   Effect.fn("routingEngine")(
     function*(options: Options) {
       const directory = resolve(options.directory)
-      yield* Effect.logInfo("preparing the engine: its packages are installed at the first start", { directory })
+      yield* Effect.logInfo("preparing the engine, packages are installed at the first start", { directory })
       const environment = yield* attempt(() => engineEnvironment(directory))
-      yield* Effect.logInfo("preparing the roads: the tiles of an extract are built once", { extract: options.extract })
+      yield* Effect.logInfo("preparing the tiles, built once for an extract", { extract: options.extract })
       const tiles = yield* attempt(() => tilesOf(directory, environment, resolve(options.extract)))
       const program = yield* attempt(() => engineProgram(environment, "valhalla_service"))
       const port = yield* attempt(() => freePort(options.port))
-      const room = yield* temporaryRoom(directory)
+      const runDirectory = yield* temporaryDirectory(directory)
       yield* attempt(() =>
-        writeSettings(environment, join(room, "settings.json"), tiles, {
+        writeSettings(environment, join(runDirectory, "settings.json"), tiles, {
           ...SOCKETS,
           "httpd-service-listen": `tcp://127.0.0.1:${port}`
         })
       )
-      // It has nothing that a kill could spoil, and on SIGTERM it would wait half a minute for requests to end.
+      // It has no state that a kill could spoil, and on SIGTERM it waits half a minute for requests.
       const { ended, lines } = yield* supervisedProcess([program, "settings.json", "1"], {
-        directory: room,
+        directory: runDirectory,
         interrupts: 0,
         lastSignal: "KILL"
       })
       const url = new URL(`http://127.0.0.1:${port}`)
-      const fallen = Effect.flatMap(Effect.promise(() => ended), () => Effect.fail(failure(lines.join("\n"))))
-      yield* Effect.raceFirst(answers(url), fallen)
+      const failed = Effect.flatMap(Effect.promise(() => ended), () => Effect.fail(failure(lines.join("\n"))))
+      yield* Effect.raceFirst(responds(url), failed)
       return { url }
     },
     Effect.mapError(({ message }) => new EngineError({ message: `the routing engine cannot be started: ${message}` }))

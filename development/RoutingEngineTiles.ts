@@ -5,7 +5,6 @@ import { join } from "node:path"
 import { pipeline } from "node:stream/promises"
 import { engineProgram, madeOnce, outputOf, pythonOf } from "./RoutingEnginePackages.ts"
 
-/** Writes a settings file for the engine: its defaults, its tiles, and what more is named as its script names it. */
 export const writeSettings = async (
   environment: string,
   file: string,
@@ -24,7 +23,6 @@ const digestOf = async (file: string) => {
   return hash.digest("hex")
 }
 
-/** The directory with the roads of an extract as the engine reads them, built once for each extract. */
 export const tilesOf = async (directory: string, environment: string, extract: string): Promise<string> => {
   const tiles = join(directory, `tiles-${(await digestOf(extract)).slice(0, 12)}`)
   await madeOnce(tiles, async (prepared) => {

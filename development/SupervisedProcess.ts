@@ -3,37 +3,33 @@ import { spawn } from "node:child_process"
 import { Socket } from "node:net"
 import { createInterface } from "node:readline"
 
-/** A program could not be started at all; the message is that of the system. */
 export class ProcessNotStarted
   extends Schema.TaggedError<ProcessNotStarted>()("ProcessNotStarted", { message: Schema.String })
 {}
 
 interface Options {
   readonly directory: string
-  /** The user that runs it; the one of this process where it is undefined. */
   readonly owner?: { readonly uid: number; readonly gid: number } | undefined
-  /** How it is stopped: SIGINT up to so many times, ten a second, then the last signal. */
+  /** Sends SIGINT so often, ten times a second, then the last signal. */
   readonly interrupts: number
   readonly lastSignal: "KILL" | "QUIT"
 }
 
 interface SupervisedProcess {
-  /** The last lines that it wrote; the reason where it could not be started. */
   readonly lines: ReadonlyArray<string>
   readonly ended: Promise<void>
-  /** Resolves when a line contains a text; never where none does. */
+  /** Resolves when a line contains the text; may never resolve. */
   readonly lineWith: (text: string) => Promise<void>
   readonly exitCode: () => number | null
-  /** Lets this process end before it. */
   readonly unref: () => void
 }
 
 const KEPT_LINES = 8
 
 /**
- * Stops its child when the standard input closes, which it does when this process is gone, even by SIGKILL. The input is
- * kept as 3 because a shell gives its background jobs an empty one; SIGINT is repeated because a job ignores it until it has
- * set up its own handlers.
+ * Stops its child when the standard input closes, as it does when this process dies, even by SIGKILL. The input is kept
+ * as 3 because a shell gives background jobs an empty one; SIGINT is repeated because a job ignores it until it has set
+ * up its handlers.
  */
 const SUPERVISOR = `
   exec 3<&0
@@ -56,7 +52,7 @@ const SUPERVISOR = `
   exit $code
 `
 
-/** In a session of its own, so that Ctrl-C reaches it through this process only. It gets no environment but the path. */
+/** In its own session, so that Ctrl-C reaches it only through this process. Its environment has only the path. */
 const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSignal, owner }: Options) => {
   const child = spawn("sh", ["-c", SUPERVISOR, "sh", String(interrupts), lastSignal, ...command], {
     ...owner,
@@ -68,7 +64,7 @@ const launch = (command: ReadonlyArray<string>, { directory, interrupts, lastSig
   const lines: Array<string> = []
   const awaited = new Map<string, () => void>()
   const ended = Promise.withResolvers<void>()
-  // Read for as long as it runs: it would stand still in front of a full pipe.
+  // Always read: a program blocks when its pipe is full.
   for (const input of [child.stdout, child.stderr]) {
     createInterface({ input }).on("line", (line) => {
       lines.push(line)
@@ -87,7 +83,7 @@ const handlesOf = ({ child }: ReturnType<typeof launch>) => [
   ...[child.stdin, child.stdout, child.stderr].filter((stream) => stream instanceof Socket)
 ]
 
-/** A program for as long as the scope lives; it is stopped when this process is killed, too. */
+/** A program that runs until the scope closes or this process is killed. */
 export const supervisedProcess = (
   command: ReadonlyArray<string>,
   options: Options

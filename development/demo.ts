@@ -11,7 +11,6 @@ const POSITIONS = 5_000
 
 const round = (value: number, digits: number) => Number(value.toFixed(digits))
 
-/** A loop around Vaduz, as long and as uneven as a recorded ride: 5,000 positions with elevations. */
 const ride: ReadonlyArray<Position> = Array.from({ length: POSITIONS }, (_, index) => {
   const angle = (2 * Math.PI * index) / (POSITIONS - 1)
   const wobble = 1 + 0.04 * Math.sin(37 * angle) + 0.01 * Math.sin(211 * angle)
@@ -22,7 +21,6 @@ const ride: ReadonlyArray<Position> = Array.from({ length: POSITIONS }, (_, inde
   ]
 })
 
-/** What is too long to be read on a screen is told by its length, a credential not at all. */
 const abridge = (key: string, value: unknown) => {
   if (key === "accessToken") return "(not shown)"
   return Array.isArray(value) && value.length > 20 ? `... ${value.length} entries` : value
@@ -32,11 +30,10 @@ const isAway = (error: unknown) => HttpClientError.isHttpClientError(error) && e
 
 const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
   step.pipe(
-    Effect.tap((answer) => Console.log(`\n== ${title}\n${JSON.stringify(answer, abridge, 2) ?? "done"}`)),
+    Effect.tap((response) => Console.log(`\n== ${title}\n${JSON.stringify(response, abridge, 2) ?? "done"}`)),
     Effect.tapError((error) => isAway(error) ? Effect.void : Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
   )
 
-/** The token of the newest link that was mailed to an address: the development server keeps its mails in a file. */
 const mailedToken = (email: string) =>
   Effect.gen(function*() {
     const directory = yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data"))

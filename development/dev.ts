@@ -21,16 +21,14 @@ import { embeddedPostgres } from "./EmbeddedDatabase.ts"
 import { engineHintLayer } from "./EngineHint.ts"
 import { readyHintLayer } from "./ReadyHint.ts"
 
-/** The given database, or an embedded one that keeps its data in the data directory. */
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
   const given = yield* Config.option(Config.Redacted("DATABASE_URL"))
   if (Option.isSome(given)) return Redacted.value(given.value)
   const data = join(directory, "postgres")
-  yield* Effect.logInfo("starting PostgreSQL; the first time it is set up, which takes some seconds", { data })
+  yield* Effect.logInfo("starting PostgreSQL, initialised at the first start", { data })
   return Redacted.value(yield* embeddedPostgres({ directory: data, durable: true }))
 })
 
-/** What nobody configured, so that one command is enough. The environment goes before it. */
 const defaultsLayer = (directory: string) =>
   Layer.unwrap(Effect.gen(function*() {
     const secrets = yield* generatedSecrets(directory)

@@ -9,17 +9,18 @@ class ExtractMissing extends Schema.TaggedError<ExtractMissing>()("ExtractMissin
 const extractArgument = Effect.suspend(() => {
   const [, , extract] = process.argv
   return extract === undefined
-    ? Effect.fail(new ExtractMissing({ message: "say which roads: npm run engine -- <file.osm.pbf>" }))
+    ? Effect.fail(
+      new ExtractMissing({ message: "Expected a file of OpenStreetMap data: npm run engine -- <file.osm.pbf>" })
+    )
     : Effect.succeed(extract)
 })
 
-/** Before anything is installed. */
 const checkExtract = (extract: string) =>
   Effect.tryPromise({
     try: () => access(extract, constants.R_OK),
     catch: () =>
       new ExtractMissing({
-        message: `${extract} is no file that can be read: name one of OpenStreetMap data (.osm.pbf)`
+        message: `${extract} cannot be read: Expected a file of OpenStreetMap data (.osm.pbf)`
       })
   })
 
