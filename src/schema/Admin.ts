@@ -7,10 +7,9 @@ import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { Handle, Role, Statistics, UserSummary } from "./User.ts"
 
-/** What an administrator looks for: a part of a name, a handle or an email address, in whatever case. */
 export const AdminSearch = trimmedText(1, 254)
 
-/** How much there is. Routes and collections count while they live, accounts until they are erased. */
+/** Counts routes and collections that are not deleted, and accounts that are not erased. */
 export const Overview = Schema.Struct({
   users: Schema.Struct({
     total: Schema.Int,
@@ -31,7 +30,7 @@ export const Overview = Schema.Struct({
 }).annotate({ identifier: "Overview" })
 export type Overview = typeof Overview.Type
 
-/** An account as administrators see it: nothing that signs anybody in. `lastSeenAt` is of its live sessions. */
+/** Has nothing that authenticates the user. `lastSeenAt` is of live sessions. */
 export const AdminUser = Schema.Struct({
   id: UserId,
   email: Schema.String,
@@ -49,7 +48,6 @@ export const AdminUser = Schema.Struct({
 }).annotate({ identifier: "AdminUser" })
 export type AdminUser = typeof AdminUser.Type
 
-/** A route as administrators see it: neither its line nor its share token. */
 export const AdminRoute = Schema.Struct({
   id: RouteId,
   name: Schema.String,
@@ -65,7 +63,6 @@ export const AdminRoute = Schema.Struct({
 }).annotate({ identifier: "AdminRoute" })
 export type AdminRoute = typeof AdminRoute.Type
 
-/** An account whose deletion was asked for, and the instant from which it is erased. */
 export const PendingDeletion = Schema.Struct({
   id: UserId,
   email: Schema.String,
@@ -80,14 +77,13 @@ const DashboardUrl = Schema.String.check(
   Schema.makeFilter((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""), { expected: "an http or https URL" })
 )
 
-/** Where the dashboards are (`GRAFANA_URLS`). */
 export const GrafanaUrls = Schema.Struct({
   apiOverview: Schema.optionalKey(DashboardUrl),
   apiLatency: Schema.optionalKey(DashboardUrl),
   runtime: Schema.optionalKey(DashboardUrl)
 }).annotate({ identifier: "GrafanaUrls" })
 
-/** What keeps the service going, and how it is. Waiting times are in seconds. */
+/** Durations are in seconds. */
 export const SystemStatus = Schema.Struct({
   service: Schema.Struct({ version: Schema.String, node: Schema.String, startedAt: Timestamp }),
   database: Schema.Struct({

@@ -6,10 +6,10 @@ import { NewRoute, Provenance } from "./Route.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** The most files that an archive may have, so that a small one cannot keep the service busy for long. */
+/** So that a small archive cannot keep the service busy for long. */
 export const MAX_FILES = 50_000
 
-/** A file of an archive as its manifest has it; `size` is in bytes, of what it was before it was packed. */
+/** `size` is in bytes, before compression. */
 export const ArchivedFile = Schema.Struct({
   name: Schema.String,
   size: Count,
@@ -17,10 +17,7 @@ export const ArchivedFile = Schema.Struct({
 })
 export type ArchivedFile = typeof ArchivedFile.Type
 
-/**
- * What an archive of an account says of itself. `changedMeanwhile` are the routes that were changed while the archive was
- * made: they are in `routes.json` as they were first read, and have no GPX file.
- */
+/** `changedMeanwhile` are routes that changed during the export: in `routes.json` as first read, without a GPX file. */
 export const Manifest = Schema.Struct({
   format: Schema.Literal("route-planning-service/account"),
   version: Schema.Literal(1),
@@ -36,10 +33,9 @@ const Instant = Schema.String.check(
   Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)), { expected: "an ISO 8601 instant" })
 )
 
-/** By which the same route or collection is known in every account that it was imported into. */
+/** Identifies the same route or collection in every account that it was imported into. */
 const identity = { origin: ShareToken, createdAt: Instant, updatedAt: Instant }
 
-/** A route of an archive: as a client would send it. */
 export const ArchivedRoute = Schema.Struct({
   ...Struct.omit(NewRoute.fields, ["polyline6"]),
   ...identity,
@@ -49,7 +45,6 @@ export const ArchivedRoute = Schema.Struct({
 })
 export type ArchivedRoute = typeof ArchivedRoute.Type
 
-/** A collection of an archive. `others` are the routes in it that are somebody else's, by what anybody can open them by. */
 export const ArchivedCollection = Schema.Struct({
   ...NewCollection.fields,
   ...identity,
@@ -60,7 +55,6 @@ export const ArchivedCollection = Schema.Struct({
 })
 export type ArchivedCollection = typeof ArchivedCollection.Type
 
-/** What an import takes of a profile: the rest is the account's own. */
 export const ArchivedProfile = Schema.Struct({ preferences: Schema.NullOr(Preferences) })
 
 const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Count }).annotate({
@@ -68,10 +62,7 @@ const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Coun
 })
 export type Outcome = typeof Outcome.Type
 
-/**
- * What an import did: `created` what was not there, `restored` what was in the bin, left `unchanged` what was there.
- * Preferences are `restored` when there were some that the account had not set.
- */
+/** `restored` counts what was in the trash, and `restored` preferences are some that the account had not set. */
 export const ImportReport = Schema.Struct({
   routes: Outcome,
   collections: Outcome,

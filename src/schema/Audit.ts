@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { UserId } from "./Ids.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** What is worth knowing afterwards: who got in and who did not, and what cannot be taken back. */
 export const AuditEvent = Schema.Literals([
   "sign_in.succeeded",
   "sign_in.failed",
@@ -29,7 +28,7 @@ export const AuditEvent = Schema.Literals([
 ])
 export type AuditEvent = typeof AuditEvent.Type
 
-/** `userId` is who did it, or whose account it was tried on; `subjectId` is to whom an administrator did it. */
+/** `userId` did it, or is the account of a failed attempt; an administrator did it to `subjectId`. */
 export const AuditEntry = Schema.Struct({
   id: Schema.Int,
   createdAt: Timestamp,

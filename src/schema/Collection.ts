@@ -5,13 +5,11 @@ import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
 
-/** The most routes that a collection may have. */
 export const MAX_ROUTES = 1000
 
 const Name = trimmedText(1, 100)
 const Description = trimmedText(0, 255)
 
-/** Ids in their order; a route stands in a collection at most once. */
 export const RouteIds = Schema.Array(RouteId).check(
   Schema.isMaxLength(MAX_ROUTES),
   Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once", {
@@ -21,7 +19,6 @@ export const RouteIds = Schema.Array(RouteId).check(
 
 const description = Schema.optionalKey(Schema.NullOr(Description))
 
-/** What a client may say of a new collection. */
 export const NewCollection = Schema.Struct({
   name: Name,
   description,
@@ -30,7 +27,6 @@ export const NewCollection = Schema.Struct({
 }).annotate({ identifier: "CollectionInput" })
 export type NewCollection = typeof NewCollection.Type
 
-/** What a client may change of a collection; `null` clears the description. */
 export const CollectionPatch = Schema.Struct({
   name: Schema.optionalKey(Name),
   description,
@@ -38,7 +34,6 @@ export const CollectionPatch = Schema.Struct({
 }).annotate({ identifier: "CollectionPatch" })
 export type CollectionPatch = typeof CollectionPatch.Type
 
-/** A route to be added, at a place in the order (from 0) or at its end. */
 export const Addition = Schema.Struct({
   routeId: RouteId,
   position: Schema.optionalKey(
@@ -47,10 +42,7 @@ export const Addition = Schema.Struct({
 }).annotate({ identifier: "Addition" })
 export type Addition = typeof Addition.Type
 
-/**
- * A collection as it is answered. `routeIds` and `routeCount` leave out the private routes of others. `shareToken` is
- * there for its owner, and for anyone who opened the collection by it.
- */
+/** `routeIds` and `routeCount` leave out private routes of others. */
 export const Collection = Schema.Struct({
   id: CollectionId,
   name: Schema.String,
@@ -67,7 +59,6 @@ export const Collection = Schema.Struct({
 }).annotate({ identifier: "Collection" })
 export type Collection = typeof Collection.Type
 
-/** A collection with how often it was changed: what an ETag is made of. */
 export interface StoredCollection extends Collection {
   readonly version: number
 }

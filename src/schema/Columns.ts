@@ -2,7 +2,7 @@ import { Effect, Schema, SchemaGetter } from "effect"
 import { CollectionId, RouteId, ShareToken, SignUpId, TokenId, UserId } from "./Ids.ts"
 import { Preferences } from "./Preferences.ts"
 
-/** `bigint` arrives as a BigInt; ids are inside the safe-integer range by their column's identity. */
+/** `bigint` is read as a BigInt; the identity of the column keeps ids inside the safe-integer range. */
 const idColumn = <Id extends Schema.Codec<number, number>>(id: Id) =>
   Schema.BigInt.pipe(
     Schema.decodeTo(id, { decode: SchemaGetter.transform(Number), encode: SchemaGetter.transform(BigInt) })
@@ -17,10 +17,9 @@ export const ShareTokenColumn = ShareToken
 
 export const AuditIdColumn = idColumn(Schema.Int)
 
-/** How often a row was changed. */
 export const VersionColumn = idColumn(Schema.Int)
 
-/** `timestamptz` arrives as a Date and travels as ISO 8601 UTC with milliseconds. */
+/** `timestamptz` is read as a Date and sent as ISO 8601 UTC with milliseconds. */
 export const TimestampColumn = Schema.Date.pipe(
   Schema.decodeTo(Schema.String, {
     decode: SchemaGetter.transform((date) => date.toISOString()),
@@ -28,7 +27,7 @@ export const TimestampColumn = Schema.Date.pipe(
   })
 )
 
-/** A column that may be null and is read as null where its text is not what it should be: its row is shown without it. */
+/** Reads a value that does not decode as null, so that its row is still shown. */
 export const readable = <S extends Schema.Codec<unknown, unknown>>(column: Schema.NullOr<S>) =>
   column.pipe(Schema.catchDecoding(() => Effect.succeedSome(null)))
 

@@ -1,12 +1,10 @@
 import { Iterable, Schema } from "effect"
 
-/** Longitude and latitude in degrees (WGS 84), then the elevation in metres where there is one. */
+/** Longitude and latitude in degrees (WGS 84), then an optional elevation in metres. */
 export type Position = readonly [lng: number, lat: number] | readonly [lng: number, lat: number, elevation: number]
 
-/** The most positions that a geometry may have. */
 export const MAX_POSITIONS = 100_000
 
-/** A client reads the first few broken positions and mends its code; a list of 100,000 would help nobody. */
 const MAX_REPORTED = 20
 
 const isWithin = (value: unknown, limit: number): value is number =>
@@ -15,13 +13,11 @@ const isWithin = (value: unknown, limit: number): value is number =>
 export const MAX_LONGITUDE = 180
 const MAX_LATITUDE = 90
 
-/** The bounds of a longitude and a latitude, for messages. */
 export const DEGREES = {
   longitude: `-${MAX_LONGITUDE} to ${MAX_LONGITUDE}`,
   latitude: `-${MAX_LATITUDE} to ${MAX_LATITUDE}`
 }
 
-/** The same as `Longitude` and `Latitude` say, for loops over many values. */
 export const isLongitude = (value: unknown): value is number => isWithin(value, MAX_LONGITUDE)
 export const isLatitude = (value: unknown): value is number => isWithin(value, MAX_LATITUDE)
 
@@ -34,15 +30,15 @@ const isPosition = (value: unknown): value is Position =>
 const positionExpected =
   `Expected [lng, lat] or [lng, lat, elevation], ${DEGREES.longitude} and ${DEGREES.latitude} degrees`
 
-const brokenPositions = (positions: ReadonlyArray<unknown>) => {
-  const broken = Iterable.flatMap(
+const invalidPositions = (positions: ReadonlyArray<unknown>) => {
+  const invalid = Iterable.flatMap(
     positions,
     (position, index) => isPosition(position) ? [] : [{ path: [index], issue: positionExpected }]
   )
-  return [...Iterable.take(broken, MAX_REPORTED)]
+  return [...Iterable.take(invalid, MAX_REPORTED)]
 }
 
-/** The longitude, the latitude, then any number. A tuple would have generated clients without an elevation. */
+/** A tuple would generate clients without an elevation. */
 const documentedPosition = {
   type: "array",
   items: { type: "number" },
@@ -62,7 +58,7 @@ const positionsFilter = Schema.makeFilter(
   (value: unknown) => {
     if (!Array.isArray(value)) return "Expected an array of positions"
     if (value.length > MAX_POSITIONS) return `Expected at most ${MAX_POSITIONS} positions`
-    return value.every(isPosition) ? undefined : brokenPositions(value)
+    return value.every(isPosition) ? undefined : invalidPositions(value)
   },
   {
     toJsonSchema: () => ({ type: "array", maxItems: MAX_POSITIONS, items: documentedPosition })
@@ -70,8 +66,8 @@ const positionsFilter = Schema.makeFilter(
 )
 
 /**
- * A polyline. One pass over the array decides: the generic tuple decoder needs a hundred times as long for a long
- * route and would hold up every other request (see `bench/decode.ts`). `Schema.Any` is what the JSON codec leaves alone.
+ * One pass over the array: the generic tuple decoder takes a hundred times as long for a long route and would block
+ * every other request (`bench/decode.ts`). The JSON codec leaves `Schema.Any` alone.
  */
 export const Positions = Schema.Any.check(positionsFilter).pipe(
   Schema.refine((value): value is ReadonlyArray<Position> => Array.isArray(value))
@@ -80,7 +76,6 @@ export const Positions = Schema.Any.check(positionsFilter).pipe(
 export const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE }))
 export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }))
 
-/** A box in degrees. */
 export const BoundingBox = Schema.Struct({
   west: Schema.Finite,
   south: Schema.Finite,
@@ -89,31 +84,24 @@ export const BoundingBox = Schema.Struct({
 })
 export type BoundingBox = typeof BoundingBox.Type
 
-/** `[lng, lat]` in degrees. */
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
 
-/** The decimals of the engine's polylines, and of ours. */
+/** Decimals of the engine's polylines and of ours. */
 export const POLYLINE_PRECISION = 6
 
-/** Two numbers a position, of up to six characters each. */
 const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS
 
-/**
- * A polyline as a client sends it. That it is one, with positions on Earth, is found when it is decoded: off the event
- * loop where it is long.
- */
+/** Decoded later, off the event loop where it is long: only then its positions are checked. */
 export const EncodedLine = Schema.String.check(Schema.isMaxLength(MAX_POLYLINE_LENGTH)).annotate({
   description: `At most ${MAX_POSITIONS} positions in place of \`geometry\`: an encoded polyline with six decimals`,
   format: "polyline6"
 })
 
-/** A polyline as a response has it. */
 export const Polyline6 = Schema.String.annotate({
   description: "An encoded polyline with six decimals, latitude first",
   format: "polyline6"
 })
 
-/** How a read gives the line: whole, at most 200 positions of it, not at all, or as a polyline with six decimals. */
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({
   description:
     "What of the line: `geometry` whole, at most 200 positions of it, nothing, or `polyline6` in place of `geometry`"

@@ -6,19 +6,15 @@ import { Place } from "./Place.ts"
 import { Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
-/** One import creates at most so many routes, and lists so many tracks. */
 export const MAX_TRACKS = 100
 
-/** The most files of one import, and the most bytes that each, and all of them, may unpack to. */
 export const MAX_FILES = 100
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
 export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
 
-/** The formats that routes are exchanged in. */
 const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml", "fit"])
 export type FileFormat = typeof FileFormat.Type
 
-/** What an import did to a file that its sender should know. */
 const ImportWarning = Schema.Struct({
   code: Schema.Literals(["gap_joined", "positions_simplified", "dropped"]),
   message: Schema.String,
@@ -26,16 +22,13 @@ const ImportWarning = Schema.Struct({
 }).annotate({ identifier: "ImportWarning" })
 export type ImportWarning = typeof ImportWarning.Type
 
-/** One kind of thing in a file that was not taken over, and how many of it there were. */
 const Dropped = Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int })
 export type Dropped = typeof Dropped.Type
 
-/** A route that was made of a file. */
 export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
   identifier: "ImportedRoute"
 })
 
-/** What an import would store and what it would leave out. */
 export const DryRun = Schema.Struct({
   format: FileFormat,
   tracks: Schema.Array(ImportTrack).annotate({ description: `The first ${MAX_TRACKS} tracks of the file` }),
@@ -54,9 +47,8 @@ export const DryRun = Schema.Struct({
 
 const flag = (description: string) => Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
 
-/** How a file is imported. */
 export const ImportQuery = {
-  dryRun: flag("`true` looks and stores nothing"),
+  dryRun: flag("`true` reports what an import would do, and stores nothing"),
   split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
   track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),

@@ -2,12 +2,10 @@ import { Schema } from "effect"
 import { Metres } from "./Measures.ts"
 import { Place } from "./Place.ts"
 
-/** A box as an array. */
 export const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
   description: "West, south, east and north in degrees; east is over 180 across the antimeridian"
 })
 
-/** One of the tracks of a file. */
 export const ImportTrack = Schema.Struct({
   index: Schema.Int.annotate({ description: "What `track` takes: 0 for the first" }),
   name: Schema.String,

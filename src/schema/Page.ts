@@ -4,10 +4,8 @@ export const MAX_LIMIT = 200
 
 export const DEFAULT_LIMIT = 100
 
-/** Beyond the end of a list is an empty page, however far. */
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER
 
-/** A plain decimal number in a query: no sign, no exponent, no empty string. */
 export const decimal = (minimum: number, maximum: number, description: string) =>
   Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected: "a plain decimal number" })).pipe(
     Schema.decodeTo(
@@ -19,15 +17,13 @@ export const decimal = (minimum: number, maximum: number, description: string) =
     )
   )
 
-/** What the query of every list has. */
 const PageQuery = {
   limit: Schema.optionalKey(decimal(1, MAX_LIMIT, `How many; ${DEFAULT_LIMIT} if absent`)),
   offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
 }
 
 /**
- * The query of a list with these filters. What it does not name is refused where `ONLY_KNOWN` says so: a client must not
- * take all rows for those that it meant.
+ * With `ONLY_KNOWN` refuses unknown parameters: a client with a misspelt filter would take all rows for its selection.
  */
 export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
   const fields = { ...filters, ...PageQuery }
@@ -38,7 +34,7 @@ export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters
 
 export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 
-/** A page of routes ends after so many bytes of their lines and waypoints, however few routes that are. */
+/** A page of routes ends after so many bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
 export interface Page {
@@ -46,11 +42,10 @@ export interface Page {
   readonly offset: number
 }
 
-/** One page of a list, and how many there are in all. */
 export interface PageOf<A> {
   readonly items: ReadonlyArray<A>
   readonly total: number
-  /** How far the page goes in the list, where it may end before its limit; else as far as its limit. */
+  /** Rows of the list that the page covers, where it may end before its limit. */
   readonly covered?: number
 }
 

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 
-/** Where a route starts, derived by the service. The country is ISO 3166-1 alpha-2. */
+/** Of the start of a route. The country is ISO 3166-1 alpha-2. */
 export const Place = Schema.Struct({
   placeCity: Schema.optionalKey(Schema.String),
   placeRegion: Schema.optionalKey(Schema.String),

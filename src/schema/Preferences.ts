@@ -2,7 +2,7 @@ import { Schema, Struct } from "effect"
 import { optionalMember } from "./Optional.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
-/** A value out of an open set: known ones are documented, unknown ones are kept. */
+/** Known values are documented, unknown ones are kept. */
 export const OpenValue = WellFormedString.check(isCodePointLength(1, 64))
 
 export const Visibility = Schema.Literals(["private", "unlisted", "public"])
@@ -15,15 +15,12 @@ const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 })
   description: "Kilometres per hour"
 })
 
-/** The members of a struct, all of them optional. */
 const optionalMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).mapFields(Struct.map(Schema.optionalKey))
 
-/** The same where `null` clears a member. */
 const clearableMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).mapFields(Struct.map(Schema.NullOr)).mapFields(Struct.map(Schema.optionalKey))
 
-/** The units of a user who has chosen none. */
 export const DEFAULT_UNITS = "metric"
 const routingPreferences = {
   surfacePreference: OpenValue,
@@ -31,11 +28,11 @@ const routingPreferences = {
   avoidHighways: Schema.Boolean
 }
 
-/** What a route asks of the routing engine, in our own words. Known surface preferences: `paved`, `any`, `unpaved`. */
+/** Independent of the engine. Known surface preferences: `paved`, `any`, `unpaved`. */
 export const RoutingPreferences = optionalMembers(routingPreferences).annotate({ identifier: "RoutingPreferences" })
 export type RoutingPreferences = typeof RoutingPreferences.Type
 
-/** The same as a request has them: a member that is `null` is left out. */
+/** `null` is the same as leaving a member out. */
 export const RequestedPreferences = Schema.Struct({
   surfacePreference: optionalMember(OpenValue),
   avoidFerries: optionalMember(Schema.Boolean),
@@ -71,7 +68,6 @@ const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
   walk: preferences
 })
 
-/** A user's settings. All members are optional; unknown members are ignored and never stored. */
 export const Preferences = optionalMembers({
   ...members,
   sportSpeeds: optionalMembers(sportSpeeds),
@@ -80,7 +76,7 @@ export const Preferences = optionalMembers({
 }).annotate({ identifier: "Preferences" })
 export type Preferences = typeof Preferences.Type
 
-/** A change of settings: what it names is set, or cleared by `null`; objects are merged, arrays replaced. */
+/** Sets members, or clears them by `null`; merges objects, replaces arrays. */
 export const PreferencesPatch = clearableMembers({
   ...members,
   sportSpeeds: clearableMembers(sportSpeeds),

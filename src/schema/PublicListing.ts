@@ -6,12 +6,10 @@ import { Activity } from "./Preferences.ts"
 import { MAX_DISTANCE } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
-/** Which public routes: those that clear a quality gate, or all. */
 const Gate = Schema.Literals(["indexable", "public"]).annotate({
   description: "What clears the quality gate, newest-updated first (if absent); or all, newest-published first"
 })
 
-/** How much of its line a route has in the listing unless the query says so, by the gate. */
 export const DEFAULT_FORM: Readonly<Record<typeof Gate.Type, GeometryForm>> = {
   indexable: "full",
   public: "simplified"
@@ -30,7 +28,7 @@ const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<nu
   north
 })
 
-/** `minLng,minLat,maxLng,maxLat`. A `west` greater than `east` crosses the antimeridian. */
+/** A `west` greater than `east` crosses the antimeridian. */
 const Bbox = Schema.String.annotate({
   description: "A viewport that the route's overlaps: minLng,minLat,maxLng,maxLat in degrees",
   format: "bbox",
@@ -48,7 +46,6 @@ const Bbox = Schema.String.annotate({
   })
 )
 
-/** As clients print a number: a small one has an exponent. */
 const MetresFromQuery = Schema.String.check(
   Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/, { expected: "a number of metres" })
 ).pipe(
@@ -61,7 +58,6 @@ const MetresFromQuery = Schema.String.check(
 const isRange = ({ maxDistance, minDistance }: { readonly minDistance?: number; readonly maxDistance?: number }) =>
   minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
 
-/** The query of the public listing; all filters that are given must hold. */
 export const ListingQuery = listQuery({
   gate: Schema.optionalKey(Gate),
   bbox: Schema.optionalKey(Bbox),
@@ -74,7 +70,6 @@ export const ListingQuery = listQuery({
   Schema.makeFilter((query) => isRange(query) || { path: ["maxDistance"], issue: "Expected at least minDistance" })
 )
 
-/** What to list: filters as they were asked for, the gate settled. */
 export const Listing = Schema.Struct({
   gate: Gate,
   bbox: Schema.optionalKey(BoundingBox),

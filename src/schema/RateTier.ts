@@ -1,4 +1,3 @@
-/** How many requests a subject may make of an endpoint in a minute. */
 export const RATE_TIERS = { auth: 5, strict: 10, moderate: 60, default: 300 } as const
 
 export type RateTier = keyof typeof RATE_TIERS

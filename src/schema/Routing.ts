@@ -6,7 +6,7 @@ import { Activity, RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { MAX_TRACE, TracePoints } from "./TracePoints.ts"
 
-/** How the routing engine is. `tiles` is the date of its map; while the circuit is open it is asked for no routes. */
+/** `tiles` is the date of the map; while the circuit is open no routes are requested. */
 export const EngineState = Schema.Union([
   Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Timestamp }).annotate({
     identifier: "EngineReady"
@@ -17,7 +17,6 @@ export type EngineState = typeof EngineState.Type
 
 const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
 
-/** A route to be computed, through locations in their order. */
 export const RoutingRequest = Schema.Struct({
   activity: Activity,
   preferences: RequestedPreferences,
@@ -26,7 +25,6 @@ export const RoutingRequest = Schema.Struct({
 }).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
 
-/** A preference that this route could not meet, or that is unknown. */
 const Warning = Schema.Struct({
   code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used", "preference_unknown"]),
   message: Schema.String
@@ -38,7 +36,7 @@ const Leg = Schema.Struct({
   summary: Schema.Struct({ length: Kilometres, time: Seconds })
 })
 
-/** A computed route. `locations` are the snapped ones, at the ends of the legs. */
+/** `locations` are snapped to the ends of the legs. */
 export const RoutingAnswer = Schema.Struct({
   legs: Schema.Array(Leg),
   locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
@@ -46,10 +44,8 @@ export const RoutingAnswer = Schema.Struct({
 }).annotate({ identifier: "RoutingAnswer" })
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
-/** Whether a decoded point, latitude first, may be one. */
 export const isOnEarth = ([lat, lon]: readonly [number, number]) => isLatitude(lat) && isLongitude(lon)
 
-/** A recorded trace: its points, or an encoded polyline with six decimals; of a ride unless it says otherwise. */
 export const TraceRequest = Schema.Struct({
   activity: defaultedMember(Activity, "cycle"),
   shape: TracePoints,
@@ -71,7 +67,6 @@ export const TraceRequest = Schema.Struct({
 ).annotate({ identifier: "TraceRequest" })
 export type TraceRequest = typeof TraceRequest.Type
 
-/** A stretch of the network, with indexes into the answer's shape. */
 export const TraceEdge = Schema.Struct({
   surface: Schema.optionalKey(Schema.String),
   length: Kilometres,
@@ -86,7 +81,6 @@ export const TraceEdge = Schema.Struct({
 })
 export type TraceEdge = typeof TraceEdge.Type
 
-/** Where a point of the trace was found. */
 export const MatchedPoint = Schema.Struct({
   lat: Schema.Finite,
   lon: Schema.Finite,
@@ -96,7 +90,7 @@ export const MatchedPoint = Schema.Struct({
 })
 export type MatchedPoint = typeof MatchedPoint.Type
 
-/** A trace on the network. `coverage` is the part of its length that was matched, `share` a part of what was. */
+/** `coverage` is the matched share of the length of the trace, `share` that of a surface in the matched length. */
 export const TraceAnswer = Schema.Struct({
   coverage: Schema.Finite,
   shape: Polyline6,

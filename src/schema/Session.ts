@@ -2,7 +2,6 @@ import { Schema } from "effect"
 import { SessionId } from "./Ids.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** A session as its user sees it. `current` is the one that asks. */
 export const Session = Schema.Struct({
   id: SessionId,
   createdAt: Timestamp,

@@ -3,7 +3,6 @@ import { givenText } from "./Text.ts"
 
 const Tag = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,23}$/u))
 
-/** Lower case, with runs of white space as one hyphen. */
 const normaliseTag = (text: string): string => text.trim().toLowerCase().replace(/\s+/gu, "-")
 
 const NormalisedTag = givenText({ pattern: "^[A-Za-z0-9][A-Za-z0-9 -]{0,23}$" }).annotate({
@@ -12,17 +11,14 @@ const NormalisedTag = givenText({ pattern: "^[A-Za-z0-9][A-Za-z0-9 -]{0,23}$" })
   Schema.decodeTo(Tag, SchemaTransformation.transform({ decode: normaliseTag, encode: (tag) => tag }))
 )
 
-/** The most tags that a route has. */
 export const MAX_TAGS = 10
 
-/** The most that a client may send: some of them may be the same once they are normalised. */
 const MAX_SENT_TAGS = 100
 
-/** At most 10 tags, normalised; what is the same after that counts once and keeps its first place. */
+/** Normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
-  // For documents, where more is valid only with repetitions. Apart, since the scanner of bodies takes the first
-  // maximum.
+  // Only for the API document. Separate, because the scanner of bodies uses the first maximum.
   Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
 ).pipe(
   Schema.decodeTo(

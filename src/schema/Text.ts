@@ -1,9 +1,7 @@
 import { type JsonSchema, Schema, SchemaTransformation } from "effect"
 
-/** For documents: no U+0000. JSON in UTF-8 has no lone surrogates but as escapes. */
 const STORABLE = "^[^\\x00]*$"
 
-/** The same with a character that trimming leaves. */
 const NOT_BLANK = "^[^\\x00]*[^\\s\\x00][^\\x00]*$"
 
 const isWellFormed = (documented: JsonSchema.JsonSchema) =>
@@ -12,14 +10,14 @@ const isWellFormed = (documented: JsonSchema.JsonSchema) =>
     toJsonSchema: () => documented
   })
 
-/** A string without U+0000 and lone surrogates, which PostgreSQL and UTF-8 cannot hold. */
+/** PostgreSQL cannot store U+0000, and UTF-8 no lone surrogates. */
 export const WellFormedString = Schema.String.check(isWellFormed({ pattern: STORABLE }))
 
-/** The same that is made something of before it is checked: documents say what it must be for that. */
+/** Text that is transformed before it is checked; `documented` describes what a client may send. */
 export const givenText = (documented: JsonSchema.JsonSchema) => Schema.String.check(isWellFormed(documented))
 
 const hasCodePoints = (text: string, min: number, max: number) => {
-  // UTF-16 units bound code points from both sides; only the band between is worth counting.
+  // UTF-16 units bound the number of code points from both sides: counting is rarely needed.
   if (text.length < min || text.length > 2 * max) return false
   const length = [...text].length
   return length >= min && length <= max
@@ -30,15 +28,14 @@ const lengthOptions = (min: number, max: number) => ({
   toJsonSchema: () => ({ minLength: min, maxLength: max })
 })
 
-/** Length in code points, so that an emoji counts once. `min` and `max` are inclusive. */
+/** In code points, so that an emoji counts once. Inclusive. */
 export const isCodePointLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text, min, max), lengthOptions(min, max))
 
-/** The same after NFKC, where several code points may become one, and one several. */
+/** After NFKC, which may change the number of code points. */
 export const isNormalizedLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text.normalize("NFKC"), min, max), lengthOptions(min, max))
 
-/** Free text, trimmed; `min` and `max` count code points after trimming. `documented` is what else a text must be. */
 export const trimmedText = (min: number, max: number, documented: JsonSchema.JsonSchema = {}) =>
   givenText({ minLength: min, maxLength: max, pattern: min === 0 ? STORABLE : NOT_BLANK, ...documented }).annotate({
     description: `${min} to ${max} characters after trimming`

@@ -4,13 +4,12 @@ import { DEFAULT_TOKEN_DAYS } from "./Limits.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 
-/** What a personal access token may do: `write` includes `read`. */
+/** `write` includes `read`. */
 export const Scope = Schema.Literals(["read", "write"])
 export type Scope = typeof Scope.Type
 
 const MAX_DAYS = 366
 
-/** What a client says of a new token. Absent, it expires after `DEFAULT_TOKEN_DAYS`; `null` never expires. */
 export const NewToken = Schema.Struct({
   name: trimmedText(1, 100),
   scope: Scope,
@@ -23,7 +22,6 @@ export type NewToken = typeof NewToken.Type
 export const daysOf = ({ expiresInDays }: NewToken): number | null =>
   expiresInDays === undefined ? DEFAULT_TOKEN_DAYS : expiresInDays
 
-/** A personal access token as its owner sees it. `hint` is its last four characters. */
 export const PersonalAccessToken = Schema.Struct({
   id: TokenId,
   name: Schema.String,
@@ -35,7 +33,6 @@ export const PersonalAccessToken = Schema.Struct({
 }).annotate({ identifier: "PersonalAccessToken" })
 export type PersonalAccessToken = typeof PersonalAccessToken.Type
 
-/** The same with the token itself, which is shown this once. */
 export const MintedToken = Schema.Struct({ ...PersonalAccessToken.fields, token: Schema.String }).annotate({
   identifier: "MintedToken"
 })

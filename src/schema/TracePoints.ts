@@ -4,7 +4,6 @@ import { MAX_ISSUES } from "./Issues.ts"
 import { Seconds } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 
-/** The most points that a trace may have. */
 export const MAX_TRACE = 50_000
 const MIN_TRACE = 2
 
@@ -16,7 +15,7 @@ const TracePoint = Schema.Struct({
 export type TracePoint = typeof TracePoint.Type
 type GivenPoint = typeof TracePoint.Encoded
 
-/** The contract: it documents the points and reports their issues. What is valid is decided below, without it. */
+/** Documents the points and reports their issues. The fast check below decides what is valid. */
 const Declared = Schema.NullOr(
   Schema.Array(TracePoint).check(Schema.isMinLength(MIN_TRACE), Schema.isMaxLength(MAX_TRACE))
 )
@@ -34,7 +33,7 @@ const isGivenPoint = (value: unknown): value is GivenPoint =>
 
 const issueOf = (result: Result.Result<unknown, SchemaIssue.Issue>) => Option.getOrUndefined(Result.getFailure(result))
 
-const brokenPoints = (points: ReadonlyArray<unknown>) => {
+const invalidPoints = (points: ReadonlyArray<unknown>) => {
   const broken: Array<Schema.FilterIssue> = []
   for (const [index, point] of points.entries()) {
     if (broken.length === MAX_ISSUES) break
@@ -49,7 +48,7 @@ const isLengthAllowed = ({ length }: ReadonlyArray<unknown>) => length >= MIN_TR
 const pointsFilter = Schema.makeFilter(
   (value: unknown) => {
     if (Array.isArray(value)) {
-      if (!value.every(isGivenPoint)) return brokenPoints(value)
+      if (!value.every(isGivenPoint)) return invalidPoints(value)
       if (isLengthAllowed(value)) return undefined
     }
     return issueOf(decodeDeclared(value))
@@ -63,7 +62,6 @@ const GivenPoints = Schema.Any.check(pointsFilter).pipe(
 
 const Points = Schema.Any.pipe(Schema.refine((value): value is ReadonlyArray<TracePoint> => Array.isArray(value)))
 
-/** Members that the contract does not name must not reach the routing engine. */
 const toPoint = ({ lat, lon, time }: GivenPoint): TracePoint =>
   time === undefined || time === null ? { lat, lon } : { lat, lon, time }
 
@@ -71,8 +69,8 @@ const toPoints = (given: Option.Option<ReadonlyArray<GivenPoint> | null>): Optio
   Option.map(Option.filter(given, (points) => points !== null), (points) => points.map(toPoint))
 
 /**
- * An optional member: the points of a trace, with at most 100 broken ones reported. One pass over the array decides, since
- * the generic decoder needs forty times as long (138 ms rather than 3.5 for 50,000 points) and blocks every other request.
+ * Reports at most 100 invalid points. One pass over the array: the generic decoder takes forty times as long (138 ms
+ * instead of 3.5 for 50,000 points) and blocks every other request.
  */
 export const TracePoints = Schema.optionalKey(GivenPoints).pipe(
   Schema.decodeTo(Schema.optionalKey(Points), {

@@ -1,6 +1,5 @@
 import { Schema } from "effect"
 
-/** What an account has only so much of. */
 export const QUOTAS = ["routes", "storedBytes", "collections"] as const
 export type Quota = typeof QUOTAS[number]
 
@@ -8,13 +7,13 @@ const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 const used = (description: string) => Schema.Struct({ used: Count, limit: Count }).annotate({ description })
 
-/** What an account stores and may store. What is in the trash counts until it is purged. */
+/** Counts what is in the trash until it is purged. */
 export const Usage = Schema.Struct({
-  routes: used("Routes, those in the trash among them"),
+  routes: used("Routes, including those in the trash"),
   storedBytes: used(
     "Bytes of the routes' geometry in every stored form, of their waypoints and descriptions, and of the responses kept "
       + "for `Idempotency-Key`"
   ),
-  collections: used("Collections, deleted ones among them until they are purged")
+  collections: used("Collections, including deleted ones until they are purged")
 }).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type
