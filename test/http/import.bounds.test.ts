@@ -24,7 +24,7 @@ const filesOf = Effect.fnUntraced(function*(rider: Rider) {
 const isToldToWait = ({ body, headers, status }: Answer) => {
   assert.strictEqual(status, 503)
   assert.strictEqual(headers.get("retry-after"), "30")
-  const message = "Other archives take all the room for uploads: try again later"
+  const message = "Too many uploads are in progress: try again later"
   assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message })
 }
 

@@ -48,7 +48,7 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const deep = `${"[".repeat(2 * MIB)}${"]".repeat(2 * MIB)}`
       const wide = `[${"[],".repeat(2 * MIB)}0]`
       const complaints: ReadonlyArray<readonly [extra: string, message: string]> = [
-        [deep, "must have at most 16 levels"],
+        [deep, "Expected at most 16 levels"],
         [wide, "values in all"]
       ]
       for (const [extra, message] of complaints) {

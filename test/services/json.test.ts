@@ -58,7 +58,7 @@ describe("a JSON text", () => {
         const a = [...before, broken].map((b) => ({ other, b }))
         assert.deepStrictEqual(excessOf(text({ other, "}]\",[{": other, a }), limits), {
           path: `a.${before.length}.b`,
-          message: "must have at most 3 items"
+          message: "Expected at most 3 items"
         })
       }
     ))

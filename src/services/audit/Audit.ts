@@ -8,32 +8,26 @@ import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 
-/** Whom an entry names. Nobody, where nobody is known or nobody is left. */
 interface Named {
   readonly userId?: UserId | undefined
   readonly subjectId?: UserId | undefined
 }
 
-/** Names who acted on an account: its owner, or somebody else with the owner as the subject. */
 export const actedOn = (owner: UserId, actor: UserId): Named =>
   actor === owner ? { userId: owner } : { userId: actor, subjectId: owner }
 
-/** Whose entries, and which. */
 export interface AuditFilter {
   readonly userId?: UserId | undefined
   readonly event?: AuditEvent | undefined
 }
 
-/**
- * What happened to accounts, for 90 days: ids, an event and the trace, and nothing that could be a secret (OWASP Logging
- * Cheat Sheet). Entries go with the person who made them; those of an administrator forget whom they were about.
- */
+/** Kept for 90 days: ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Deleted with their user. */
 export class Audit extends Context.Service<Audit, {
-  /** Writes an entry, in the transaction of the caller where there is one: what it tells of then happens with it or not. */
+  /** In the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
-  /** Writes an entry about a read, or logs it where the database has no room for it. */
+  /** Logged where the database has no room. */
   readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
-  /** Entries by or about a user, newest first. That an administrator read them leaves another, which is not among them. */
+  /** Newest first. Records itself, after the entries are read. */
   readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
 }>()("route-planning-service/Audit") {
   static readonly layer = Layer.effect(

@@ -5,10 +5,8 @@ import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 
-/** When a notice over the quota of its address is tried again. */
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
 
-/** A row of the outbox that this process has claimed. `is_counted` is of a mail that the quota has counted. */
 export const ClaimedMail = Schema.Struct({
   id: Schema.BigInt,
   payload: Schema.String,
@@ -20,14 +18,13 @@ export type ClaimedMail = typeof ClaimedMail.Type
 
 class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", {}) {}
 
-/** The trace of the request that a mail is for, so that what is audited of it can be found by it. */
+/** So that audit entries have the trace of the request. */
 const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
   trace === undefined ? work : Effect.withParentSpan(work, Tracer.externalSpan({ ...trace, sampled: false }))
 
 /**
- * What becomes of a claimed row before it is sent. Requests are composed here and stored as mails, so that a crash neither
- * loses nor doubles them, and every mail is counted once. A requested mail over the quota of its address is dropped, since
- * its link can be asked for again; a notice of something that happened waits for its turn.
+ * Composes requests and stores them as mails, so that a crash neither loses nor repeats one and the quota counts it
+ * once. Over the quota a requested mail is dropped, since its link can be requested again; a notice is retried later.
  */
 export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Counter<number>) {
   const sql = yield* SqlClient.SqlClient
@@ -69,10 +66,8 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
   })
 
   return {
-    /** The mail of a request; none where there is nothing to mail, or too much. */
     composed: (claimed: ClaimedMail, stored: StoredRequest) =>
       compose(claimed, stored).pipe(Effect.catchTag("OverQuota", () => drop(claimed))),
-    /** A mail that may be sent now; none where its address got too many. */
     counted: (claimed: ClaimedMail, mail: Mail) =>
       claimed.is_counted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
         sql.withTransaction,

@@ -7,25 +7,21 @@ import { counterBy } from "../metrics/Counters.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 
-/** Longer than a mailer tries, so that no other process sends a mail that is being sent. */
+/** Longer than an attempt, so that no other process sends the same mail. */
 const LEASE = 15 * 1000
 
-/** After a claim; a later try might outlast the lease, which is renewed then. */
+/** A later attempt might outlast the lease, which is renewed. */
 const LATEST_TRY = LEASE - Duration.toMillis(MAIL_TIMEOUT)
 
-/** The delay after the first try; each further one doubles it. */
 const FIRST_RETRY = Duration.toMillis(Duration.seconds(5))
 const MAX_RETRY = Duration.toMillis(Duration.hours(1))
 
-/** For a mail that is due and still there: another process has it. */
 const SHORTEST_POLL = Duration.toMillis(Duration.seconds(1))
 
-/** Ten times this is less than the lease. */
 const FORGET_AGAIN = Duration.seconds(1)
 
 const BATCH = 10
 
-/** For what no wake-up told of: mails of a process that ended. The delay after the last mail doubles up to the longest. */
 export const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 const LONGEST_POLL = Duration.minutes(5)
 
@@ -52,7 +48,7 @@ const FAILED = mails("failed")
 const DROPPED = mails("dropped")
 const LIMITED = mails("limited")
 
-/** Sends what is in the outbox, for as long as the process lives: any number of processes may, and any may end. */
+/** Any number of processes may deliver, and any may end. */
 export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const mailer = yield* Mailer
@@ -61,7 +57,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { composed, counted } = yield* mailPreparation(LIMITED)
   const first = yield* firstPoll
 
-  // A claim is a lease: a process that ends before it sent its mails leaves them to the next try.
+  // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({
     Request: Schema.Date,
     Result: ClaimedMail,
@@ -88,7 +84,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         SELECT count(*)::int AS waiting, min(created_at) AS oldest, min(next_attempt_at) AS next FROM outbox`
   })
 
-  // What was sent would be sent again if the database was busy now.
+  // A sent mail would be sent again if the database was busy.
   const forget = (id: bigint) =>
     sql`DELETE FROM outbox WHERE id = ${id}`.pipe(
       Effect.retry({ schedule: Schedule.spaced(FORGET_AGAIN), times: 10 }),
@@ -106,7 +102,6 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         ))
     )
 
-  /** Whether the mail is still claimed by this process: each claim counts an attempt. */
   const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {
     const rows = yield* sql`
       UPDATE outbox SET next_attempt_at = ${new Date(
@@ -115,7 +110,6 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     return rows.length > 0
   })
 
-  // A database that was slow while the mail was composed may have used up the lease.
   const send = Effect.fnUntraced(function*(claimed: ClaimedMail, mail: Mail, claimedAt: number) {
     const now = yield* Clock.currentTimeMillis
     if (now <= claimedAt + LATEST_TRY || (yield* renew(claimed, now))) yield* trySending(claimed, mail)
@@ -127,12 +121,12 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
       Option.match({ onNone: () => Effect.void, onSome: (mail) => send(claimed, mail, claimedAt) })
     )
 
-  // Not to be interrupted between the provider's answer and its record: the mail would be sent again.
+  // An interruption between the provider's response and its record would send the mail again.
   const deliver = (claimed: ClaimedMail, claimedAt: number) =>
     Effect.matchEffect(decrypt(claimed.payload), {
       onSuccess: (payload) => sendIfAny(claimed, payload, claimedAt),
       onFailure: () =>
-        Effect.logError("mail cannot be read and is dropped").pipe(
+        Effect.logError("mail unreadable, dropped").pipe(
           Effect.andThen(Metric.update(DROPPED, 1)),
           Effect.andThen(forget(claimed.id))
         )
@@ -150,7 +144,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
     if (dropped.length > 0) {
       yield* Metric.update(DROPPED, dropped.length)
-      yield* Effect.logError("mails not sent within a day are dropped", { mails: dropped.length })
+      yield* Effect.logError("mails not sent within a day, dropped", { mails: dropped.length })
     }
   })
 
@@ -166,14 +160,13 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     Effect.withSpan("Outbox.deliver"),
     Effect.map(([delivered, , untilNext]) => ({ isQuiet: delivered === 0, untilNext })),
     Effect.catchCause((cause) =>
-      Effect.as(Effect.logError("the outbox could not be worked through", cause), {
+      Effect.as(Effect.logError("outbox delivery failed", cause), {
         isQuiet: false,
         untilNext: Duration.infinity
       })
     )
   )
 
-  /** Works through the outbox and waits for the next mail, for the delay at most. Ends with the delay after it. */
   const round = Effect.fnUntraced(function*(delay: Duration.Duration) {
     const { isQuiet, untilNext } = yield* workThrough
     const longest = isQuiet ? delay : first

@@ -1,6 +1,5 @@
 import type { Activity } from "../../schema/Preferences.ts"
 
-/** What common exporters write for a sport, in lower case and without anything but letters. */
 const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
   cycle: [
     "cycle",
@@ -50,7 +49,6 @@ const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
 
 const ACTIVITIES: ReadonlyArray<Activity> = ["cycle", "run", "walk"]
 
-/** The activity that a file's word for a sport means, if it is one of ours. */
 export const activityOf = (sport: string): Activity | undefined => {
   const word = sport.toLowerCase().replace(/[^a-z]/g, "")
   return ACTIVITIES.find((activity) => WORDS[activity].includes(word))

@@ -9,17 +9,13 @@ import { type Draft, type DraftFile, type DraftTrack, type DraftWaypoint, droppe
 import { NearestPositions } from "./NearestPositions.ts"
 import { sumOf } from "./Times.ts"
 
-/**
- * What becomes of a file with several tracks: a route each, one route of all, or a route of one. At most one is given.
- */
 export interface TrackChoice {
   readonly split: boolean
   readonly join: boolean
-  /** The index of a track. */
   readonly track: number | undefined
 }
 
-/** A track for a person to choose. `distance` is in metres without the gaps; `start` is none without a position. */
+/** `distance` is in metres without gaps. */
 export interface TrackSummary {
   readonly index: number
   readonly name: string
@@ -33,7 +29,6 @@ export interface TrackSummary {
 const metresTo = ([lng, lat]: readonly [number, number], position: Position | undefined) =>
   position === undefined ? Infinity : metresBetween(lng, lat, position[0], position[1])
 
-/** For each waypoint the index of the track that comes nearest to it, the first of several. */
 const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArray<DraftWaypoint>) => {
   const lines = tracks.map(({ segments }) => segments.flat())
   const searches = lines.map((line) => new NearestPositions(line, waypoints.length))
@@ -43,10 +38,7 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
   })
 }
 
-/**
- * The tracks as routes of their own: each with what the file says of all behind what it says of this one, and with
- * those of the file's waypoints that no other track comes nearer to.
- */
+/** Each track with what the file says of all, and the waypoints that it is nearest to. */
 export const separate = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile) => {
   const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
@@ -98,7 +90,6 @@ const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
   return separate(file).filter((_, at) => at === index).map((track) => draftOf(track, dropped))
 })
 
-/** The routes that a file becomes. None where it has several tracks and nothing says what to do with them. */
 export const draftsOf = (
   file: DraftFile,
   { join, split, track }: TrackChoice
@@ -111,11 +102,10 @@ export const draftsOf = (
   return Effect.succeed([{ ...together(file), dropped }])
 }
 
-/** The metres of the parts of a line, without the gaps between them. */
+/** In metres, without the gaps between segments. */
 export const metresOf = (segments: ReadonlyArray<ReadonlyArray<Position>>): number =>
   segments.reduce((sum, segment) => sum + lengthOf(coordinatesOf(segment)), 0)
 
-/** The first tracks of a file, by the names that their routes would have. */
 export const summariesOf = (
   { tracks }: DraftFile,
   nameOf: (track: DraftTrack) => string

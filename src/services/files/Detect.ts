@@ -8,7 +8,6 @@ const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
   [MEDIA_TYPES.kml, "kml"]
 ])
 
-/** The media types of what a file may be packed in, and of what is no text. */
 const ARCHIVES = [
   MEDIA_TYPES.gzip,
   "application/x-gzip",
@@ -16,13 +15,11 @@ const ARCHIVES = [
   "application/x-zip-compressed",
   MEDIA_TYPES.kmz,
   MEDIA_TYPES.multipart,
-  // Its first bytes tell it.
   MEDIA_TYPES.fit,
   "application/fit",
   "application/x-fit"
 ]
 
-/** Media types that say nothing of the format, or too little. */
 const UNSPECIFIC = new Set<string>([
   "",
   "application/xml",
@@ -39,7 +36,6 @@ const ROOTS: ReadonlyMap<string, TextFormat> = new Map([
   ["kml", "kml"]
 ])
 
-/** How far into a file its root element is looked for. */
 const PROLOG_LENGTH = 65_536
 
 const ROOT = /<(?:[\w.-]+:)?(gpx|kml|TrainingCenterDatabase)[\s/>]/
@@ -50,7 +46,6 @@ const formatOfContent = (text: string): TextFormat | undefined => {
   return start.startsWith("<") ? ROOTS.get(ROOT.exec(start)?.[1] ?? "") : undefined
 }
 
-/** The format that a media type names or, where that is unspecific or missing, the one that the text looks like. */
 export const detectFormat = (contentType: string | undefined, text: string): TextFormat | undefined => {
   const [essence = ""] = (contentType ?? "").toLowerCase().split(";")
   const mediaType = essence.trim()

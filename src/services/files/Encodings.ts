@@ -1,7 +1,6 @@
 import { Effect } from "effect"
 import { UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 
-/** How far into a file its XML declaration is looked for. */
 const DECLARATION_BYTES = 256
 
 const DECLARED = /^<\?xml\s[^>]*?encoding\s*=\s*["']([\w.:-]+)["']/
@@ -10,9 +9,7 @@ const CHARSET = /;\s*charset\s*=\s*"?([\w.:-]+)"?/i
 
 const UTF_8 = "utf-8"
 
-/**
- * What a text of ASCII characters and nothing else begins with in UTF-16, or a byte-order mark (XML 1.0, appendix F).
- */
+/** By a byte-order mark, or by an ASCII character (XML 1.0, appendix F). */
 const utf16Of = ([first, second]: Uint8Array): string | undefined => {
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return "utf-16le"
   return (first === 0xfe && second === 0xff) || (first === 0 && second !== 0) ? "utf-16be" : undefined
@@ -20,9 +17,7 @@ const utf16Of = ([first, second]: Uint8Array): string | undefined => {
 
 const isMarkedUtf8 = ([first, second, third]: Uint8Array) => first === 0xef && second === 0xbb && third === 0xbf
 
-/**
- * The bytes decide between UTF-16 and the rest, whatever they are declared as: some writers declare another one.
- */
+/** The bytes decide on UTF-16: some writers declare another encoding. */
 const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string => {
   if (isMarkedUtf8(bytes)) return UTF_8
   const wide = utf16Of(bytes)
@@ -42,10 +37,7 @@ const decoderOf = (encoding: string) =>
       })
   })
 
-/**
- * The text of a file in the encoding of its byte-order mark, of the `charset` of its content type or of its XML
- * declaration, in that order (RFC 7303, 3), else in UTF-8. `UnsupportedMediaType` where the encoding is unknown.
- */
+/** By byte-order mark, `charset` or XML declaration (RFC 7303, 3), else UTF-8. `UnsupportedMediaType` if unknown. */
 export const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
   const encoding = encodingOf(bytes, contentType)
   const decoder = yield* decoderOf(encoding)

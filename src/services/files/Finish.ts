@@ -26,16 +26,15 @@ const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
 const MAX_OPEN_VALUE = 64
 
-/** Of a file with more than these the rest is counted, not looked at: an answer is for people to read. */
 const MAX_READ_TAGS = 100
 const MAX_DROPPED = 50
 
 const FALLBACK_NAME = "Imported route"
 
-/** Text that PostgreSQL and UTF-8 can hold; JSON can spell what they cannot. */
+/** JSON can contain what PostgreSQL and UTF-8 cannot. */
 const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "")
 
-/** A code point has at most two code units: what is behind so many is not looked at. */
+/** A code point has at most two code units: the rest is not read. */
 const startOf = (text: string, max: number) => Array.from(text.slice(0, 2 * max + 2))
 
 const isTooLong = (text: string, max: number) => text.length > max && startOf(text, max).length > max
@@ -101,7 +100,6 @@ const droppedOfWaypoints = (waypoints: ReadonlyArray<DraftWaypoint>) => {
   ]
 }
 
-/** The ends of the line, for a file without waypoints of its own. */
 const endsOf = (geometry: ReadonlyArray<Position>): ReadonlyArray<DraftWaypoint> =>
   [geometry[0], geometry.length > 1 ? geometry.at(-1) : undefined]
     .filter((position) => position !== undefined)
@@ -112,7 +110,6 @@ const bounded = (dropped: ReadonlyArray<Dropped>): ReadonlyArray<Dropped> => {
   return [...dropped.slice(0, MAX_DROPPED), ...droppedIf(rest, "other things", "a route has no place for them")]
 }
 
-/** The metres between the end of each segment and the start of the next, where there are any. */
 const gapsOf = (segments: Draft["segments"]): ReadonlyArray<number> =>
   segments.flatMap((segment, index) => {
     const [end, start] = [segments[index - 1]?.at(-1), segment[0]]
@@ -140,7 +137,7 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
 
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
-/** Measured before the gaps are joined and positions are left out; nothing where the stored line measures the same. */
+/** Before gaps are joined and positions left out; empty where the stored polyline measures the same. */
 const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures => {
   const isOther = segments.length > 1 || positions > MAX_POSITIONS
   const gain = isOther ? sumOf(segments.map(gainOf)) : undefined
@@ -151,13 +148,11 @@ const measuresOf = ({ seconds, segments }: Draft, positions: number): Measures =
   }
 }
 
-/** The name of a route that is made of a track; `fallback` where no name says anything. */
 export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK_NAME): string => {
   const name = firstOf(names) ?? ""
   return cut(name === "" ? fallback : name, MAX_NAME)
 }
 
-/** Applies the limits of a route to one of a file, and reports what they left out. */
 export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)

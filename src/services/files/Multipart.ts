@@ -19,7 +19,7 @@ const problemOf = (error: MultipartParser.MultipartError): string => {
   }
 }
 
-/** The files of a body of `multipart/form-data` (RFC 7578), in their order. Other fields are ignored. */
+/** RFC 7578. Ignores other fields. */
 export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string) {
   const files: Array<PackedFile> = []
   const problems: Array<string> = []
@@ -29,7 +29,7 @@ export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, conten
     maxParts: MAX_FILES,
     maxFieldSize: MAX_FIELD_BYTES,
     onField: () => {},
-    // The content type of a part is a guess of a browser by the name of the file.
+    // Browsers guess the content type of a part from the name of the file.
     onFile: ({ filename }) => {
       const chunks: Array<Uint8Array> = []
       return (chunk) => {

@@ -1,13 +1,11 @@
 import type { Position } from "../../schema/Geometry.ts"
 
-/** So many neighbours on the line have a box around them. */
 const RUN_LENGTH = 16
 
-/** What is looked at, for all queries together and for each of them and each position, before a search settles. */
-const MIN_LOOKS = 100_000
-const LOOKS_EACH = 8
+/** Distances that are measured: a minimum, and a share for each query and position. */
+const MIN_DISTANCES = 100_000
+const DISTANCES_EACH = 8
 
-/** A box around neighbours on the line: two halves, or a run of positions. */
 interface Box {
   readonly west: number
   readonly south: number
@@ -21,7 +19,6 @@ interface Box {
 interface Query {
   readonly lng: number
   readonly lat: number
-  /** How long a degree of longitude is there, as part of a degree of latitude. */
   readonly scale: number
 }
 
@@ -34,7 +31,7 @@ const squared = (byLng: number, byLat: number, { scale }: Query) => (byLng * sca
 
 const distanceTo = ([lng, lat]: Position, query: Query) => squared(lng - query.lng, lat - query.lat, query)
 
-/** Not more than the distance to anything in the box, rounding included. */
+/** At most the distance to anything in the box, rounding included. */
 const distanceToBox = ({ east, north, south, west }: Box, query: Query) =>
   squared(
     Math.max(west - query.lng, 0, query.lng - east),
@@ -74,22 +71,22 @@ const boxAround = (positions: ReadonlyArray<Position>, from: number, to: number)
 }
 
 /**
- * Finds the positions of a line that are nearest to others, on a plane around each of those. Neighbours on a line are
- * near each other, so boxes around runs of them leave little to look at. A line that is made to defeat them, like a circle
- * around all queries, is searched until there were 8 looks for each position and query; then the best so far is taken.
+ * Nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
+ * defeats them, like a circle around all queries, is searched up to 8 distances for each position and query; then the
+ * best so far counts.
  */
 export class NearestPositions {
   readonly #positions: ReadonlyArray<Position>
   readonly #root: Box
-  #looks: number
+  #distances: number
 
   constructor(positions: ReadonlyArray<Position>, queries: number) {
     this.#positions = positions
     this.#root = boxAround(positions, 0, positions.length)
-    this.#looks = MIN_LOOKS + LOOKS_EACH * (positions.length + queries)
+    this.#distances = MIN_DISTANCES + DISTANCES_EACH * (positions.length + queries)
   }
 
-  /** The index of the nearest position, the first of several; 0 for a line without positions. */
+  /** The first of several; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
     this.#search(this.#root, { lng, lat, scale: Math.cos(lat * Math.PI / 180) }, found)
@@ -98,17 +95,17 @@ export class NearestPositions {
 
   #search(box: Box, query: Query, found: Found): void {
     if (box.halves === undefined) return this.#searchRun(box, query, found)
-    this.#looks -= 2
+    this.#distances -= 2
     const [a, b] = box.halves
     const [toA, toB] = [distanceToBox(a, query), distanceToBox(b, query)]
     const [near, far, toFar] = toA <= toB ? [a, b, toB] as const : [b, a, toA] as const
     this.#search(near, query, found)
     const isPossible = toFar < found.squared || (toFar === found.squared && far.from < found.index)
-    if (isPossible && this.#looks > 0) this.#search(far, query, found)
+    if (isPossible && this.#distances > 0) this.#search(far, query, found)
   }
 
   #searchRun({ from, to }: Box, query: Query, found: Found): void {
-    this.#looks -= to - from
+    this.#distances -= to - from
     for (let index = from; index < to; index++) {
       const position = this.#positions[index]
       const distance = position === undefined ? Infinity : distanceTo(position, query)

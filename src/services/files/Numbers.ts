@@ -4,15 +4,13 @@ import { DEGREES, isLatitude, isLongitude, type Position } from "../../schema/Ge
 
 const MAX_REPORTED = 20
 
-/** How many positions of a file are read. Of more than a route may have, those that shape it least are left out. */
+/** Read from a file; those that shape a route least are left out afterwards. */
 export const MAX_READ_POSITIONS = 500_000
 
-/** How many words of a list are looked at, like the tags of a file. */
 export const MAX_WORDS = 10_000
 
 const NUMBER = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
 
-/** A finite number in decimal notation, with or without an exponent; `undefined` for everything else. */
 export const numberOf = (text: string | undefined): number | undefined => {
   if (text === undefined || !NUMBER.test(text)) return undefined
   const value = Number(text)
@@ -28,18 +26,14 @@ const withoutExponent = (text: string): string => {
     : `${sign}${digits.padEnd(point, "0")}`
 }
 
-/**
- * The shortest digits that parse back to the identical double, never with an exponent, which `xsd:decimal` does not know
- * (XML Schema Part 2, 3.2.3). `value` is finite.
- */
+/** The shortest digits of the double, without an exponent, which `xsd:decimal` lacks (XML Schema Part 2, 3.2.3). */
 export const decimal = (value: number): string => {
   if (Object.is(value, -0)) return "-0"
-  // `String` prints the same, and keeps what it printed in a cache of the engine: a long file would fill the heap with it.
+  // `String` caches what it printed: a long file would fill the heap.
   const text = JSON.stringify(value)
   return text.includes("e") ? withoutExponent(text) : text
 }
 
-/** A position on Earth, with its elevation where there is one; `undefined` where it would lie outside. */
 export const positionOf = (
   lng: number | undefined,
   lat: number | undefined,
@@ -49,10 +43,8 @@ export const positionOf = (
   return elevation === undefined ? [lng, lat] : [lng, lat, elevation]
 }
 
-/** Longitude and latitude alone. */
 export const coordOf = ([lng, lat]: Position): readonly [lng: number, lat: number] => [lng, lat]
 
-/** What a list of positions is called in an error, its path, and how many there may be. */
 interface Listed {
   readonly what: string
   readonly path: string
@@ -62,10 +54,7 @@ interface Listed {
 const POSITION_EXPECTED =
   `Expected a longitude of ${DEGREES.longitude} and a latitude of ${DEGREES.latitude}, as decimal numbers`
 
-/**
- * The positions of all items, or a refusal that names the first broken ones by their index below `path`. Of too many
- * none is read.
- */
+/** Fails with the first invalid ones by index below `path`. Reads nothing where there are too many. */
 export const allPositions = <Item>(
   items: ReadonlyArray<Item>,
   read: (item: Item) => Position | undefined,
@@ -81,11 +70,9 @@ export const allPositions = <Item>(
   return Effect.fail(ValidationFailed.of(issues.slice(0, MAX_REPORTED)))
 }
 
-/** A route has at most `max` of these, and the file has more. */
 export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
   ValidationFailed.at("", `The file has ${count} ${what}; at most ${max} are accepted`)
 
-/** Takes the items in their order: each call the next `count` of them. */
 export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
   const taken = { count: 0 }
   return (count: number): ReadonlyArray<Item> => {
@@ -95,7 +82,6 @@ export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
   }
 }
 
-/** The next items in groups of these lengths, without those of none. */
 export const nextGroups = <Item>(
   next: (count: number) => ReadonlyArray<Item>,
   lengths: ReadonlyArray<number>

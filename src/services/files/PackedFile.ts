@@ -1,7 +1,6 @@
-/** The content encodings of a file (RFC 9110, 8.4.1.3), in lower case. */
+/** RFC 9110, 8.4.1.3; in lower case. */
 export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
 
-/** A file as it came, alone, in a form or in an archive. */
 export interface PackedFile {
   readonly name: string | undefined
   readonly contentType: string | undefined
@@ -26,11 +25,10 @@ export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_
 export const isForm = (contentType: string | undefined): boolean =>
   /^\s*multipart\/form-data\b/i.test(contentType ?? "")
 
-/** Whether reading takes longer than the bytes say. */
+/** Whether reading takes longer than the number of bytes suggests. */
 export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>
   isGzip(bytes) || isZip(bytes) || isFit(bytes) || isForm(contentType)
 
-/** The name of a file for people: without its folders and the endings of its formats. */
 export const stemOf = (name: string | undefined): string | undefined => {
   const file = name?.split(/[\\/]/).at(-1)?.trim() ?? ""
   const stem = file.replace(/\.gz$/i, "").replace(/\.(?:gpx|geojson|json|tcx|kml|kmz|fit|xml|zip)$/i, "").trim()

@@ -11,7 +11,6 @@ import { isFit, type PackedFile, stemOf } from "./PackedFile.ts"
 import { readRouteFile } from "./RouteFile.ts"
 import { unpackedFiles } from "./Unpack.ts"
 
-/** A file that was read, and its name. */
 interface NamedDraft {
   readonly name: string | undefined
   readonly format: FileFormat
@@ -25,14 +24,12 @@ const unread = () =>
       + "archive (KMZ) or as multipart/form-data"
   })
 
-/** The path of a refusal begins with the name of the file, where it came in an archive or a form. */
 const inFile = (name: string) => ({ message }: ValidationFailed) => ValidationFailed.at(name, message)
 
-/** A picture is reported as no route, and not as text in a wrong encoding. */
+/** So that a picture is reported as no route, not as text in a wrong encoding. */
 const isUnknown = ({ bytes, contentType }: PackedFile) =>
   detectFormat(contentType, new TextDecoder().decode(bytes)) === undefined
 
-/** None where the format is unknown. */
 const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   const { bytes, contentType, name } = file
   if (isFit(bytes)) {
@@ -93,7 +90,6 @@ const merged = (files: ReadonlyArray<NamedDraft>): Omit<DraftFile, "dropped"> =>
   tracks: files.flatMap(tracksOf)
 })
 
-/** One file, named by itself, else by its file. */
 const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
   const named = (track: DraftTrack): DraftTrack => ({ ...track, names: [...track.names, stemOf(name)] })
   return draft.tracks.length === 0
@@ -102,8 +98,7 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
 }
 
 /**
- * What one file or several say of their tracks: those of all files are one list. `UnsupportedMediaType` where none has
- * a format that is read; among others such a file is skipped, and counted.
+ * The tracks of all files. Skips and counts files of unknown formats; `UnsupportedMediaType` where no format is known.
  */
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)

@@ -1,8 +1,6 @@
 import type { Position } from "../../schema/Geometry.ts"
 
-/**
- * Half the area of the triangle of three positions on a plane, and so how much a line changes without the one between.
- */
+/** Twice the area of the triangle: how much the polyline changes without the middle position. */
 const deviation = (before: Position, position: Position, after: Position): number => {
   const scale = Math.cos(position[1] * Math.PI / 180)
   const [byLng, byLat] = [(position[0] - before[0]) * scale, position[1] - before[1]]
@@ -10,7 +8,6 @@ const deviation = (before: Position, position: Position, after: Position): numbe
   return Math.abs(byLng * toLat - byLat * toLng)
 }
 
-/** How much each of the positions with an odd index deviates from the line between its neighbours; the last has two. */
 const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
   const areas = new Float64Array(Math.floor((positions.length - 1) / 2))
   for (let at = 0; at < areas.length; at++) {
@@ -21,7 +18,9 @@ const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
   return areas
 }
 
-/** Without every other position at most, so that no two neighbours go at once: those that deviate least, the first of equals. */
+/**
+ * Removes every other position at most, so that no two neighbours go at once: the least deviating, the first of equals.
+ */
 const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> => {
   const areas = deviations(positions)
   const surplus = Math.min(positions.length - max, areas.length)
@@ -35,8 +34,8 @@ const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray
 }
 
 /**
- * At most `max` positions, at least two, that still look like the line: rounds that leave out what deviates least from
- * the line between its neighbours (Visvalingam and Whyatt, 1993, every other position a round). First and last stay.
+ * At most `max` positions, at least two; first and last stay (Visvalingam and Whyatt, 1993, every other position a
+ * round).
  */
 export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
   positions.length <= max ? positions : reduced(thinned(positions, max), max)

@@ -24,16 +24,13 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = 
   kml: writeKml
 }
 
-/**
- * What a file says of its tracks, before the limits of a route are applied, and what was not read. The caller bounds
- * the length of the text. Reading is synchronous: it blocks the thread.
- */
+/** Synchronous; the caller limits the length of the text. Limits of a route are applied later. */
 export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, ValidationFailed> =>
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
 
 /**
- * A file of the route in pieces of some 64 KiB, made as they are asked for. What is read from it again is the same route,
- * but for characters that XML cannot carry and, in GPX, timestamps of waypoints that are no `xsd:dateTime`.
+ * Chunks of some 64 KiB, generated on demand. Read again it is the same route, except for characters that XML cannot
+ * carry and, in GPX, timestamps of waypoints that are no `xsd:dateTime`.
  */
 export const writeRouteFile = (route: WrittenRoute, format: TextFormat): Iterable<string> =>
   chunked(WRITERS[format](route))

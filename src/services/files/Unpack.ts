@@ -7,7 +7,6 @@ import { MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Impo
 import { filesOfForm } from "./Multipart.ts"
 import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./PackedFile.ts"
 
-/** What may still be unpacked. */
 interface Room {
   bytes: number
   files: number
@@ -29,7 +28,7 @@ const take = (room: Room, bytes: number) =>
 const isOverLimit = (error: unknown) =>
   error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE"
 
-/** Not more than the limit is ever unpacked, whatever the ratio. */
+/** Never unpacks more than the limit, whatever the ratio. */
 const gunzipped = (bytes: Uint8Array) =>
   Effect.try({
     try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
@@ -39,7 +38,6 @@ const gunzipped = (bytes: Uint8Array) =>
 const broken = (error: unknown) =>
   ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
-/** Neither a folder nor what macOS and editors leave beside files. */
 const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
 
 const entriesOf = async (zip: ZipFile, room: Room) => {
@@ -55,7 +53,6 @@ const entriesOf = async (zip: ZipFile, room: Room) => {
 
 const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
   if (entry.isEncrypted()) return yield* broken(new Error(`${entry.fileName} is encrypted`))
-  // A file is not unpacked beyond the size that the directory has for it.
   yield* take(room, entry.uncompressedSize)
   const bytes = yield* Effect.tryPromise({
     try: async () => buffer(await zip.openReadStreamPromise(entry)),
@@ -65,7 +62,7 @@ const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Roo
   return file
 })
 
-/** A file of `.gpx.gz`, and the same sent with a content encoding: so many layers of a body and of each file in it. */
+/** A file of `.gpx.gz` with a content encoding has two. */
 const MAX_LAYERS = 2
 
 const withoutGzip = Effect.fnUntraced(function*(file: PackedFile, room: Room) {
@@ -95,10 +92,7 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
 
 const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEncoding.trim().toLowerCase())
 
-/**
- * The files of a body: itself, or those of a form or a ZIP archive (KMZ is one), each without gzip. An archive in an
- * archive stays as it is. `PayloadTooLarge` beyond the limits, before more than that is unpacked.
- */
+/** Files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
 export const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
   if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* ValidationFailed.at("", "Malformed gzip")

@@ -1,9 +1,8 @@
 import type { Position } from "../../schema/Geometry.ts"
 
-/** A line in degrees without its elevations: what measures a long line walks over numbers, not over an object a position. */
+/** Degrees without elevations, as numbers: an object for each position would be slow to measure. */
 export interface Coordinates {
   readonly lngs: Float64Array
-  /** As many as there are longitudes. */
   readonly lats: Float64Array
 }
 

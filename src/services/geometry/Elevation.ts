@@ -1,24 +1,18 @@
 import type { Coordinates } from "./Coordinates.ts"
 import { metresBetween } from "./Geodesy.ts"
 
-/**
- * An elevation is the mean of those within so many metres of line on either side: barometers and satellites are noisy.
- */
+/** Elevations are averaged over so many metres on either side, since barometers and satellites are noisy. */
 const REACH = 50
 
-/** A climb of less is noise too. */
 const LEAST_CLIMB = 3
 
-/** No place on Earth is higher or lower: what is beyond was no measurement. */
 const MAX_ELEVATION = 12_000
 
-/** The elevations of a line, and how far along it each is, in metres. */
 interface Profile {
   readonly at: Float64Array
   readonly elevations: Float64Array
 }
 
-/** Without the positions that have no elevation. */
 const profileOf = ({ lats, lngs }: Coordinates, elevations: Float64Array): Profile => {
   const profile = { at: new Float64Array(lngs.length), elevations: new Float64Array(lngs.length) }
   let count = 0
@@ -50,7 +44,6 @@ const smoothed = ({ at, elevations }: Profile): Float64Array => {
   return means
 }
 
-/** The sum of all climbs from a low to the next high of at least `LEAST_CLIMB`. */
 const climbs = (elevations: Float64Array): number => {
   let low = elevations[0] ?? 0
   let high = low
@@ -67,8 +60,8 @@ const climbs = (elevations: Float64Array): number => {
 }
 
 /**
- * The metres that a line climbs, to a decimetre: elevations are averaged over 50 m of line on either side, and rises of
- * less than 3 m do not count. `elevations` has NaN for a position without one; none where fewer than two have one.
+ * Metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a position without
+ * an elevation; undefined where fewer than two have one.
  */
 export const elevationGainOf = (line: Coordinates, elevations: Float64Array): number | undefined => {
   const profile = profileOf(line, elevations)

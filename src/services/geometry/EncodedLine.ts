@@ -5,10 +5,9 @@ import type { Coordinates } from "./Coordinates.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"
 import { measured, type RouteLine } from "./RouteLine.ts"
 
-/** Of positions that are decoded of a polyline, which has as little as two bytes for each. */
+/** Work for a position of a polyline, which has as little as two bytes. */
 const POSITION_BYTES = 16
 
-/** Why a polyline is refused. */
 export const BROKEN_LINE: ValidationIssue = {
   path: "polyline6",
   message:
@@ -18,7 +17,7 @@ export const BROKEN_LINE: ValidationIssue = {
 
 const isOnEarth = ({ lats, lngs }: Coordinates) => lats.every(isLatitude) && lngs.every(isLongitude)
 
-/** Measures the line of a polyline at once: 0.1 s for 100,000 positions. Undefined where it is broken or too long. */
+/** Synchronous: 0.1 s for 100,000 positions. Undefined for an invalid or too long polyline. */
 export const encodedLine = (encoded: string): RouteLine | undefined => {
   if (positionCount(encoded) > MAX_POSITIONS) return undefined
   const coordinates = decodePolyline(encoded, 10 ** POLYLINE_PRECISION)
@@ -30,10 +29,9 @@ export const encodedLine = (encoded: string): RouteLine | undefined => {
   return measured({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt })
 }
 
-/** About so many bytes of work is a polyline. */
 export const encodedBytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)
 
-/** Measures the polyline of a short body, which may have many positions all the same. */
+/** A short body may have a polyline of many positions. */
 export const readEncodedLine: HeavyJob<string, RouteLine | undefined> = {
   name: "read encoded line",
   share: "bodies",

@@ -1,11 +1,10 @@
 import { distance } from "geokdbush"
 import type { Coordinates } from "./Coordinates.ts"
 
-/** Metres of the great circle between two positions on a sphere of 6,371 km (haversine). */
+/** Great circle on a sphere of 6,371 km (haversine). */
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 
-/** Length of a polyline in metres: great circles between neighbours. */
 export const lengthOf = ({ lats, lngs }: Coordinates): number => {
   let metres = 0
   for (let index = 1; index < lngs.length; index++) {

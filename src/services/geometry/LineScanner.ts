@@ -9,29 +9,24 @@ const DIGIT_9 = 0x39
 const OPEN = 0x5b
 const CLOSE = 0x5d
 
-/** Below 10 ** 15 each decimal is the shortest text of a number of its own, and its digits are an exact integer. */
+/** Below 10 ** 15 each decimal is the shortest text of its number, and its digits are an exact integer. */
 const MANTISSA_LIMIT = 1e15
 
-/** Smaller numbers are written with an exponent. */
 const LEAST = 1e-6
 
 const POWERS = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent)
 
-/** The bytes `[9.5,47],` are a short position. */
 const LEAST_POSITION_BYTES = 6
 
-/** A list of positions inside a JSON text. */
 export interface ScannedLine {
   readonly line: WrittenLine
-  /** The index behind it. */
   readonly end: number
-  /** Arrays and numbers in it, and itself: what `JsonScanner` counts. */
   readonly values: number
 }
 
 /**
- * What lines are read into: each takes a copy of its length. As long as the longest so far, since a new one for each of many
- * lines, too long because nobody knows how many positions there are, is mostly garbage outside of the heap.
+ * Reused, as long as the longest line so far: new arrays for each of many lines would be mostly garbage outside of the
+ * heap.
  */
 const scratch = {
   lngs: new Float64Array(),
@@ -50,9 +45,8 @@ const scratchOf = (positions: number) => {
   return scratch
 }
 
-/** Reads numbers one after the other, so that none is an object. */
+/** One instance for all numbers, so that none is an object. */
 class NumberReader {
-  /** What was read last. */
   value = 0
   private readonly text: Uint8Array
 
@@ -60,7 +54,7 @@ class NumberReader {
     this.text = text
   }
 
-  /** The index behind the number at `from`; -1 where there is none that `JSON.stringify` would write like that. */
+  /** Returns the index after the number; -1 for text that `JSON.stringify` does not write. */
   read(from: number): number {
     const { text } = this
     const isNegative = text[from] === MINUS
@@ -80,7 +74,7 @@ class NumberReader {
       if (places === 0 || text[at - 1] === DIGIT_0) return -1
     }
     if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return -1
-    // The nearest double to the decimal: both numbers are exact, and a division is rounded once.
+    // The nearest double: both numbers are exact, and a division is rounded once.
     const value = mantissa / (POWERS[places] ?? 1)
     if (value < LEAST && (isNegative || mantissa !== 0)) return -1
     this.value = isNegative ? -value : value
@@ -89,9 +83,8 @@ class NumberReader {
 }
 
 /**
- * Reads the positions that begin at `from` straight into numbers. None where it is anything else than what `JSON.stringify`
- * makes of a geometry: broken, with white space, or with more than 15 digits in a number. All that a parser would make of
- * the text, and that the text is its own normal form, is known by then without an object for each position.
+ * Reads positions into numbers, without an object for each. Undefined for anything but what `JSON.stringify` writes,
+ * such as white space or more than 15 digits: the text is then its own normal form.
  */
 export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
   if (text[from] !== OPEN) return undefined
@@ -135,7 +128,6 @@ export const scanLine = (text: Buffer, from: number): ScannedLine | undefined =>
   const ownStarts = starts.slice(0, count + 1)
   return {
     end: at,
-    // A comma before each position but the first, one or two in it, and its bracket.
     values: 3 * count + elevated,
     line: {
       coordinates: { lngs: lngs.slice(0, count), lats: lats.slice(0, count) },

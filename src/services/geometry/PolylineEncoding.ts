@@ -1,6 +1,6 @@
 import type { Coordinates } from "./Coordinates.ts"
 
-/** A value takes 5 bits a character, and one of twice 360 degrees with six decimals has 30. */
+/** 5 bits a character; twice 360 degrees with six decimals have 30. */
 const MAX_CHARACTERS = 6
 
 const BITS = 5
@@ -8,14 +8,12 @@ const CONTINUED = 0x20
 const MASK = 0x1f
 const FIRST_CHARACTER = 63
 
-/** A character has a value of 0 to 63, of which 32 says that the number goes on. */
 const LAST_CHARACTER = 0x7e
 const MAX_DIFFERENCE_BITS = MAX_CHARACTERS * BITS
 
-/** Halves are rounded away from zero, as in Google's own encoder. */
+/** Half away from zero, as Google's encoder. */
 const rounded = (value: number) => value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5)
 
-/** Writes a difference and returns the index behind it. */
 const write = (into: Uint8Array, start: number, difference: number): number => {
   let rest = difference < 0 ? -2 * difference - 1 : 2 * difference
   let index = start
@@ -27,10 +25,7 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
   return index + 1
 }
 
-/**
- * Google's encoded polyline algorithm, as `@mapbox/polyline` has it, without an object or a text for each position: a long
- * line takes a fifth of the time. `factor` is a power of ten, 1,000,000 at most.
- */
+/** As `@mapbox/polyline`, in a fifth of the time for a long polyline. `factor` is a power of ten, at most 1,000,000. */
 export const encodePolyline = ({ lats, lngs }: Coordinates, factor: number): string => {
   const bytes = Buffer.allocUnsafe(lngs.length * 2 * MAX_CHARACTERS)
   let end = 0
@@ -46,7 +41,7 @@ export const encodePolyline = ({ lats, lngs }: Coordinates, factor: number): str
   return bytes.toString("latin1", 0, end)
 }
 
-/** How many numbers a polyline has, two for each position: each ends with a character below "_". */
+/** Each number ends with a character below "_". */
 const numberCount = (encoded: string): number => {
   let numbers = 0
   for (let index = 0; index < encoded.length; index++) {
@@ -55,10 +50,8 @@ const numberCount = (encoded: string): number => {
   return numbers
 }
 
-/** How many positions a polyline has, counted without decoding it. */
 export const positionCount = (encoded: string): number => numberCount(encoded) / 2
 
-/** The differences that a polyline is made of, latitudes first; undefined where it is no polyline. */
 const differencesOf = (encoded: string): Int32Array | undefined => {
   const differences = new Int32Array(numberCount(encoded))
   let count = 0
@@ -78,10 +71,7 @@ const differencesOf = (encoded: string): Int32Array | undefined => {
   return shift === 0 && count % 2 === 0 ? differences : undefined
 }
 
-/**
- * The reverse, in one pass: undefined for what is no polyline. Each coordinate is the number that is written with the
- * decimals of the factor, so that encoding it again gives the same text.
- */
+/** Undefined for an invalid polyline. Encoding the result again gives the same text. */
 export const decodePolyline = (encoded: string, factor: number): Coordinates | undefined => {
   const differences = differencesOf(encoded)
   if (differences === undefined) return undefined

@@ -5,13 +5,10 @@ import { simplified } from "./Simplification.ts"
 
 const FULL_TURN = 360
 
-/** The same longitude, as near as can be to the one before it: nobody walks around the world between two positions. */
+/** The turn of a longitude that is nearest to the previous one. */
 const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
-/**
- * The box around a line; undefined without a position. Its east edge is past 180 where the line crosses the
- * antimeridian; the west edge never is.
- */
+/** East is over 180 across the antimeridian, west never. Undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
   let [west] = lngs
   let [south] = lats
@@ -30,15 +27,10 @@ export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined =
   return { west: west - shift, east: east - shift, south, north }
 }
 
-/** The longer side of a box in degrees. */
 const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
-/**
- * Which positions stay in a simplified line: at most 200, the first and the last among them, that still look like the line
- * (Douglas-Peucker).
- */
+/** At most 200 positions, the first and the last included (Douglas-Peucker). */
 export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array =>
   bounds === undefined ? new Uint32Array() : simplified(line, sizeOf(bounds))
 
-/** Google's polyline encoding with six decimals, as the routing engine has it. Elevations are not part of it. */
 export const polyline6 = (line: Coordinates): string => encodePolyline(line, 10 ** POLYLINE_PRECISION)

@@ -1,14 +1,12 @@
 import type { Coordinates } from "./Coordinates.ts"
 
-/** The most positions of a simplified line. */
 const MAX_SIMPLIFIED = 200
 
-/** Of the box around a line this part is too small to be seen on a map of it. */
 const FIRST_TOLERANCE = 1 / 5000
 
 /**
- * How many distances Douglas-Peucker may measure, at 4 ns each, before another method takes over. A random walk of 100,000
- * positions takes 120 for each of them, and a ride fewer; spirals and zigzags are quadratic.
+ * Distances that Douglas-Peucker may measure, at 4 ns each: a random walk of 100,000 positions takes 120 for each, a
+ * ride fewer; spirals and zigzags are quadratic.
  */
 const MAX_DISTANCES = 10_000_000
 const MIN_DISTANCES = 1_000_000
@@ -18,18 +16,14 @@ const budgetFor = (length: number): Budget => ({
   distances: Math.min(Math.max(MIN_DISTANCES, DISTANCES_EACH * length), MAX_DISTANCES)
 })
 
-/** What the other method looks at, so that it takes a fifth of that at most. */
 const MAX_CANDIDATES = 10_000
 
-/** Positions on a plane where a degree is as long in both directions, which is what a tolerance means. */
 interface Points {
   readonly x: Float64Array
   readonly y: Float64Array
-  /** Which positions of the line these are. */
   readonly index: Uint32Array
 }
 
-/** Counts down to where the exact result costs too much. */
 interface Budget {
   distances: number
 }
@@ -44,7 +38,6 @@ const pointsOf = ({ lats, lngs }: Coordinates): Points => {
   return points
 }
 
-/** The first `count` of the points at the given places, side by side: the next round walks straight over them. */
 const pointsAt = ({ index, x, y }: Points, places: Uint32Array, count: number): Points => {
   const kept = { x: new Float64Array(count), y: new Float64Array(count), index: new Uint32Array(count) }
   for (let at = 0; at < count; at++) {
@@ -56,7 +49,6 @@ const pointsAt = ({ index, x, y }: Points, places: Uint32Array, count: number): 
   return kept
 }
 
-/** The position between two others that is farthest from the segment between them, and the square of how far. */
 interface Farthest {
   readonly first: number
   readonly last: number
@@ -64,7 +56,6 @@ interface Farthest {
   readonly squared: number
 }
 
-/** Searches between two points; the first of several that are as far. */
 const farthestBetween = ({ x, y }: Points, from: number, to: number): Farthest => {
   const startX = x[from] ?? 0
   const startY = y[from] ?? 0
@@ -96,7 +87,6 @@ const farthestBetween = ({ x, y }: Points, from: number, to: number): Farthest =
   return { first: from, last: to, index, squared }
 }
 
-/** The points that are farther than the tolerance from the one kept before them, and the last. */
 const withoutNear = (points: Points, tolerance: number): Points => {
   const { x, y } = points
   const kept = new Uint32Array(x.length)
@@ -114,7 +104,7 @@ const withoutNear = (points: Points, tolerance: number): Points => {
   return pointsAt(points, kept, count)
 }
 
-/** Douglas-Peucker without recursion, which a long zigzag would drive as deep as it is long. */
+/** Without recursion, which would be as deep as a zigzag is long. */
 const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
   const { length } = points.x
   const isKept = new Uint8Array(length)
@@ -139,7 +129,7 @@ const douglasPeucker = (points: Points, tolerance: number, budget: Budget): Poin
   return pointsAt(points, kept, count)
 }
 
-// Each round works on what the last one left, so that only the first sees a long line.
+// Each round works on the result of the last: only the first sees a long polyline.
 const thin = (points: Points, tolerance: number, budget: Budget): Points | undefined => {
   const { length } = points.x
   if (length <= MAX_SIMPLIFIED) return points
@@ -148,7 +138,6 @@ const thin = (points: Points, tolerance: number, budget: Budget): Points | undef
   return kept && thin(kept, tolerance * 1.5, budget)
 }
 
-/** Of each run of neighbours the first and what is farthest from it and the first of the next: outliers stay. */
 const candidatesOf = (points: Points): Points => {
   const last = points.x.length - 1
   const run = Math.ceil(2 * points.x.length / MAX_CANDIDATES)
@@ -160,7 +149,7 @@ const candidatesOf = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/** The first, the last, and 198 times the position that is farthest from what is kept so far: bounded for any line. */
+/** Adds 198 times what is farthest from the positions kept so far: bounded for any polyline. */
 const mostDistant = (points: Points): Points => {
   const segments = [farthestBetween(points, 0, points.x.length - 1)]
   while (segments.length < MAX_SIMPLIFIED - 1) {
@@ -177,14 +166,9 @@ const mostDistant = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/**
- * Which positions stay in a simplified line: at most 200 that still look like it (Douglas-Peucker), the first and the last
- * among them. `size` is the longer side of the box around the line, in degrees. The time it takes is linear in the
- * positions, whatever the line.
- */
+/** Indexes of at most 200 positions, first and last included, in linear time. `size` is in degrees. */
 export const simplified = (line: Coordinates, size: number): Uint32Array => {
   const points = pointsOf(line)
-  // A line that never leaves its first position has no size, but any tolerance is right for it.
   const tolerance = Math.max(size * FIRST_TOLERANCE, Number.EPSILON)
   const kept = thin(points, tolerance, budgetFor(points.x.length)) ?? mostDistant(candidatesOf(points))
   return kept.index

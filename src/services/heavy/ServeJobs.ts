@@ -9,7 +9,6 @@ interface Order {
 const reply = (reply: Reply<unknown>, transfer: ReadonlyArray<Transferable> = []) =>
   parentPort?.postMessage(reply, transfer)
 
-/** Does in this thread what `HeavyWork` asks for, one job after the other. */
 export const serveJobs = (jobs: ReadonlyArray<HeavyJob<unknown, unknown>>): void => {
   const fulfil = async ({ input, name }: Order) => {
     const job = jobs.find((job) => job.name === name)

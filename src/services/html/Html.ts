@@ -1,4 +1,3 @@
-/** Text that is HTML already. */
 export interface Html {
   readonly html: string
 }
@@ -23,10 +22,7 @@ const render = (part: Part): string => {
   return isList(part) ? part.map(({ html }) => html).join("") : part.html
 }
 
-/**
- * A template of HTML: what is put into it is escaped for an element and for a quoted attribute, unless it is `Html`
- * itself. `undefined` leaves nothing.
- */
+/** Escapes values for elements and quoted attributes, except `Html`. */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html => ({
   html: strings.map((text, index) => `${text}${render(parts[index])}`).join("")
 })

@@ -6,33 +6,28 @@ import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
-/** An answer as it is kept to be given again. */
 export interface KeptAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A call that a client may repeat without its being done twice. */
 export interface RepeatableCall {
   readonly userId: UserId
   readonly endpoint: string
   readonly key: string
-  /** By which the same request is known. */
   readonly requestHash: string
 }
 
 const KEPT_FOR = Duration.toMillis(IDEMPOTENCY_RETENTION)
 
-/** For how long a call waits for another with the same key. */
 export const LongestWait = Context.Reference<Duration.Duration>("route-planning-service/IdempotencyKeys/LongestWait", {
   defaultValue: () => Duration.seconds(5)
 })
 
-/** A call that waits tries again after this time; it holds no connection meanwhile. */
 const BETWEEN_TRIES = Duration.millis(100)
 
-/** Longer than any response takes that is waited for: work whose client has gone ends too. */
+/** Longer than a client waits for a response. */
 const LONGEST_WORK = Duration.seconds(30)
 
 const tooLong = Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
@@ -41,13 +36,12 @@ const inFlight = new Conflict({ message: "The first request with this Idempotenc
 
 const anotherRequest = new Conflict({ message: "This Idempotency-Key was used for another request" })
 
-/** Remembers for 24 hours what was answered to a call (draft-ietf-httpapi-idempotency-key-header). */
+/** draft-ietf-httpapi-idempotency-key-header. */
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   /**
-   * Does the work of a call, or returns the stored response. The work and its response commit in one transaction: neither
-   * is stored without the other. Work that has begun goes on when the caller is interrupted. A second call waits up to
-   * `LongestWait` for the first; then it fails with `Conflict`, as does another request with the same key, and a response that
-   * the account has no room for. A call that failed is forgotten.
+   * Runs a call, or returns its stored response; both commit in one transaction. Work that has begun continues when the
+   * caller is interrupted. A second call waits up to `LongestWait`, then fails with `Conflict`, as do another request
+   * with the same key and a response over the quota. Failed calls are not stored.
    */
   readonly once: <E, R>(
     call: RepeatableCall,
@@ -62,7 +56,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
 
-      // Held until the end of the transaction, so that it is free at once when the process or its connection ends.
+      // Released with the transaction, also when the process or its connection ends.
       const lock = SqlSchema.findOne({
         Request: Schema.String,
         Result: Schema.Struct({ isHeld: Schema.Boolean }),
@@ -103,14 +97,14 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         if (Option.isNone(kept)) {
           return yield* Effect.tap(
             work,
-            (answer) => Effect.catchTag(keep(call, answer, now), "SqlError", conflictOrDie)
+            (response) => Effect.catchTag(keep(call, response, now), "SqlError", conflictOrDie)
           )
         }
         const { body, headers, request_hash, status } = kept.value
         return request_hash === call.requestHash ? { status, body, headers } : yield* anotherRequest
       })
 
-      // The lock comes before the row is read: what was committed before it was free is seen.
+      // Locks before it reads, so that it sees what the previous call committed.
       const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) =>
         Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
@@ -123,9 +117,9 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
           const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
           const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
-          const tried = Effect.tap(begun, (answer) => Option.isSome(answer) ? Effect.void : pause)
-          const answer = yield* Effect.repeat(tried, { times: tries, until: Option.isSome })
-          return Option.isSome(answer) ? answer.value : yield* inFlight
+          const tried = Effect.tap(begun, (response) => Option.isSome(response) ? Effect.void : pause)
+          const response = yield* Effect.repeat(tried, { times: tries, until: Option.isSome })
+          return Option.isSome(response) ? response.value : yield* inFlight
         })
       })
     })

@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import { NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 
-/** Refuses, as one and the same, a user who does not exist and one whose deletion is pending. */
+/** The same error for a user who does not exist and one whose deletion is pending. */
 export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND deletion_requested_at IS NULL`

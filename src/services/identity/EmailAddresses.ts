@@ -1,8 +1,8 @@
 import { domainToASCII } from "node:url"
 
 /**
- * What two spellings of one address have in common: NFC, lower case, the domain in its ASCII form (IDNA). Sub-addresses
- * (`+tag`) and dots stay, since only the receiving host knows what they mean there (RFC 5321, 2.3.11).
+ * NFC, lower case, domain in ASCII (IDNA). Keeps sub-addresses (`+tag`) and dots, whose meaning only the receiving host
+ * knows (RFC 5321, 2.3.11).
  */
 export const emailKey = (email: string): string => {
   const text = email.trim().normalize("NFC").toLowerCase()

@@ -11,9 +11,8 @@ const spell = (text: string) =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
     .slice(0, MAX_LENGTH).replace(/-+$/, "")
 
-/** The first handle of a new account, derived from its name or from its address's local part. */
 export class Handles extends Context.Service<Handles, {
-  /** The plain spelling first (`attempt` 0), then with a random suffix: another account may have it. */
+  /** The first attempt has no random suffix. */
   readonly suggest: (
     person: { readonly name: string; readonly email: string },
     attempt: number

@@ -3,7 +3,6 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import type { UserSummary } from "../../schema/User.ts"
 import type { Pseudonyms } from "./Pseudonyms.ts"
 
-/** What the row of something that a user owns has of them, selected as `ownerColumns`. */
 export const OwnerFields = {
   user_id: UserIdColumn,
   user_name: Schema.String,
@@ -12,7 +11,6 @@ export const OwnerFields = {
 }
 const OwnerRow = Schema.Struct(OwnerFields)
 
-/** Selected from `users u`. */
 export const ownerColumns = "u.id AS user_id, u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar"
 
 export const toUserSummary = (row: typeof OwnerRow.Type, pseudonyms: Pseudonyms["Service"]): UserSummary => ({

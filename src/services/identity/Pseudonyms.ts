@@ -2,9 +2,9 @@ import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 
-/** Names for users that product analytics may see: stable, and not to be traced back without `ANALYTICS_SALT`. */
+/** Ids for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
 export class Pseudonyms extends Context.Service<Pseudonyms, {
-  /** HMAC-SHA-256 of the user id with `ANALYTICS_SALT`, its first 32 hex digits. */
+  /** The first 32 hex digits of HMAC-SHA-256 of the user id. */
   readonly idHash: (userId: UserId) => string
 }>()("route-planning-service/Pseudonyms") {
   static readonly layer = Layer.effect(

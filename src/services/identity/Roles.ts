@@ -3,10 +3,9 @@ import type { Role } from "../../schema/User.ts"
 import { EmailList } from "../settings/SettingTypes.ts"
 import { emailKey } from "./EmailAddresses.ts"
 
-/** The addresses of administrators (`ADMIN_EMAILS`). */
 export const adminEmails = Config.schema(EmailList, "ADMIN_EMAILS").pipe(Config.withDefault([]))
 
-/** Administrators are those with a proven address that `ADMIN_EMAILS` (comma separated) lists. */
+/** Administrators are users with a verified address in `ADMIN_EMAILS`. */
 export class Roles extends Context.Service<Roles, {
   readonly of: (user: { readonly email: string; readonly isEmailVerified: boolean }) => Role
 }>()("route-planning-service/Roles") {

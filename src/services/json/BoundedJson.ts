@@ -11,17 +11,14 @@ const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected
 const parse = (text: string): Result.Result<unknown, ReadonlyArray<ValidationIssue>> =>
   Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
 
-/** What is checked of a JSON text of a schema before and after it is decoded, each at a cost bounded by its length. */
 export const boundsOf = (schema: Schema.Constraint) => {
   const limits = limitsOf(schema)
   const collect = issueCollector(schema)
   return {
-    /** The first thing that there is too much of to be parsed at all. */
     excessOf: (text: Buffer): ReadonlyArray<ValidationIssue> => {
       const excess = excessOf(text, limits)
       return excess === undefined ? [] : [excess]
     },
-    /** Why the schema refuses a text that it refused; at most 100 reasons. */
     refusalsOf: (text: string): ReadonlyArray<ValidationIssue> =>
       Result.match(parse(text), { onSuccess: collect, onFailure: (issues) => issues })
   }
@@ -32,11 +29,10 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
 /**
- * Decodes the bytes of a JSON text, counted before they are parsed. Fails with at most 100 issues. Of a text that so many
- * values were `taken` out of before, they count as if they were there.
+ * Checks the limits before parsing. `taken` values were removed from the text before, and count. At most 100 issues.
  */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
-  // Made for the first text: the main thread reads no long body, and no thread has to read all kinds.
+  // Built for the first text, since most threads do not read all kinds.
   const toolsOf = Function.memoize((schema: S) => ({
     limits: limitsOf(schema),
     decode: Schema.decodeUnknownResult(schema),

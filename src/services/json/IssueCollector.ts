@@ -4,7 +4,6 @@ import { formatIssue, MAX_ISSUES } from "../../schema/Issues.ts"
 
 type Key = string | number
 
-/** A part of a value and the schema that it has to fit. */
 interface Part {
   readonly ast: SchemaAST.AST
   readonly value: unknown
@@ -16,7 +15,6 @@ type Decode = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
 const compile = (ast: SchemaAST.AST, errors: "first" | "all"): Decode =>
   SchemaParser.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors })
 
-/** Decoders of the parts of schemas, each compiled when it is first needed. */
 const decoders = new WeakMap<SchemaAST.AST, Readonly<Record<"first" | "all", Decode>>>()
 
 const decodersOf = (ast: SchemaAST.AST) => {
@@ -29,7 +27,6 @@ const decodersOf = (ast: SchemaAST.AST) => {
 
 const isRefused = ({ ast, value }: Part): boolean => Result.isFailure(decodersOf(ast).first(value))
 
-/** The issues of a part that is decoded as a whole. */
 const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssue> =>
   Result.match(decodersOf(ast).all(value), {
     onSuccess: () => [],
@@ -43,7 +40,6 @@ const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssu
 const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What one member of an object has to fit, absent or not: an object of that member alone. */
 const memberSchemas = new WeakMap<SchemaAST.PropertySignature, SchemaAST.Objects>()
 
 const memberSchema = (signature: SchemaAST.PropertySignature): SchemaAST.Objects => {
@@ -54,13 +50,12 @@ const memberSchema = (signature: SchemaAST.PropertySignature): SchemaAST.Objects
   return made
 }
 
-/** The one schema of a union, where nothing else but null is in it. */
 const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   const others = types.filter((type) => !SchemaAST.isNull(type))
   return others.length === 1 ? others[0] : undefined
 }
 
-/** The issues of the parts of a value, else of the whole. Decodes no part behind the last issue that is taken. */
+/** The issues of the parts, else of the whole. Lazy: decodes nothing after the last issue that is taken. */
 function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
   const inside = issuesInside(part)
   const first = inside.next()
@@ -72,9 +67,8 @@ function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
   yield* inside
 }
 
-/** None where the parts fit and the whole does not, or where it is not known by its parts. */
 function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
-  // What is decoded to another schema has to fit its own first.
+  // A transformed value must match its encoded schema first.
   const own = ast.encoding?.at(-1)?.to
   if (own !== undefined) {
     yield* issuesInside({ ast: own, path, value })
@@ -107,8 +101,7 @@ const issuesOfMember = (
 }
 
 /**
- * Why a schema refuses a value: all reasons, in the order of its members and items, or the first 100 of them. Decoding ends
- * with the last reason; `errors: "all"` would collect one or more for each of 50,000 broken items before any is left out.
+ * The first 100 issues in order. `errors: "all"` would collect them for each of 50,000 invalid items before any limit.
  */
 export const issueCollector = (schema: Schema.Constraint) => (value: unknown): ReadonlyArray<ValidationIssue> => [
   ...Iterable.take(issuesIn({ ast: schema.ast, path: [], value }), MAX_ISSUES)

@@ -1,28 +1,22 @@
 import { Schema } from "effect"
 
-/** More levels than anything in the contract has. */
 export const MAX_DEPTH = 16
 
-/** More members than any object in the contract has: a client may send back what a response had. */
+/** A client may send back a whole response. */
 export const MAX_MEMBERS = 1000
 
-/** Values that a body may have beside those that its schema names, in members that are ignored. */
 const SPARE_VALUES = 100_000
 
-/** What a part of a JSON text may have, where that part is or leads to an array. */
 export interface JsonLimits {
-  /** Infinity where the part is no array, or one without a declared maximum. */
   readonly maxItems: number
   readonly items: JsonLimits | undefined
   readonly tuple: ReadonlyArray<JsonLimits | undefined>
   readonly members: ReadonlyMap<string, JsonLimits>
 }
 
-/** What a JSON text as a whole may have. */
 export interface TextLimits {
   readonly root: JsonLimits | undefined
   readonly maxValues: number
-  /** `MAX_DEPTH` if absent. */
   readonly maxDepth?: number
 }
 
@@ -38,7 +32,7 @@ const membersOf = (value: unknown) =>
     ? Object.entries(value).flatMap(([name, member]) => isSchema(member) ? [[name, member] as const] : [])
     : []
 
-/** A value that fits one of two schemas may have what either of them allows. */
+/** A value may have what either of two schemas allows. */
 const either = (a: JsonLimits | undefined, b: JsonLimits | undefined): JsonLimits | undefined => {
   if (a === undefined || b === undefined) return a ?? b
   const length = Math.max(a.tuple.length, b.tuple.length)
@@ -54,7 +48,7 @@ const either = (a: JsonLimits | undefined, b: JsonLimits | undefined): JsonLimit
   }
 }
 
-/** Reads the JSON Schema of a body, with references resolved. One that is inside itself has no limits of its own. */
+/** A schema inside itself has no limits of its own. */
 class SchemaReader {
   private readonly definitions: JsonSchema
   private readonly open = new Set<string>()
@@ -70,7 +64,6 @@ class SchemaReader {
     })
   }
 
-  /** The most values that a text of this schema has: each number, text, array and object is one. */
   valuesOf(schema: JsonSchema): number {
     return this.read(schema, 0, (schema) => {
       const choices = [...schemasOf(schema["anyOf"]), ...schemasOf(schema["oneOf"]), ...schemasOf(schema["allOf"])]
@@ -113,7 +106,7 @@ class SchemaReader {
   }
 }
 
-/** The limits that a schema declares (`isMaxLength` of its arrays), read from the same JSON Schema that OpenAPI shows. */
+/** Reads `isMaxLength` of arrays from the JSON Schema that OpenAPI shows. */
 export const limitsOf = (schema: Schema.Constraint): TextLimits => {
   const document = Schema.toJsonSchemaDocument(schema)
   const reader = new SchemaReader(document.definitions)

@@ -9,10 +9,9 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** More bytes than any name of the contract has, with each of its characters escaped. */
+/** More than any name of the contract has, with all characters escaped. */
 const MAX_NAME_BYTES = 256
 
-/** The index of the quote that ends the string whose first byte is at `from`; the end of the text if there is none. */
 export const endOfString = (text: Uint8Array, from: number): number => {
   for (let index = from; index < text.length; index++) {
     const byte = text[index]
@@ -22,7 +21,6 @@ export const endOfString = (text: Uint8Array, from: number): number => {
   return text.length
 }
 
-/** A name may be spelt with escapes: it is the same name to a parser. */
 const nameOf = (text: Buffer, from: number, to: number): string | undefined => {
   if (to - from > MAX_NAME_BYTES) return undefined
   const raw = text.toString("utf8", from, to)
@@ -34,13 +32,10 @@ const nameOf = (text: Buffer, from: number, to: number): string | undefined => {
   }
 }
 
-/** The arrays and objects that are open, the outermost first: one entry for each level in each list. */
 class Levels {
   readonly isObject: Uint8Array
-  /** Commas so far, which number the items of an array; of the innermost level only while another is inside it. */
   readonly commas: Uint32Array
   readonly limits: Array<JsonLimits | undefined>
-  /** Of an object the member that is being read. */
   readonly names: Array<string | undefined>
 
   constructor(depth: number) {
@@ -50,7 +45,6 @@ class Levels {
     this.names = Array.from({ length: depth }, () => undefined)
   }
 
-  /** Opens a level; the most items of an array, the most members of an object. */
   open(level: number, isObject: boolean, root: JsonLimits | undefined): number {
     const limits = level === 0 ? root : this.limitsInside(level - 1)
     this.isObject[level] = isObject ? 1 : 0
@@ -59,12 +53,10 @@ class Levels {
     return isObject ? MAX_MEMBERS : limits?.maxItems ?? Infinity
   }
 
-  /** The most items or members of a level that was opened before. */
   most(level: number): number {
     return this.isObject[level] === 1 ? MAX_MEMBERS : this.limits[level]?.maxItems ?? Infinity
   }
 
-  /** Where the array or object at a level is, as a dotted path. */
   pathOf(level: number): string {
     const key = (_: unknown, above: number) => this.isObject[above] === 1 ? this.names[above] : this.commas[above]
     return this.names.slice(0, level).map(key).join(".")
@@ -80,11 +72,8 @@ class Levels {
 }
 
 /**
- * The first thing that a JSON text has too much of, counted before it is parsed: levels, values, members of an object, or
- * items of an array, against the maximum that its schema declares. Undefined where all of it is within the limits.
- *
- * It looks at each byte once, at none behind the first that is too much, and builds nothing. The counts are right up to the
- * first syntax error, which is as far as a parser gets.
+ * Finds the first excess of levels, values, members or items before a text is parsed: one pass over the bytes that
+ * builds nothing. The counts are right up to the first syntax error, where a parser stops.
  */
 export const excessOf = (
   text: Buffer,
@@ -92,7 +81,7 @@ export const excessOf = (
 ): ValidationIssue | undefined => {
   const levels = new Levels(maxDepth)
   const { length } = text
-  // Of the innermost level: in local variables, since there are millions of commas and few levels.
+  // The innermost level is in local variables: there are millions of commas and few levels.
   let level = -1
   let commas = 0
   let most = Infinity
@@ -104,7 +93,7 @@ export const excessOf = (
     if (byte > COMMA && byte < OPEN_ARRAY) continue
     if (byte === COMMA) {
       if (++commas === most) {
-        return { path: levels.pathOf(level), message: `must have at most ${most} ${isObject ? "members" : "items"}` }
+        return { path: levels.pathOf(level), message: `Expected at most ${most} ${isObject ? "members" : "items"}` }
       }
       isAtName = isObject
       if (++values > maxValues) return tooManyValues(maxValues)
@@ -118,7 +107,7 @@ export const excessOf = (
     } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
       if (level >= 0) levels.commas[level] = commas
       level++
-      if (level === maxDepth) return { path: "", message: `must have at most ${maxDepth} levels` }
+      if (level === maxDepth) return { path: "", message: `Expected at most ${maxDepth} levels` }
       isObject = byte === OPEN_OBJECT
       isAtName = isObject
       most = levels.open(level, isObject, root)
@@ -138,5 +127,5 @@ export const excessOf = (
 
 const tooManyValues = (maxValues: number): ValidationIssue => ({
   path: "",
-  message: `must have at most ${maxValues} values in all`
+  message: `Expected at most ${maxValues} values in all`
 })

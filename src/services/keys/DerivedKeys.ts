@@ -1,7 +1,7 @@
 import { Config, Redacted } from "effect"
 import { hkdfSync } from "node:crypto"
 
-/** 32 bytes for one purpose, derived from `JWT_SECRET` (HKDF, RFC 5869): no two purposes share a key. */
+/** HKDF (RFC 5869): no two purposes share a key. */
 export const derivedKey = (purpose: string): Config.Config<Uint8Array<ArrayBuffer>> =>
   Config.map(
     Config.Redacted("JWT_SECRET"),

@@ -2,7 +2,7 @@ import { Context, Duration, Effect, Layer, Metric, Semaphore, Struct } from "eff
 import { poolSize } from "../metrics/DatabasePool.ts"
 import { makeTurns, type Turns } from "./Turns.ts"
 
-/** The part of the database's connections that each class of work may use at once: one connection at least. */
+/** Share of the database connections that a class of work may use at once, at least one. */
 const SHARES = { lists: 0.3, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
 
 type WorkClass = keyof typeof SHARES
@@ -19,23 +19,17 @@ const MESSAGES: Record<WorkClass, string> = {
 
 const LONGEST_WAIT = Duration.seconds(2)
 
-/** How many connections the classes together leave to everything else, but for a pool of one. */
 const LEFT_FOR_THE_REST = 1
 
-/**
- * How many of a class may queue for each that runs: more would wait in vain. Pieces of imports and exports that have begun
- * queue however many they are.
- */
+/** Pending requests for each running one. Parts of imports and exports that have begun are always queued. */
 const QUEUE = { lists: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
 
 const gauge = (name: string, description: string, work: WorkClass) =>
   Metric.gauge(name, { description, attributes: { class: work } })
 
 /**
- * Keeps the work that uses connections and the processor for long from taking all of them: each class has a share, and
- * what is beyond it queues, in order of arrival, for at most 2 seconds, or is refused at once where the queue is full. One
- * caller may use the whole share of a class. From a pool of two on, all classes together leave a connection to the rest: in
- * pools of less than six they share what is left.
+ * Limits each class of long work to its share of the connections. Others queue in order for 2 seconds at most, and are
+ * refused at once where the queue is full. In pools of less than six the classes share what they leave free.
  */
 export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkClass, Turns>>>()(
   "route-planning-service/Bulkheads"
@@ -57,8 +51,8 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
           longestQueue: atOnce(work) * QUEUE[work],
           longestWait: LONGEST_WAIT,
           message: MESSAGES[work],
-          running: gauge("bulkhead_running", "Requests of a class that are worked on", work),
-          waiting: gauge("bulkhead_waiting", "Requests of a class that are queued", work)
+          running: gauge("bulkhead_running", "Running requests of a class", work),
+          waiting: gauge("bulkhead_waiting", "Queued requests of a class", work)
         })
 
       return Bulkheads.of({

@@ -4,15 +4,13 @@ import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
 import { period, whole } from "../settings/SettingTypes.ts"
 
-/** How many statements and transactions may wait for a connection in each process (`DATABASE_QUEUE_LENGTH`). */
 export const queueLength = whole(0, 100_000, "DATABASE_QUEUE_LENGTH").pipe(Config.withDefault(256))
 
-/** How long each of them waits (`DATABASE_QUEUE_TIMEOUT`). */
 export const queueTimeout = period("DATABASE_QUEUE_TIMEOUT", Duration.seconds(2)).pipe(
   Config.withDefault(Duration.seconds(2))
 )
 
-/** The cause of a `SqlError` that no connection came free for: the database may respond all the same. */
+/** The database may respond nevertheless. */
 export class NoFreeConnection extends Schema.TaggedError<NoFreeConnection>()("NoFreeConnection", {
   message: Schema.String
 }) {}
@@ -40,7 +38,7 @@ const refuse = (counter: Metric.Counter<number>, message: string) =>
     Effect.suspend(() => Effect.fail(acquireError(message, new NoFreeConnection({ message }))))
   )
 
-const refuseFull = refuse(FULL, "Too many statements wait for a connection")
+const refuseFull = refuse(FULL, "Too many statements are queued for a connection")
 const refuseLate = refuse(TIMEOUT, "No connection came free in time")
 
 const refuseUnreachable = Effect.andThen(
@@ -51,7 +49,6 @@ const refuseUnreachable = Effect.andThen(
   })
 )
 
-/** One that has a connection, waits for one, or is done. */
 interface Ticket {
   state: "waiting" | "admitted" | "left"
   wake: (turn: Effect.Effect<void, SqlError.SqlError>) => void
@@ -61,26 +58,19 @@ interface ConnectionQueueOptions {
   readonly connections: number
   readonly length: number
   readonly longestWait: Duration.Duration
-  /** Waits are timed by it, whatever clock the waiting fiber has. */
   readonly clock: Clock.Clock
 }
 
 /**
- * Lets at most `connections` users of a pool in, so that a wait inside of the pool takes no longer than to open a
- * connection; the others queue here in order of arrival. With a free connection that costs no fiber, timer or allocation of
- * a queue entry. A full queue and a wait that took too long fail with a `SqlError` whose cause is `NoFreeConnection`; while
- * the queue is closed all fail at once with one that says that the database does not respond.
+ * Admits at most `connections` users of a pool and queues the others in order; with a free connection it costs no
+ * fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
+ * at once.
  */
 export interface ConnectionQueue {
-  /** Admitted while the effect runs. */
   readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
-  /** Admitted until the scope closes. */
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
-  /** How many wait. */
   readonly waiting: () => number
-  /** Refuses all that wait and all that come. */
   readonly close: () => void
-  /** Whether it was closed. */
   readonly open: () => boolean
 }
 
@@ -90,7 +80,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Metric.update(WAITING, 0)
 
-  // A connection that is handed on was never free, so that the first in the queue cannot be overtaken.
+  // A connection that is passed on is never free, so that nothing overtakes the first in the queue.
   const release = () => {
     for (const first of waiting) {
       waiting.delete(first)

@@ -6,7 +6,6 @@ import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 
-/** What something would add to the usage of an account. */
 export type Addition = Readonly<Record<Quota, number>>
 
 export const quotaLimits = Config.all({
@@ -16,15 +15,11 @@ export const quotaLimits = Config.all({
 })
 
 /**
- * What an account stores and may store. Triggers count every row as it is written, changed or deleted, and refuse what is
- * over a limit in the statement that would exceed it, so the counters are exact under concurrent writers.
+ * Triggers count every row in its statement and refuse what exceeds a limit, so counters are exact under concurrency.
  */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
-  /**
-   * `Conflict` when the addition does not fit as a whole. It reserves nothing: what else is written to the account
-   * meanwhile may take the room.
-   */
+  /** `Conflict` unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */
   readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, Conflict>
 }>()("route-planning-service/Quotas") {
   static readonly layer = Layer.effect(
@@ -32,11 +27,10 @@ export class Quotas extends Context.Service<Quotas, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      // A counter that is wrong, as after a restore without triggers, is no reason to fail a profile or an export.
+      // A wrong counter, as after a restore without triggers, must not fail a profile or an export.
       const shown = (counter: string) =>
         sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8 AS ${counter}`)
 
-      // All processes have the same settings, and the triggers see none of them.
       const values = yield* quotaLimits
       yield* sql`
         INSERT INTO usage_limits ${sql.insert(values)} ON CONFLICT (id) DO UPDATE
@@ -86,7 +80,6 @@ const UsageRow = Schema.Struct({
   max_collections: Schema.Int
 })
 
-/** What the triggers say of a statement that they refuse. */
 const Refusal = Schema.Struct({
   constraint: Schema.Literal("usage_limits"),
   detail: Schema.fromJsonString(
@@ -110,7 +103,6 @@ const overQuota = (details: typeof Refusal.Type["detail"]) =>
     details
   })
 
-/** `Conflict` where a statement was refused because an account is over one of its quotas; any other failure is a defect. */
 export const conflictOrDie = (error: SqlError.SqlError): Effect.Effect<never, Conflict> =>
   Option.match(decodeRefusal(error.reason.cause), {
     onNone: () => Effect.die(error),

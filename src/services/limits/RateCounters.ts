@@ -2,12 +2,10 @@ import { Cache, Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
 
-/** Where the counters are: in this process by choice, in Redis, or in this process because Redis is away. */
 export class CounterState extends Context.Service<CounterState, {
   readonly get: Effect.Effect<"process" | "redis" | "redis-away">
 }>()("route-planning-service/CounterState") {}
 
-/** As many subjects as a process counts at once; over it the one unseen for longest starts anew. */
 const MAX_KEYS = 100_000
 
 const WINDOW = Duration.seconds(RATE_WINDOW_SECONDS)
@@ -18,8 +16,8 @@ interface Counter {
 }
 
 /**
- * Fixed windows in this process, each beginning with its first request. Effect's own store in memory keeps every key for
- * ever, which a visitor with many addresses could use to fill it; refused requests do not count here either.
+ * Fixed windows that begin with the first request. Effect's store in memory never forgets a key: a client with many
+ * addresses could fill it. Refused requests do not count.
  */
 const boundedStore = Effect.gen(function*() {
   const store = yield* RateLimiter.RateLimiterStore
@@ -44,7 +42,6 @@ const boundedStore = Effect.gen(function*() {
   })
 })
 
-/** Counters of this process alone. */
 export const processCountersLayer = Layer.effect(RateLimiter.RateLimiterStore, boundedStore).pipe(
   Layer.provide(RateLimiter.layerStoreMemory),
   Layer.merge(Layer.succeed(CounterState, { get: Effect.succeed("process" as const) }))

@@ -3,7 +3,6 @@ import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/RateTier.ts"
 import { counterBy } from "../metrics/Counters.ts"
 
-/** What a subject has left of its requests to an endpoint; whole seconds until it has all of them again. */
 export interface RateLimit {
   readonly tier: RateTier
   readonly limit: number
@@ -25,14 +24,12 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
   default: refusalsOf("default")
 }
 
-/** `RATE_LIMITS_ENABLED`: off for a load test. */
 export const rateLimitsEnabled = Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
 
-/** Counts requests per subject and endpoint in windows of a minute. */
 export class RateLimits extends Context.Service<RateLimits, {
   /**
-   * Counts one request, up to `factor` (1) times the limit of the tier. What is refused does not count, so that waiting
-   * helps. Undefined when limits are off.
+   * Up to `factor` times the limit. Refused requests do not count, so that waiting helps. Undefined when limits are
+   * off.
    */
   readonly count: (
     tier: RateTier,
@@ -66,7 +63,7 @@ export class RateLimits extends Context.Service<RateLimits, {
   ).pipe(Layer.provide(RateLimiter.layer))
 }
 
-/** Rounded up: who waits as long as told is never refused. */
+/** Rounded up: a client that waits so long is never refused. */
 const toRateLimit = (
   tier: RateTier,
   limit: number,

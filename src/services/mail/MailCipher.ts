@@ -12,7 +12,6 @@ const StoredMail = Schema.Struct({
   ifNotYou: Schema.optionalKey(Schema.String)
 })
 
-/** A mail that is to be composed, and the trace of the request that it is for. */
 const StoredRequest = Schema.Struct({
   request: MailRequest,
   trace: Schema.optionalKey(
@@ -23,7 +22,6 @@ export type StoredRequest = typeof StoredRequest.Type
 
 const Payload = Schema.fromJsonString(Schema.Union([StoredRequest, StoredMail]))
 
-/** What a row of the outbox holds. */
 export type OutboxPayload = StoredRequest | Mail
 
 const toStored = (payload: OutboxPayload): typeof Payload.Type => {
@@ -48,7 +46,7 @@ const decodePayload = (json: string) => Effect.map(Schema.decodeEffect(Payload)(
 
 const encodePayload = (payload: OutboxPayload) => Schema.encodeSync(Payload)(toStored(payload))
 
-/** Encrypts rows of the outbox (JWE, A256GCM) under a key that is derived from `JWT_SECRET`: a link is a secret. */
+/** JWE (A256GCM) with a key derived from `JWT_SECRET`: the link in a mail is a secret. */
 export const mailCipher = Config.map(derivedKey("outbox"), (key) => ({
   encrypt: (payload: OutboxPayload) =>
     Effect.promise(() =>

@@ -8,14 +8,12 @@ import { derivedKey } from "../keys/DerivedKeys.ts"
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
 
-/** Bounds the mails to one address, so that nobody can use the service to flood another person's mailbox. */
+/** Limits mails to one address, so that the service cannot flood a mailbox. */
 export class MailQuota extends Context.Service<MailQuota, {
   /**
-   * Counts a mail to an address, in whatever spelling; false, and nothing is counted, where there were too many. Exact for
-   * any number of processes at once. In the transaction of the caller where there is one.
+   * False, without counting, above the limit. Exact for any number of processes; joins the transaction of the caller.
    */
   readonly take: (address: string) => Effect.Effect<boolean>
-  /** Forgets an address, in the transaction of the caller. */
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {
   static readonly layer = Layer.effect(

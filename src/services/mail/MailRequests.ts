@@ -2,8 +2,8 @@ import { Schema } from "effect"
 import { SignUpId } from "../../schema/Ids.ts"
 
 /**
- * A mail to be composed at delivery. What there is to mail, if anything, depends on whether the address has an account:
- * the caller must learn nothing of that, so the same row is written for every address before the response.
+ * Composed at delivery. Whether there is a mail depends on whether the address has an account, which the caller must
+ * not learn: the same row is written for every address before the response.
  */
 export const MailRequest = Schema.Union([
   Schema.Struct({ kind: Schema.Literal("verify-email"), signUpId: SignUpId }),

@@ -6,24 +6,21 @@ import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import type { Mail } from "./Mailer.ts"
 import type { MailRequest } from "./MailRequests.ts"
 
-/** A mail that could not be sent within a day speaks of a link that is dead. */
+/** Links in older mails have expired. */
 const LIFETIME = Duration.toMillis(Duration.hours(24))
 
 /**
- * Mails are written in the transaction that they speak of, and sent after it: a provider that is down delays them and
- * loses none. `outboxDeliveryLayer` sends them.
+ * Mails are written in the transaction that causes them and sent after it: a provider outage delays them and loses
+ * none.
  */
 export class Outbox extends Context.Service<Outbox, {
-  /** Writes a mail to a user, encrypted, in the transaction of the caller where there is one. It goes with the user. */
+  /** Encrypted, in the transaction of the caller. Deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>
-  /**
-   * Writes a request for a mail, encrypted, in the transaction of the caller where there is one. Takes the same time for
-   * every address: whether there is anything to mail is found out at delivery.
-   */
+  /** Encrypted, in the transaction of the caller. Takes the same time for every address: see `MailRequest`. */
   readonly request: (request: MailRequest) => Effect.Effect<void>
-  /** Has what was written sent now; to be called after the transaction. */
+  /** Sends pending mails now. Call it after the transaction. */
   readonly wake: Effect.Effect<void>
-  /** Ends when `wake` was called since this ended the last time. For the one delivery of this process. */
+  /** For the one delivery of this process. */
   readonly woken: Effect.Effect<void>
 }>()("route-planning-service/Outbox") {
   static readonly layer = Layer.effect(

@@ -6,7 +6,7 @@ import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
 const decoded = Option.liftThrowable(decodeURIComponent)
 
-/** The URL parser leaves a percent sign that begins no escape as it is (WHATWG URL, 1.3). */
+/** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
 const hasValidCredentials = ({ password, username }: URL) =>
   Option.isSome(decoded(username)) && Option.isSome(decoded(password)) && (username !== "" || password === "")
 
@@ -23,10 +23,8 @@ const SmtpUrl = Schema.RedactedFromValue(
   )
 )
 
-/** The server that mails are handed to (`SMTP_URL`), with its credentials. */
 export const smtpUrl = Config.schema(SmtpUrl, "SMTP_URL")
 
-/** Submission (RFC 6409) and submissions (RFC 8314). */
 const DEFAULT_PORT = { plain: 587, tls: 465 } as const
 
 const isLoopback = (host: string) => /^(localhost|127(\.\d+){3}|\[?::1\]?)$/.test(host)
@@ -38,14 +36,13 @@ const serverOf = ({ hostname, password, port, protocol, username }: URL) => {
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? DEFAULT_PORT[secure ? "tls" : "plain"] : Number(port),
     secure,
-    // STARTTLS is used where it is offered; a network in between must not be able to take the credentials by removing
-    // it.
+    // STARTTLS is optional without credentials; with them, a network attacker must not obtain them by removing it.
     requireTLS: !secure && hasCredentials && !isLoopback(hostname),
     ...(hasCredentials ? { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } } : {})
   }
 }
 
-/** The kind of a failure and the status of the server. Its words may repeat addresses and credentials. */
+/** Without the text of the server, which may repeat addresses and credentials. */
 const reasonOf = (error: unknown) =>
   error instanceof Error
     ? ["code" in error ? error.code : error.name, "responseCode" in error ? error.responseCode : undefined]
@@ -54,8 +51,8 @@ const reasonOf = (error: unknown) =>
     : "unknown"
 
 /**
- * Any SMTP server (RFC 5321), one connection a mail. A try that the server did not answer in time may have been taken:
- * the next has the same Message-ID (RFC 5322, 3.6.4), by which mail servers and readers drop the second.
+ * Any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the next one
+ * has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
  */
 export const smtpMailerLayer = Layer.effect(
   Mailer,

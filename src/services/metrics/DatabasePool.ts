@@ -2,11 +2,9 @@ import { Clock, Config, Context, Effect, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { whole } from "../settings/SettingTypes.ts"
 
-/** Connections that a process opens at most (`DATABASE_POOL_SIZE`). */
 export const poolSize = whole(1, 1000, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10))
 
-/** A probe that gets no connection in this time says so by taking that long. */
-const PATIENCE = "250 millis"
+const PROBE_TIMEOUT = "250 millis"
 
 const size = Metric.gauge("database_pool_size_connections", {
   description: "Connections that the pool opens at most"
@@ -16,7 +14,7 @@ const wait = Metric.gauge("database_pool_wait_seconds", {
   description: "How long the last probe waited for a connection; it gives up after 0.25 s"
 })
 
-/** The pool tells neither who has its connections nor who waits for one, so it is asked for one, as a request would. */
+/** Requests a connection as any statement does: the pool has no figures of its own. */
 export class DatabasePool extends Context.Service<DatabasePool, {
   readonly probe: Effect.Effect<void>
 }>()("route-planning-service/DatabasePool") {
@@ -28,9 +26,9 @@ export class DatabasePool extends Context.Service<DatabasePool, {
       return DatabasePool.of({
         probe: Effect.gen(function*() {
           const started = yield* Clock.currentTimeMillis
-          // Like a query to a hung server, a connection that is being opened is not to be waited for.
+          // Nothing waits for a connection that is being opened: that does not end when interrupted.
           const connection = yield* Effect.forkDetach(Effect.scoped(sql.reserve))
-          yield* Fiber.join(connection).pipe(Effect.timeoutOption(PATIENCE), Effect.ignore)
+          yield* Fiber.join(connection).pipe(Effect.timeoutOption(PROBE_TIMEOUT), Effect.ignore)
           connection.interruptUnsafe()
           yield* Metric.update(wait, ((yield* Clock.currentTimeMillis) - started) / 1000)
         })

@@ -1,10 +1,8 @@
-/** A sample's name, and whether it has labels already. */
 const SAMPLE = /^([A-Za-z_:][\w:]*)(\{?)/
 
 const withWorker = (line: string, worker: string) =>
   line.replace(SAMPLE, (_match, name: string, brace: string) => `${name}{worker="${worker}"${brace === "" ? "}" : ","}`)
 
-/** One metric: what is said of it, and its samples. */
 interface Family {
   readonly about: ReadonlyArray<string>
   readonly samples: Array<string>
@@ -20,9 +18,9 @@ const readInto = (families: Map<string, Family>, worker: string, text: string) =
       continue
     }
     if (current.family === undefined) {
-      const said = about.splice(0)
-      const name = said[0]?.split(" ")[2] ?? ""
-      const family = families.get(name) ?? { about: said, samples: [] }
+      const comments = about.splice(0)
+      const name = comments[0]?.split(" ")[2] ?? ""
+      const family = families.get(name) ?? { about: comments, samples: [] }
       families.set(name, family)
       current.family = family
     }
@@ -30,7 +28,7 @@ const readInto = (families: Map<string, Family>, worker: string, text: string) =
   }
 }
 
-/** Texts of several workers in Prometheus' format as one: each metric once, its samples with the label `worker`. */
+/** Merges the texts of workers: each metric once, with the label `worker` on its samples. */
 export const mergedMetrics = (texts: ReadonlyMap<string, string>): string => {
   const families = new Map<string, Family>()
   for (const [worker, text] of texts) readInto(families, worker, text)

@@ -1,12 +1,10 @@
 import { Context, Effect, Layer, Metric } from "effect"
 import { monitorEventLoopDelay } from "node:perf_hooks"
 
-/** How often the event loop is looked at; a lag below it is not seen. */
 const RESOLUTION_MS = 20
 
 const nothing = () => undefined
 
-/** A metric that is read when it is asked for, until the scope closes. */
 const observed = <State>(metric: Metric.Metric<number, State>, get: () => State) =>
   Effect.acquireRelease(
     Effect.map(
@@ -34,7 +32,7 @@ const cpuSeconds = () => {
   return (system + user) / 1e6
 }
 
-/** What the process takes, by the names that prom-client made common. The lag is that since it was last asked for. */
+/** Under the names of prom-client. The lag is since the last scrape. */
 export const processFiguresLayer = Layer.effectDiscard(Effect.gen(function*() {
   const delay = yield* eventLoopDelay
   yield* observed(

@@ -9,11 +9,10 @@ const isBusy = Schema.is(NoFreeConnection)
 
 const away = () => new Unavailable({ message: "The database is not reachable" })
 
-/** Whether the service can do its work. */
 export class Health extends Context.Service<Health, {
   /**
-   * Succeeds when the database responds within half a second, to this or, while all connections to it are in use, to
-   * anything else: under load a front would take all processes out at once. Fails at once when the process is to end.
+   * Succeeds when the database responds within half a second, to this query or, while all connections are in use, to
+   * another: under load a front would remove all processes at once. Fails when the process shuts down.
    */
   readonly ready: Effect.Effect<void, Unavailable>
 }>()("route-planning-service/Health") {
@@ -28,7 +27,7 @@ export class Health extends Context.Service<Health, {
           if (yield* draining.hasBegun) return yield* new Unavailable({ message: "The service is shutting down" })
           const before = yield* responses
           const sinceBefore = Effect.flatMap(responses, (now) => now > before ? Effect.void : Effect.fail(away()))
-          // A query to a hung server is not over when it is interrupted, so it is left behind rather than waited for.
+          // A query to a hung server does not end when interrupted, so nothing waits for it.
           const query = yield* Effect.forkDetach(sql`SELECT 1`)
           yield* Fiber.join(query).pipe(
             Effect.catch(({ reason }) => isBusy(reason.cause) ? Effect.void : Effect.fail(away())),

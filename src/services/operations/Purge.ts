@@ -7,13 +7,11 @@ import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 500
 
-/** A table's rows that are due so many milliseconds after the instant in a column. */
 interface Expiring {
   readonly table: string
   readonly key: string
   readonly column: string
   readonly keptMillis: number
-  /** Of which rows of the table, in SQL; of all without it. */
   readonly where?: string
 }
 
@@ -23,7 +21,7 @@ const TRASH = {
   keptMillis: Duration.toMillis(GRACE_PERIOD)
 }
 
-/** Nobody can use a row that is due, so those of a whole minute are deleted together at the end of it. */
+/** Expired rows are deleted together at the end of a minute. */
 const STEP = Duration.toMillis(Duration.minutes(1))
 
 const EXPIRED = { column: "expires_at", keptMillis: 0 }
@@ -35,13 +33,12 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "email_tokens", key: "token_hash", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
-  // Of processes of an earlier version, which made an account at sign-up.
+  // Of earlier versions, which created an account at sign-up.
   {
     table: "users",
     key: "id",
     column: "created_at",
     keptMillis: Duration.toMillis(UNPROVEN_LIFETIME),
-    // A link that has expired is deleted by itself, and its account at the next look.
     where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
       AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
   },
@@ -62,10 +59,8 @@ const ALL: ReadonlyArray<Expiring> = [
 
 const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
 
-/** The longest sleep of the sweep (`PURGE_SWEEP_INTERVAL`). */
 export const purgeInterval = period("PURGE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
 
-/** Deletes what nobody can use any more: in small batches that any number of processes may take. */
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const sharedTime = yield* makeSharedTime

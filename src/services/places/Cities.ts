@@ -6,39 +6,33 @@ import { promisify } from "node:util"
 import { brotliDecompress } from "node:zlib"
 import { MAX_LONGITUDE } from "../../schema/Geometry.ts"
 
-/** A city, and the region of its country where that is known. */
 interface City {
   readonly name: string
   readonly region: string | undefined
 }
 
-/** Cities, towns and villages of GeoNames (geonames.org, CC BY 4.0), without the sections of towns. */
+/** GeoNames (geonames.org, CC BY 4.0), without sections of towns. */
 export interface Cities {
-  /** The city of a country that a position lies in or beside, with its centre within so many kilometres. */
   readonly cityAt: (country: string, lng: number, lat: number, kilometres: number) => City | undefined
 }
 
-/** Radii are stored in units of 10 metres. */
 export const RADIUS_UNITS = 100
 
-/** Counts for a place whose population is unknown, and for the smallest villages. */
 const LEAST_POPULATION = 1000
 
 /**
- * How far a city extends from its centre, in kilometres, were it a circle: 0.6 for 1,000 inhabitants, 1.5 for 10,000,
- * 3.8 for 100,000, 9.5 for 1 million and 22 for 8 million. The exponent is below one half because large cities are
- * denser.
+ * Radius of a city in kilometres: 0.6 for 1,000 inhabitants, 1.5 for 10,000, 3.8 for 100,000, 9.5 for 1 million and 22
+ * for 8 million. The exponent is below one half because large cities are denser.
  */
 export const radiusOf = (population: number): number => 0.0377 * Math.max(population, LEAST_POPULATION) ** 0.4
 
-/** A centre is a point of the map and not of the town: distances below this say nothing. */
+/** Smaller distances mean nothing: a centre is a point of the map, not of the town. */
 const CENTRE_KILOMETRES = 0.5
 
 /**
- * How far a position is from being in a city; the lowest wins. Below 1 within the city's circle, as the part of the
- * radius: in the middle of a suburb that is a town of its own the suburb wins over the large city, and 5 km from the
- * middle of a large city its small parts lose. Outside it counts the kilometres to the circle, so that a large city
- * does not reach out to the villages around it.
+ * The lowest score wins: the share of the radius inside a city, so that a suburb wins in its middle and a large city 5
+ * km from its own; outside 1 plus the kilometres to the circle, so that a large city does not include the villages
+ * around it.
  */
 const scoreOf = (kilometres: number, radius: number): number => {
   const beyond = kilometres + CENTRE_KILOMETRES - radius
@@ -49,7 +43,6 @@ type Box = readonly [west: number, south: number, east: number, north: number]
 
 const KILOMETRES_OF_A_DEGREE = 111.19
 
-/** What lies within a distance lies in these boxes: two where they cross the antimeridian. */
 const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArray<Box> => {
   const height = kilometres / KILOMETRES_OF_A_DEGREE
   const south = lat - height
@@ -66,14 +59,12 @@ const boxesAround = (lng: number, lat: number, kilometres: number): ReadonlyArra
   return [[lng - width, south, lng + width, north]]
 }
 
-/** Country and first-level region of a city, by its number in the file. */
 const Divisions = Schema.fromJsonString(
   Schema.Array(Schema.Struct({ country: Schema.String, region: Schema.optionalKey(Schema.String) }))
 )
 
 const NEWLINE = 10
 
-/** Where each of so many lines of a text begins, and where one more would. */
 const lineStarts = (text: Buffer, count: number): Uint32Array => {
   const starts = new Uint32Array(count + 1)
   for (const line of starts.keys()) {
@@ -83,10 +74,8 @@ const lineStarts = (text: Buffer, count: number): Uint32Array => {
 }
 
 /**
- * The sections of what `npm run cities` writes, after the length of each as 32 bits in little-endian order: the index
- * of the positions, in whose order the others are; the radii and the divisions of the cities, 16 bits each; the
- * divisions as JSON; and the names, each with a newline. Each is a copy, which begins where the numbers of a typed
- * array may begin, and the file is not kept.
+ * Sections of the file of `npm run cities`, after their lengths (32 bits, little-endian): the index of positions, radii
+ * and divisions (16 bits each), divisions as JSON, names by line. Copied, since typed arrays need their alignment.
  */
 const sectionsOf = (file: Buffer) => {
   const lengths = [0, 4, 8, 12, 16].map((at) => file.readUInt32LE(at))
@@ -103,7 +92,7 @@ const sectionsOf = (file: Buffer) => {
   }
 }
 
-// Typed arrays and one text for all names: 167,000 strings and objects would take three times the memory.
+// Typed arrays and one text: 167,000 strings and objects would take three times the memory.
 const unpack = Effect.fnUntraced(function*(file: Buffer) {
   const { divisionOf, divisions: json, index, names, radii } = sectionsOf(file)
   const divisions = yield* Schema.decodeUnknownEffect(Divisions)(json)
@@ -132,7 +121,6 @@ const unpack = Effect.fnUntraced(function*(file: Buffer) {
 
 const FILE = new URL("./cities.bin.br", import.meta.url)
 
-/** Reads the cities, which are prepared, beside the requests: most of the work is that of another thread. */
 export const readCities: Effect.Effect<Cities, unknown> = Effect.tryPromise(() => readFile(FILE)).pipe(
   Effect.flatMap((file) => Effect.tryPromise(() => promisify(brotliDecompress)(file))),
   Effect.flatMap(unpack),

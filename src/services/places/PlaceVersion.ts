@@ -1,5 +1,2 @@
-/**
- * The version of the rule and of the data by which places are derived. Raise it with each change of either: the sweep
- * derives the routes of earlier versions again.
- */
+/** Of the rule and the data. Increase it with each change: the sweep derives earlier routes again. */
 export const PLACES_VERSION = 1

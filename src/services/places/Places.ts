@@ -4,22 +4,14 @@ import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import { type Cities, readCities } from "./Cities.ts"
 
-/** A route that starts further than this from every city of its country is in none. */
 const MAX_KILOMETRES = 50
 
-/**
- * Where in the world a position is, without a call to another service: cities by GeoNames, countries by their borders.
- */
 export class Places extends Context.Service<Places, {
-  /**
-   * The city that a position lies in or beside, with its centre within 50 km and in the position's country, the city's
-   * region, and the country. At sea it is empty.
-   */
+  /** The nearest city of the country within 50 km, its region, and the country. Empty at sea. */
   readonly at: (position: Position) => Effect.Effect<Place>
-  /** Whether the cities could be loaded; without them `at` knows countries only. */
   readonly hasCities: Effect.Effect<boolean>
 }>()("route-planning-service/Places") {
-  /** Begins to load beside the start of the service; who asks before it is done waits. */
+  /** Loads during the start; calls wait for it. */
   static readonly layer = Layer.effect(
     Places,
     Effect.gen(function*() {
@@ -36,16 +28,15 @@ export class Places extends Context.Service<Places, {
 
 const NONE: Cities = { cityAt: () => undefined }
 
-/** Routes are worth storing without their places, so a broken file is logged, and fails no request. */
+/** A broken file is logged and fails no request: routes are stored without places. */
 const load: Effect.Effect<Cities> = readCities.pipe(
-  Effect.catchCause((cause) => Effect.as(Effect.logError("places cannot be loaded", cause), NONE))
+  Effect.catchCause((cause) => Effect.as(Effect.logError("places not loaded", cause), NONE))
 )
 
-/** Reserved codes that are no countries of ISO 3166-1, and the country that ISO counts them to. */
 const RESERVED: Readonly<Record<string, string>> = { AC: "SH", CP: "FR", DG: "IO", EA: "ES", IC: "ES", TA: "SH" }
 
 const placeAt = (cities: Cities, [lng, lat]: Position): Place => {
-  // GeoNames counts territories with a code of their own (Puerto Rico, Réunion) as countries, and so does ISO 3166-1.
+  // Territories with a code of their own (Puerto Rico, Réunion) are countries in GeoNames and ISO 3166-1.
   const code = iso1A2Code([lng, lat], { level: "territory" })
   if (code === null) return {}
   const country = RESERVED[code] ?? code

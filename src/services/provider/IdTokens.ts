@@ -4,7 +4,7 @@ import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { Email } from "../../schema/User.ts"
 
-/** Nothing with a shared secret, and never `none` (RFC 8725, 3.1). */
+/** No shared secret, and never `none` (RFC 8725, 3.1). */
 const ALGORITHMS = ["RS256", "ES256"] as const
 
 const SKEW_SECONDS = 60
@@ -17,7 +17,6 @@ const Header = Schema.Struct({ alg: Schema.Literals(ALGORITHMS), kid: Schema.opt
 
 const decodeHeader = Schema.decodeUnknownEffect(Header)
 
-/** `name` and `picture` are courtesies: what they hold may spoil them, not the sign-in. */
 const Claims = Schema.Struct({
   sub: WellFormedString.check(isCodePointLength(1, 255)),
   aud: Schema.Union([Schema.String, Schema.Array(Schema.String)]),
@@ -33,22 +32,21 @@ export type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownEffect(Claims)
 
-/** One answer for every reason, so that it teaches nothing to those who try. */
+/** The same error for every reason, so that it reveals nothing. */
 export const notAccepted = () => new Unauthorized({ message: "The sign-in was not accepted" })
 
 const unverifiedHeader = Option.liftThrowable(decodeProtectedHeader)
 
-/** Some providers' codes have three parts too; only a JWT's first one is a header. */
+/** Codes of some providers have three parts, too; only a JWT has a header. */
 export const isJwt = (text: string) => JWT.test(text) && Option.isSome(unverifiedHeader(text))
 
-/** The id of the key that a token claims to be signed with. Refuses whatever no key could make acceptable. */
 export const keyIdOf = (token: string) =>
   Effect.fromOption(JWT.test(token) ? unverifiedHeader(token) : Option.none()).pipe(
     Effect.flatMap(decodeHeader),
     Effect.mapBoth({ onFailure: notAccepted, onSuccess: ({ kid }) => kid })
   )
 
-/** The rules of OpenID Connect Core, 3.1.3.7, and a verified address, without which a sign-in proves nothing to us. */
+/** OpenID Connect Core, 3.1.3.7, and a verified address. */
 export const verifyIdToken = Effect.fnUntraced(function*(token: string, expected: {
   readonly keys: JWTVerifyGetKey
   readonly issuers: Array<string>
@@ -75,10 +73,10 @@ export const verifyIdToken = Effect.fnUntraced(function*(token: string, expected
   return claims
 })
 
-/** With a sole audience `azp` may be another client: Google names the app there that asked for a token for its server. */
+/** With a sole audience `azp` may be another client: Google names the app that requested a token for its server. */
 const isForUs = ({ aud, azp }: Claims, clientId: string) =>
   azp === clientId || [aud].flat().every((audience) => audience === clientId)
 
-/** The leeway for clocks that differ is for tokens from the future only: none is accepted once it has expired. */
+/** Clock skew is for tokens from the future only: an expired one is never accepted. */
 const isTimely = ({ exp, iat }: Claims, now: number) =>
   exp > now && iat <= now + SKEW_SECONDS && exp - iat <= LONGEST_LIFE_SECONDS

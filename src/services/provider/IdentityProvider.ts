@@ -3,54 +3,45 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { type BadGateway, Forbidden, type GatewayTimeout, type Unauthorized, Unavailable } from "../../schema/Errors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
-import { askProvider } from "./ProviderCalls.ts"
+import { requestProvider } from "./ProviderCalls.ts"
 import { makeProviderDiscovery } from "./ProviderDiscovery.ts"
 import { makeProviderKeys } from "./ProviderKeys.ts"
 
-/** Who signed in, as far as the provider vouches for it. */
 export interface Identity {
-  /** As the provider's discovery document spells it, whichever way the token did. */
+  /** As in the discovery document. */
   readonly issuer: string
   /** Never reassigned within an issuer (OpenID Connect Core, 2); the address may be. */
   readonly subject: string
-  /** Verified by the provider. */
   readonly email: string
   readonly name: string | undefined
   readonly picture: string | undefined
 }
 
-/** What a browser brings from the provider: a code to be exchanged, or the ID token itself. */
 export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
 
-/** Whether sign-in by a provider is enabled (`PROVIDER_SIGN_IN_ENABLED`). */
 export const providerSignInEnabled = Config.Boolean("PROVIDER_SIGN_IN_ENABLED").pipe(Config.withDefault(true))
 
 const GOOGLE = "https://accounts.google.com"
 
-/** `GOOGLE_ISSUER`. */
 export const issuerUrl = httpUrl("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
 
-/** Google's tokens may name it without the scheme (Google Identity, "Verify the Google ID token"). */
+/** Google's tokens may omit the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
 
-/** Codes that are exchanged at once. While the provider hangs each lasts 5 seconds, and keeps a connection to it. */
+/** While the provider hangs, each lasts 5 seconds and keeps a connection. */
 const MAX_EXCHANGES = 32
 
-const busy = () => new Unavailable({ message: "Too many sign-ins wait for the identity provider: try again" })
+const busy = () => new Unavailable({ message: "Too many sign-ins are in progress: try again" })
 
-const TokenAnswer = Schema.Struct({ id_token: Schema.String })
+const TokenResponse = Schema.Struct({ id_token: Schema.String })
 
-/** Sign-in by an OpenID Connect provider, which is found by discovery at the first use. */
 export class IdentityProvider extends Context.Service<IdentityProvider, {
-  /** The identity that a credential proves. An authorization code proves it once, an ID token until it expires. */
+  /** A code is valid once, an ID token until it expires. */
   readonly identify: (
     credential: ProviderCredential
   ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
 }>()("route-planning-service/IdentityProvider") {
-  /**
-   * With `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`, by `GOOGLE_ISSUER`; without the two `identify` fails.
-   * `Forbidden` for every credential where it is switched off.
-   */
+  /** `Forbidden` where it is switched off, `Unavailable` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -73,11 +64,11 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
             code,
             client_id: clientId,
             client_secret: Redacted.value(secret),
-            // What Google's popup and one-tap clients stand for, having no page to go back to.
+            // For Google's popup and one-tap clients, which have no page to return to.
             redirect_uri: "postmessage"
           })
         )
-        const { id_token } = yield* askProvider(client, request, TokenAnswer).pipe(
+        const { id_token } = yield* requestProvider(client, request, TokenResponse).pipe(
           Effect.catchTag("ProviderRefused", ({ status }) => refusedExchange(status))
         )
         return id_token
@@ -118,10 +109,10 @@ const disabled = () =>
 const notConfigured = () =>
   Effect.fail(new Unavailable({ message: "Sign-in by an identity provider is not configured" }))
 
-/** A bad code is 400 (RFC 6749, 5.2); another status may well be our own fault, which only an operator can mend. */
+/** A bad code is 400 (RFC 6749, 5.2); an operator must fix other statuses. */
 const refusedExchange = Effect.fnUntraced(function*(status: number) {
   if (status !== 400) {
-    yield* Effect.logWarning("The identity provider refused to exchange a code").pipe(Effect.annotateLogs({ status }))
+    yield* Effect.logWarning("code exchange refused").pipe(Effect.annotateLogs({ status }))
   }
   return yield* notAccepted()
 })

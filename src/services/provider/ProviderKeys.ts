@@ -1,11 +1,11 @@
 import { Cache, Clock, Duration, Effect, Exit, Option, Ref, Schema } from "effect"
 import { type HttpClient, HttpClientRequest } from "effect/http"
 import { createLocalJWKSet, type JWTVerifyGetKey } from "jose"
-import { askProvider, unusable } from "./ProviderCalls.ts"
+import { requestProvider, unusable } from "./ProviderCalls.ts"
 
 const FRESH = Duration.minutes(10)
 
-/** Between two fetches, whatever tokens ask for: who invents key ids must not make us a burden to the provider. */
+/** Between two requests, so that invented key ids do not burden the provider. */
 const COOL_DOWN = Duration.seconds(30)
 
 const parameters = {
@@ -42,18 +42,17 @@ interface Keys {
 }
 
 /**
- * The keys that a provider signs with (OpenID Connect Core, 10.1.1), by the id in a token's header. They are kept for 10
- * minutes; an id that is not among them brings them anew, at most once in 30 seconds. While the provider does not give
- * them out, those that are kept go on. Callers at one time share one fetch.
+ * OpenID Connect Core, 10.1.1. Cached for 10 minutes; an unknown id refreshes them, at most once in 30 seconds. During
+ * an outage of the provider the cached keys stay valid. Concurrent calls share one request.
  */
 export const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.HttpClient) {
   const latest = yield* Ref.make(Option.none<Keys>())
 
   const fetch = Effect.fnUntraced(function*(url: string) {
-    const { keys: all } = yield* askProvider(client, HttpClientRequest.get(url), KeySet).pipe(
+    const { keys: all } = yield* requestProvider(client, HttpClientRequest.get(url), KeySet).pipe(
       Effect.catchTag("ProviderRefused", () => Effect.fail(unusable()))
     )
-    // Keys of other kinds are ignored (RFC 7517, 5), and so is whatever else stands in those that we know.
+    // Keys of other kinds are ignored (RFC 7517, 5), as are unknown members.
     const keys = all.flatMap((key) => Option.toArray(decodeKey(key)))
     if (keys.length === 0) return yield* unusable()
     const fetched: Keys = {
@@ -67,7 +66,6 @@ export const makeProviderKeys = Effect.fnUntraced(function*(client: HttpClient.H
 
   const attempts = yield* Cache.makeWith(fetch, {
     capacity: 1,
-    // Without any keys there is no sign-in to be had but by another attempt.
     timeToLive: (exit) => Exit.isFailure(exit) && Option.isNone(Ref.getUnsafe(latest)) ? Duration.zero : COOL_DOWN
   })
 

@@ -22,15 +22,12 @@ import { type Identity, IdentityProvider, type ProviderCredential } from "./Iden
 
 type ProviderFailure = Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout
 
-/** How often a sign-in that lost a race, for a handle or against another first sign-in, looks again. */
 const MAX_ATTEMPTS = 10
 
-/** Sign-in by an identity provider. */
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
-   * Signs in a user of the provider: by the subject identifier; else by a proven email address, whose account is
-   * linked; else as a new account. An ID token signs in as often as it is sent, until it expires. `Conflict` when that
-   * account is linked to another identity of the provider, `Forbidden` for a new account where sign-up is closed.
+   * By the subject identifier, else by a verified email address, whose account is linked, else as a new account.
+   * `Conflict` when the account is linked to another identity, `Forbidden` for a new account where sign-up is off.
    */
   readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, ProviderFailure | Conflict>
 }>()("route-planning-service/ProviderSignIn") {
@@ -63,8 +60,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
             FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
       })
 
-      // Whoever registered the address without proving it must not stay in its account (pre-hijacking): neither the
-      // password, nor a session, token or link of theirs survives.
+      // An attacker may have registered the address without proving it (pre-hijacking): remove password, sessions,
+      // tokens, links.
       const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
         yield* sql`
           UPDATE users SET password_hash = NULL, email_verified_at = ${now}, updated_at = ${now} WHERE id = ${userId}`
@@ -80,7 +77,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         return userId
       })
 
-      /** None when another request has made an account of the address since it was looked for. */
+      /** None when another request has just created an account with the address. */
       const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
         const { email, name, picture } = identity
         const opened = yield* newAccounts.open({ email, name: name ?? undefined, avatar: picture ?? undefined })
@@ -94,7 +91,6 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
         if (Option.isNone(byEmail)) return yield* open(identity, now)
         const { id, is_email_verified, linked_subject } = byEmail.value
-        // The same person, linked since we looked.
         if (linked_subject === identity.subject) return Option.some(id)
         if (linked_subject !== null) {
           return yield* new Conflict({ message: "This account is linked to another identity of the provider" })
@@ -140,7 +136,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   )
 }
 
-/** The person was refused; that the provider is away says nothing of them. */
+/** A failure of the provider is no refusal of the user. */
 const isRefusal = ({ _tag }: ProviderFailure | Conflict) =>
   _tag === "Unauthorized" || _tag === "Forbidden" || _tag === "Conflict"
 

@@ -13,7 +13,6 @@ const OK = callsWith("ok")
 const ABANDONED = callsWith("abandoned")
 const REFUSED = callsWith("refused")
 
-/** `unavailable` is away, busy, or the circuit is open: the other figures tell which. */
 const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
   Internal: REFUSED,
   NotFound: REFUSED,
@@ -23,12 +22,11 @@ const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = 
   Unavailable: callsWith("unavailable")
 }
 
-/** Calls that the engine works on, and those that wait for their turn. */
 export const running = Metric.gauge("routing_engine_calls_running", {
-  description: "Calls that the routing engine works on"
+  description: "Running calls of the routing engine"
 })
 export const waiting = Metric.gauge("routing_engine_calls_waiting", {
-  description: "Calls of the routing engine that wait for their turn"
+  description: "Queued calls of the routing engine"
 })
 
 const CIRCUIT = (["Closed", "Open", "HalfOpen"] as const).map((state) => ({
@@ -47,10 +45,8 @@ const counterOf = <A>(exit: Exit.Exit<A, EngineFailure>) => {
   })
 }
 
-/** Counts a call by how it ended. */
 export const counted = <A, E extends EngineFailure, R>(call: Effect.Effect<A, E, R>) =>
   Effect.onExit(call, (exit) => Metric.update(counterOf(exit), 1))
 
-/** Tells which state the circuit is in. */
 export const circuitIs = (current: CircuitBreaker.State["_tag"]) =>
   Effect.forEach(CIRCUIT, ({ gauge, state }) => Metric.update(gauge, state === current ? 1 : 0), { discard: true })

@@ -1,6 +1,6 @@
 import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 
-/** What the engine calls a costing, with its options. Out-of-range values are reset by the engine without a word. */
+/** Costing options of Valhalla, which silently resets values out of range. */
 export interface Costing {
   readonly costing: "bicycle" | "pedestrian"
   readonly costing_options: Readonly<Record<string, Readonly<Record<string, string | number>>>>
@@ -9,21 +9,20 @@ export interface Costing {
 type Options = Readonly<Record<string, string | number>>
 
 const BICYCLE_SURFACE: Readonly<Record<string, Options>> = {
-  // 1 would forbid them, also at the start and the end.
+  // 1 would forbid bad surfaces, also at the start and the end.
   paved: { bicycle_type: "Road", avoid_bad_surfaces: 0.8 },
   unpaved: { bicycle_type: "Cross", avoid_bad_surfaces: 0, use_roads: 0.1 }
 }
 
-/** Pedestrian costing knows no surfaces: tracks are the nearest that it knows. */
+/** Pedestrian costing has no surfaces; tracks come closest. */
 const PEDESTRIAN_SURFACE: Readonly<Record<string, Options>> = {
   paved: { use_tracks: 0 },
   unpaved: { use_tracks: 1 }
 }
 
-/** Where the client gives none: the engine's own is a walk's. */
+/** The engine's own default is that of a walk. */
 const SPEED_KMH: Partial<Record<Activity, number>> = { run: 10 }
 
-/** What a client may prefer; another value is served as `any`. */
 export const SURFACES = ["paved", "any", "unpaved"]
 
 const FERRIES: Options = { use_ferry: 0 }
@@ -45,7 +44,6 @@ const pedestrian = (preferences: RoutingPreferences, walkingSpeedKmh: number | u
   ...(walkingSpeedKmh === undefined ? {} : { walking_speed: walkingSpeedKmh })
 })
 
-/** Our preferences as options of Valhalla (costing options of its route API). */
 export const costingOf = (
   activity: Activity,
   preferences: RoutingPreferences,

@@ -8,17 +8,13 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 
-/** How a call of the engine may fail. */
 export type EngineFailure = Internal | ValidationFailed | NotFound | BadGateway | Unavailable | GatewayTimeout
 
-/** The reason of a `NotFound` for a location without roads. */
 export const NO_ROAD = "no_road_near_location"
 
-/** The reason of a `NotFound` for locations or a trace that no roads connect. */
 export const NO_PATH = "no_path"
 
-/** An answer that is not what the engine is known to give. */
-export const unusable = new BadGateway({ message: "The routing engine gave an answer that cannot be used" })
+export const unusable = new BadGateway({ message: "The routing engine sent an unusable response" })
 
 const ourFault = new Internal({ message: "Something went wrong on our side" })
 
@@ -26,7 +22,6 @@ const Refusal = Schema.Struct({ error_code: Schema.Int })
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-/** Whether a call failed with the `NotFound` of a reason. */
 export const isNotFound = (reason: string) => (error: EngineFailure) =>
   error._tag === "NotFound" && error.details?.["reason"] === reason
 
@@ -35,10 +30,9 @@ const notFound = (reason: string, message: string) => new NotFound({ message, de
 const tooMuch = (reason: string, message: string) =>
   new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
 
-/** For a trace of which no part is on the network. */
 export const noRoadsFollowed = notFound(NO_PATH, "The trace does not follow any roads")
 
-/** Valhalla's error codes (`src/exceptions.cc`), by what a client of ours can do about them. */
+/** Valhalla's error codes (`src/exceptions.cc`) that a client can act on. */
 const REFUSALS: Readonly<Record<number, () => ValidationFailed | NotFound>> = {
   150: () => tooMuch("too_many_locations", "There are too many locations"),
   153: () => tooMuch("too_many_points", "The trace has too many points"),
@@ -52,15 +46,13 @@ const REFUSALS: Readonly<Record<number, () => ValidationFailed | NotFound>> = {
   444: () => noRoadsFollowed
 }
 
-/** What it says of a request that is malformed or lacks something. */
 const isOurFault = (code: number) => code >= 100 && code < 150
 
-/** The failure that a refusal of the engine stands for, by its error code; what only an operator can mend is logged. */
 export const refusalOf = Effect.fnUntraced(function*(body: unknown) {
   const code = Option.getOrUndefined(Option.map(decodeRefusal(body), ({ error_code }) => error_code))
   const refusal = code === undefined ? undefined : REFUSALS[code]
   if (refusal !== undefined) return yield* refusal()
-  yield* Effect.logError("the routing engine refused what we asked").pipe(
+  yield* Effect.logError("routing engine refused a request").pipe(
     Effect.annotateLogs({ engineCode: code ?? null })
   )
   return yield* code !== undefined && isOurFault(code) ? ourFault : unusable

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import type { HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { unusable } from "./EngineRefusals.ts"
 
-/** Reads a response of the engine by a job that gives none for what the engine is not known to give. */
+/** Reads a response by a job that returns undefined for an unusable one. */
 export const readBy = <A>(heavy: HeavyWork["Service"], job: HeavyJob<string, A | undefined>) => (text: string) =>
   Effect.flatMap(
     heavy.run(job, text, text.length),

@@ -5,20 +5,18 @@ import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
 import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
 
-/** The engine's own limits are 16,000 points and 200 km; a little is left for how it measures. */
+/** The engine allows 16,000 points and 200 km; the rest is a margin for its own measure. */
 const MAX_PIECE_POINTS = 16_000
 const MAX_PIECE_METRES = 190_000
 
-/** A trace as the engine is asked for it. */
 export interface MeasuredTrace {
-  /** The member of the request that it was in. */
   readonly member: "shape" | "encodedPolyline"
   readonly metres: number
-  /** The points as JSON arrays within the engine's limits; each begins with the last point of the one before it. */
+  /** JSON arrays within the engine's limits; each begins with the last point of the previous one. */
   readonly pieces: ReadonlyArray<string>
 }
 
-/** The points of a polyline, counted before they are decoded: two numbers each, of which a letter below "_" is the last. */
+/** Without decoding: each number ends with a character below "_". */
 export const pointCount = (encoded: string): number => {
   let numbers = 0
   for (let index = 0; index < encoded.length; index++) {
@@ -37,7 +35,6 @@ const decoded = (encoded: string): Points | undefined => {
     : undefined
 }
 
-/** How far along the trace each point is, in metres. */
 const distancesAlong = (points: Points): Float64Array => {
   const along = new Float64Array(points.length)
   for (const [index, { lat, lon }] of points.entries()) {
@@ -64,13 +61,11 @@ const measured = (points: Points, member: MeasuredTrace["member"]): MeasuredTrac
   return { member, metres: along.at(-1) ?? 0, pieces }
 }
 
-/** Why a polyline is refused that cannot be measured. */
 export const BROKEN_POLYLINE: ValidationIssue = {
   path: "encodedPolyline",
   message: `Expected a polyline with six decimals of 2 to ${MAX_TRACE} points`
 }
 
-/** Measures the trace of a request and cuts it to pieces; none where its polyline is broken. */
 export const measureTrace = ({ encodedPolyline = "", shape }: TraceRequest): MeasuredTrace | undefined => {
   const points = shape ?? decoded(encodedPolyline)
   return points && measured(points, shape === undefined ? "encodedPolyline" : "shape")

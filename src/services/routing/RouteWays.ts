@@ -5,10 +5,9 @@ import { readBy } from "./EngineResponses.ts"
 import type { RoutingEngine } from "./RoutingEngine.ts"
 import { readWays, type Ways } from "./TripJobs.ts"
 
-/** What the engine does not tell soon is not waited for: the route itself is there. */
-const PATIENCE = "1 second"
+const TIMEOUT = "1 second"
 
-/** Valhalla's `edge_walk`: the line is the engine's own, so it need not look for roads near it. */
+/** `edge_walk` needs no search: the polyline is the engine's own. */
 const walkRequest = (shape: string, costing: Costing) =>
   JSON.stringify({
     encoded_polyline: shape,
@@ -17,7 +16,6 @@ const walkRequest = (shape: string, costing: Costing) =>
     filters: { attributes: ["edge.unpaved", "edge.road_class"], action: "include" }
   })
 
-/** The ways under lines that the engine gave for this costing; as if there were none where it does not tell. */
 export const waysUnder = (
   engine: RoutingEngine["Service"],
   heavy: HeavyWork["Service"],
@@ -29,7 +27,7 @@ export const waysUnder = (
     (shape) => engine.call("trace_attributes", walkRequest(shape, costing), readBy(heavy, readWays)),
     { concurrency: 2 }
   ).pipe(
-    Effect.timeout(PATIENCE),
+    Effect.timeout(TIMEOUT),
     Effect.orElseSucceed((): ReadonlyArray<Ways> => []),
     Effect.map((ways) => ({
       hasUnpaved: ways.some(({ hasUnpaved }) => hasUnpaved),

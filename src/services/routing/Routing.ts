@@ -9,31 +9,26 @@ import { waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 import { readRoadless, readTrip, type Trip, type Ways } from "./TripJobs.ts"
 
-/** People drag a waypoint back and forth; roads do not change meanwhile. */
 const KEPT_FOR = Duration.minutes(5)
 const MAX_KEPT = 1000
 
-/** Longer ones are computed again, so that what is kept is at most 128 MiB. */
+/** Longer routes are not cached, so that the cache has at most 128 MiB. */
 const MAX_KEPT_CHARACTERS = 131_072
 
 /**
- * How far from a location a road may be, where the engine would take one 35 km away: who means the middle of a lake is
- * told so, and who misses a path in a park or on a mountain by ten minutes' walk is not.
+ * The engine would snap to a road 35 km away. This finds a path at a ten-minute walk, but none in the middle of a lake.
  */
 const MAX_SNAP_METRES = 1000
 
-/** A refusal without an index is better than none. */
-const LOCATE_PATIENCE = "1 second"
+const LOCATE_TIMEOUT = "1 second"
 
-/** A computed route, and whether it was computed for this caller. */
 export interface Computed {
   readonly answer: RoutingAnswer
   readonly isCached: boolean
 }
 
-/** Routes between locations, by the routing engine. */
 export class Routing extends Context.Service<Routing, {
-  /** The same request is computed once, for whoever asks meanwhile and for five minutes, as long as the map stays. */
+  /** Cached for five minutes, as long as the map stays; concurrent requests share one computation. */
   readonly route: (request: RoutingRequest) => Effect.Effect<Computed, EngineFailure>
 }>()("route-planning-service/Routing") {
   static readonly layer = Layer.effect(
@@ -42,10 +37,10 @@ export class Routing extends Context.Service<Routing, {
       const engine = yield* RoutingEngine
       const heavy = yield* HeavyWork
 
-      /** The engine does not say which locations it means: its search, asked the same, does. */
+      /** The engine's error names no locations; `locate` finds them. */
       const noRoadNear = Effect.fnUntraced(function*(json: string) {
         const locations = yield* engine.call("locate", json, readBy(heavy, readRoadless)).pipe(
-          Effect.timeout(LOCATE_PATIENCE),
+          Effect.timeout(LOCATE_TIMEOUT),
           Effect.orElseSucceed((): ReadonlyArray<number> => [])
         )
         const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
@@ -55,7 +50,7 @@ export class Routing extends Context.Service<Routing, {
         })
       })
 
-      /** The route itself says nothing of surfaces: where they matter, or big roads, the engine is asked what is under it. */
+      /** Asks for surfaces and road classes where a preference needs them: a route has neither. */
       const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
         preferences.surfacePreference === "paved" || preferences.avoidHighways === true
           ? waysUnder(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
@@ -71,7 +66,7 @@ export class Routing extends Context.Service<Routing, {
         return { legs, locations, warnings: warningsOf(trip, yield* waysOf(trip, request), request) }
       })
 
-      const answers = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
+      const responses = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
         capacity: MAX_KEPT,
         timeToLive: (exit) => Exit.isSuccess(exit) && isShort(exit.value) ? KEPT_FOR : Duration.zero
       })
@@ -81,22 +76,22 @@ export class Routing extends Context.Service<Routing, {
       const forgetOldMap = Effect.gen(function*() {
         const date = yield* engine.mapDate
         const before = yield* Ref.getAndSet(map, date)
-        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(answers)
+        if (Option.isSome(before) && Option.getOrNull(date) !== before.value) yield* Cache.invalidateAll(responses)
       })
 
       return Routing.of({
         route: Effect.fn("Routing.route")(function*(request) {
           yield* forgetOldMap
           const key = yield* keyOf(request)
-          const isCached = yield* Cache.has(answers, key)
-          return { answer: yield* Cache.get(answers, key), isCached }
+          const isCached = yield* Cache.has(responses, key)
+          return { answer: yield* Cache.get(responses, key), isCached }
         })
       })
     })
   )
 }
 
-/** A request is known by its text: the hash of a structure is unseeded, and clients could make many that collide. */
+/** Cache keys are texts: the hash of a structure is unseeded, and clients could send many that collide. */
 const RequestText = Schema.fromJsonString(RoutingRequest)
 
 const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(RequestText)(request))
@@ -108,7 +103,6 @@ const isShort = ({ legs }: RoutingAnswer) =>
 
 const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
 
-/** What the engine is asked: nothing of the client's but the places. */
 const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
   JSON.stringify({
     locations: locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
@@ -117,7 +111,6 @@ const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: Ro
     directions_type: "none"
   })
 
-/** Penalties do not forbid: what could not be avoided is said. */
 const warningsOf = (
   { summary }: Trip,
   { hasHighway, hasUnpaved }: Ways,

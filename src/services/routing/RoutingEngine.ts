@@ -22,14 +22,12 @@ import type { EngineState } from "../../schema/Routing.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../settings/SettingTypes.ts"
-import { ask, askText, bodyOf, type TextAnswer, type UpstreamFailure } from "../upstream/Upstream.ts"
+import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../upstream/Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
 import { type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
 
-/** The seconds that a date may have (ECMAScript, Time Values). */
 const LAST_INSTANT = 8_640_000_000_000
 
-/** What the engine knows of itself. */
 const EngineStatus = Schema.Struct({
   version: Schema.String,
   tileset_last_modified: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: LAST_INSTANT }))
@@ -37,36 +35,29 @@ const EngineStatus = Schema.Struct({
 
 const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
 
-/** `ROUTING_ENGINE_URL`. */
 export const engineUrl = httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL("http://127.0.0.1:8002")))
 
-/** A call that its endpoint's own deadline of 30 seconds ends would not count as a failure of the engine. */
+/** Below the 30 seconds of the endpoint, whose timeout would not count as a failure of the engine. */
 const MAX_TIMEOUT = Duration.seconds(25)
 
-/** `ROUTING_ENGINE_TIMEOUT`. */
 export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
   Config.withDefault(Duration.seconds(10))
 )
 
-/** About how long before the second try: an engine that restarts is not asked by all at once. */
+/** Jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
 type EnginePath = "route" | "locate" | "trace_attributes"
 
 const MIB = 1024 * 1024
 
-/**
- * A route of 500 km, as far as the engine goes, has 100 positions a kilometre at most, each of some 8 bytes. A trace has
- * 16,000 points and the edges under them.
- */
+/** A route of 500 km has at most 100 positions a kilometre, 8 bytes each. A trace has 16,000 points and their edges. */
 const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 4 * MIB, locate: MIB, trace_attributes: 16 * MIB }
 
-/** Of a refusal and of the status, which are a line. */
 const MAX_SHORT_BYTES = 65_536
 
-/** As many calls the engine gets at once, and as many wait; who comes then is told to come back. */
-const MAX_IN_FLIGHT = 32
-const MAX_WAITING = 64
+const MAX_RUNNING = 32
+const MAX_QUEUED = 64
 
 const FAILURES_TO_OPEN = 5
 
@@ -75,25 +66,20 @@ const CIRCUIT = "engine"
 
 const STATUS_LIFETIME = Duration.seconds(30)
 
-/** A probe does not wait for what the service can do without. */
-const STATUS_PATIENCE = "300 millis"
+const STATUS_TIMEOUT = "300 millis"
 
-/** Valhalla, a routing engine of our own, by its HTTP API. */
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
-   * Calls the engine with JSON. `read` makes of its response, which may be long, what is needed. Where it fails with
-   * `BadGateway`, the response counts as a failure of the engine, as a timeout does; `Unavailable` does not. What the
-   * engine refuses is recognised by its error code, since it responds to almost everything with 400: no path and no road
-   * are `NotFound`, too far and too many `ValidationFailed`.
+   * Posts JSON and reads the response with `read`, whose `BadGateway` counts as a failure of the engine, as a timeout
+   * does. No path and no road are `NotFound`, too far and too many `ValidationFailed`.
    */
   readonly call: <A>(
     path: EnginePath,
     json: string,
     read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
   ) => Effect.Effect<A, EngineFailure>
-  /** How the engine is, known for at most 30 seconds. Never waits longer than 300 milliseconds, and never fails. */
+  /** Cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
-  /** The date of the engine's map in seconds, as far as it is known: found out on the side, and never waited for. */
   readonly mapDate: Effect.Effect<Option.Option<number>>
 }>()("route-planning-service/RoutingEngine") {
   static readonly layer = Layer.effect(
@@ -108,7 +94,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       })
       yield* circuitIs("Closed")
       yield* Effect.forkScoped(Stream.runForEach(breaker.transitions, ({ to }) => circuitIs(to)))
-      const turns = yield* Semaphore.make(MAX_IN_FLIGHT)
+      const turns = yield* Semaphore.make(MAX_RUNNING)
       const present = yield* Ref.make(0)
 
       const upstream = (maxBytes: number) => ({ name: "The routing engine", timeout, maxBytes })
@@ -123,7 +109,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         Effect.acquireUseRelease(
           Ref.updateAndGet(present, (count) => count + 1),
           (count): Effect.Effect<A, E | Unavailable> =>
-            count > MAX_IN_FLIGHT + MAX_WAITING
+            count > MAX_RUNNING + MAX_QUEUED
               ? Effect.fail(away("The routing engine is busy: try again"))
               : call.pipe(during(waiting, -1), during(running), turns.withPermit, during(waiting)),
           () => Ref.update(present, (count) => count - 1)
@@ -132,29 +118,29 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const post = (path: EnginePath, json: string) =>
         HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, MEDIA_TYPES.json))
 
-      const asked = Effect.fnUntraced(function*<A>(
+      const requested = Effect.fnUntraced(function*<A>(
         path: EnginePath,
         json: string,
         read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
       ) {
-        const answer = yield* attempt(askText(client, post(path, json), upstream(MAX_BYTES[path])))
-        if (answer.status !== 200) return { refusal: yield* refusalBody(answer) }
-        return yield* read(answer.text).pipe(
+        const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path])))
+        if (response.status !== 200) return { refusal: yield* refusalBody(response) }
+        return yield* read(response.text).pipe(
           Effect.map((value) => ({ value })),
           Effect.catchTag("Unavailable", (failure) => Effect.succeed({ failure }))
         )
       })
 
-      const refusalBody = (answer: TextAnswer): Effect.Effect<unknown, BadGateway> =>
-        answer.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable) : bodyOf(answer, upstream(MAX_SHORT_BYTES))
+      const refusalBody = (response: TextResponse): Effect.Effect<unknown, BadGateway> =>
+        response.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable) : bodyOf(response, upstream(MAX_SHORT_BYTES))
 
       const mapDate = yield* Ref.make(Option.none<number>())
 
       const statuses = yield* Cache.makeWith(
         (path: string) =>
-          ask(client, HttpClientRequest.get(urlOf(path)), {
+          requestJson(client, HttpClientRequest.get(urlOf(path)), {
             ...upstream(MAX_SHORT_BYTES),
-            timeout: STATUS_PATIENCE
+            timeout: STATUS_TIMEOUT
           }).pipe(
             Effect.flatMap(({ body }) => decodeStatus(body)),
             Effect.tap(({ tileset_last_modified }) => Ref.set(mapDate, Option.some(tileset_last_modified))),
@@ -176,8 +162,8 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 
       return RoutingEngine.of({
         call: Effect.fn("RoutingEngine.call")(function*(path, json, read) {
-          // The engine is our own: it may know which trace it works for. Nobody else may.
-          const outcome = yield* waitingForOthers(inTurn(guarded(asked(path, json, read)))).pipe(
+          // The engine is our own: it alone gets the trace id.
+          const outcome = yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
             Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)
           )
           if ("refusal" in outcome) return yield* refusalOf(outcome.refusal)
@@ -190,10 +176,9 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 }
 
-// An engine that restarts refuses for a moment, and connections that it kept are closed: a route that is asked for twice
-// is no harm. One more try, and no storm of them.
-const attempt = <A>(asking: Effect.Effect<A, UpstreamFailure>) =>
-  Effect.retry(asking, {
+// A restarting engine refuses connections and closes kept ones: repeating a route request is safe.
+const attempt = <A>(request: Effect.Effect<A, UpstreamFailure>) =>
+  Effect.retry(request, {
     while: ({ _tag }) => _tag === "Unavailable",
     schedule: Schedule.jittered(Schedule.spaced(RETRY_AFTER)),
     times: 1

@@ -6,10 +6,9 @@ import { longBodyJob } from "../json/LongBody.ts"
 import { joinPieces, type MatchedPieces } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, measureTrace } from "./MeasuredTrace.ts"
 
-/** What stands in the text of a body for the points that were taken out of it, since a trace has to have two. */
+/** Replaces the points in the text of a body, which needs two of them. */
 const TAKEN_OUT = [{ lat: 0, lon: 0 }, { lat: 0, lon: 0 }]
 
-/** What the body of a trace has beside its text. */
 interface TraceParts {
   readonly trace: MeasuredTrace
 }
@@ -24,17 +23,15 @@ const takePoints = (request: TraceRequest) => {
 
 const decodeTrace = decodeBounded(TraceRequest)
 
-/** Takes the points out of the body of a trace, measures them and cuts them to pieces. */
 export const readTrace = longBodyJob("read trace", (text) => Result.flatMap(decodeTrace(text), takePoints))
 
-/** The same for a trace whose body was short: an encoded polyline has some thousand points in so many bytes. */
+/** For a short body: an encoded polyline may still have thousands of points. */
 export const measureShortTrace: HeavyJob<TraceRequest, MeasuredTrace | undefined> = {
   name: "measure trace",
   share: "traces",
   run: measureTrace
 }
 
-/** Joins what the engine said of the pieces of a trace. */
 export const joinMatches: HeavyJob<MatchedPieces, Uint8Array | undefined> = {
   name: "join matches",
   share: "traces",
@@ -43,7 +40,6 @@ export const joinMatches: HeavyJob<MatchedPieces, Uint8Array | undefined> = {
 
 const isJson = Option.liftThrowable((text: string) => void JSON.parse(text))
 
-/** Whether what the engine said of a piece is JSON; none where it is not. */
 export const checkMatch: HeavyJob<string, true | undefined> = {
   name: "check match",
   share: "matches",

@@ -10,22 +10,19 @@ import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace
 import { RoutingEngine } from "./RoutingEngine.ts"
 import { checkMatch, joinMatches, measureShortTrace } from "./TraceJobs.ts"
 
-/** Farther than anybody goes in one trace, and not more pieces than the engine gets through in time. */
+/** As many pieces as the engine matches within the timeout. */
 const MAX_METRES = 2_000_000
 
-/** Less than its endpoint waits for an answer. */
-const PATIENCE = Duration.seconds(28)
+const TIMEOUT = Duration.seconds(28)
 
-/** Of points that are decoded of a polyline, which has as little as two bytes for each. */
+/** Work for a point of a polyline, which has as little as two bytes. */
 const POINT_BYTES = 16
 
-/** Recorded traces on the road network. */
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
-   * Aligns a trace, in pieces where it is longer than the engine takes; the pieces are joined. The result is a
-   * `TraceAnswer` as JSON in UTF-8: no point of a long trace is an object of this thread. A part that follows no road is
-   * left out of the line, `NotFound` is for a trace of which no part does. A trace that is measured already is not looked
-   * at.
+   * Matches a trace in pieces within the engine's limits and joins them: a `TraceAnswer` as JSON in UTF-8, so that no
+   * point of a long trace is an object here. `NotFound` where no part follows a road; other parts without one are
+   * omitted.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
 }>()("route-planning-service/TraceMatching") {
@@ -41,7 +38,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         return trace ?? (yield* ValidationFailed.of([BROKEN_POLYLINE]))
       })
 
-      // While the engine's call counts. What finds no thread is checked when it is joined all the same.
+      // Within the call, so that it counts as one. Without a free thread the join checks it.
       const checked = (text: string) =>
         readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Unavailable", () => Effect.void), Effect.as(text))
 
@@ -64,14 +61,14 @@ export class TraceMatching extends Context.Service<TraceMatching, {
             const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, lengthOf(pieces))
             return joined ?? (yield* unusable)
           },
-          Effect.timeoutOrElse({ duration: PATIENCE, orElse: () => Effect.fail(tooSlow) })
+          Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(tooSlow) })
         )
       })
     })
   )
 }
 
-const tooSlow = new GatewayTimeout({ message: "The routing engine did not answer in time" })
+const tooSlow = new GatewayTimeout({ message: "The routing engine did not respond in time" })
 
 const tooFar = ({ member }: MeasuredTrace) =>
   new ValidationFailed({
@@ -85,7 +82,6 @@ const tooFar = ({ member }: MeasuredTrace) =>
 const lengthOf = (pieces: ReadonlyArray<PieceMatch>) =>
   pieces.reduce((sum, piece) => sum + ("match" in piece ? piece.match : piece.unmatched).length, 0)
 
-/** The points are JSON text already and go in as they stand. */
 const engineRequest = (shape: string, { activity, preferences = {} }: TraceRequest) => {
   const rest = JSON.stringify({
     ...costingOf(activity, preferences, undefined),

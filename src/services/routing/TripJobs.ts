@@ -23,10 +23,7 @@ const Response = Schema.Struct({
 
 const decodeResponse = Schema.decodeUnknownOption(Response)
 
-/**
- * The engine gives back the locations that it was asked for; where it found roads is at the ends of the legs. What is not
- * on earth is left out.
- */
+/** The engine returns requested locations; the snapped ones are the ends of the legs. */
 const snappedOf = (legs: typeof Response.Type["trip"]["legs"]) => {
   const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
   return [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
@@ -37,17 +34,14 @@ const snappedOf = (legs: typeof Response.Type["trip"]["legs"]) => {
 
 const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => ({ legs, summary, locations: snappedOf(legs) })
 
-/** A route as the engine gives it, and where its locations were snapped. */
 export type Trip = ReturnType<typeof tripOf>
 
-/** The trip of a response; none where it is not what the engine is known to give. */
 export const readTrip: HeavyJob<string, Trip | undefined> = {
   name: "read trip",
   share: SHARE,
   run: (text) => Option.getOrUndefined(Option.map(Option.flatMap(parse(text), decodeResponse), tripOf))
 }
 
-/** What a route that is there goes over. */
 export interface Ways {
   readonly hasUnpaved: boolean
   readonly hasHighway: boolean
@@ -72,14 +66,13 @@ const waysOf = (body: unknown): Ways => {
   }
 }
 
-/** The ways under a line, as if there were none where the response does not tell; none where it is not JSON. */
 export const readWays: HeavyJob<string, Ways | undefined> = {
   name: "read ways",
   share: SHARE,
   run: (text) => Option.getOrUndefined(Option.map(parse(text), waysOf))
 }
 
-/** An older engine says null for none. */
+/** Older engines return null for none. */
 const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
 
 const decodeLocated = Schema.decodeUnknownOption(Located)
@@ -88,7 +81,6 @@ const roadlessOf = (body: unknown): ReadonlyArray<number> =>
   Option.getOrElse(decodeLocated(body), (): typeof Located.Type => [])
     .flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
 
-/** The indices of locations without a road, as far as the response tells; none where it is not JSON. */
 export const readRoadless: HeavyJob<string, ReadonlyArray<number> | undefined> = {
   name: "read locations",
   share: SHARE,

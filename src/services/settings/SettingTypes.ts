@@ -2,7 +2,6 @@ import { ByteSize, Config, Duration, Result, Schema, SchemaTransformation } from
 import { IpNetwork } from "effect/net"
 import { Email } from "../../schema/User.ts"
 
-/** A whole number from one to another, both included. */
 export const whole = (minimum: number, maximum: number, name: string) =>
   Config.schema(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum })), name)
 
@@ -10,7 +9,6 @@ const CountableBytes = Schema.ByteSize.check(
   Schema.makeFilter((size) => size > 0 && size <= Number.MAX_SAFE_INTEGER, { expected: "a size as in 2 GiB" })
 )
 
-/** A number of bytes, written with its unit as in `512 MiB`. */
 export const byteSize = (name: string, otherwise: ByteSize.Input) =>
   Config.schema(CountableBytes, name).pipe(
     Config.withDefault(ByteSize.fromInputUnsafe(otherwise)),
@@ -29,12 +27,11 @@ const HttpRoot = HttpUrl.check(
   )
 )
 
-/** The address that paths are appended to. */
 export const httpRoot = (name: string) => Config.schema(HttpRoot, name)
 
 const SHORTEST = Duration.millis(10)
 
-/** How long something takes, or how often it is done: none is no answer, and without a pause would be for ever. */
+/** Zero would mean no timeout, or no pause. */
 export const period = (name: string, longest = Duration.weeks(1)) =>
   Config.schema(
     Schema.DurationFromString.check(
@@ -63,12 +60,10 @@ const Origin = Schema.String.check(
   )
 )
 
-/** Origins as browsers name them, comma separated. */
 export const origins = (name: string) => Config.schema(Listed.pipe(Schema.decodeTo(Schema.Array(Origin))), name)
 
 const isEmail = Schema.is(Email)
 
-/** Email addresses, comma separated. */
 export const EmailList = Listed.pipe(
   Schema.decodeTo(
     Schema.Array(
@@ -85,7 +80,6 @@ const Network = Schema.String.check(
   )
 )
 
-/** Networks in CIDR notation, comma separated. */
 export const networks = (name: string) =>
   Config.schema(Listed.pipe(Schema.decodeTo(Schema.Array(Network))), name).pipe(
     Config.map((texts) => texts.map(IpNetwork.fromStringUnsafe))

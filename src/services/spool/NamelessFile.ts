@@ -7,20 +7,18 @@ import { promisify } from "node:util"
 import { Unavailable } from "../../schema/Errors.ts"
 import type { CountBytes } from "./ImportDisk.ts"
 
-/** What a file is for, as the log and the client read it. */
 type Purpose = "an upload" | "a download"
 
-/** Only an operator can mend a disk that is full or cannot be written, and the client did nothing wrong. */
 const withoutRoom = (purpose: Purpose, error: unknown) =>
   Effect.andThen(
-    Effect.logError(`${purpose} cannot be kept`, error),
+    Effect.logError(`${purpose} not written`, error),
     Effect.fail(new Unavailable({ message: `There is no room for ${purpose} now: try again later` }))
   )
 
 const attempt = <A>(purpose: Purpose, work: () => Promise<A>) =>
   Effect.tryPromise(work).pipe(Effect.catch(({ cause }) => withoutRoom(purpose, cause)))
 
-/** A file in the temporary directory that no directory names: it ends with the process, in whatever way that ends. */
+/** Unlinked, so that it ends with the process in any case. */
 export class NamelessFile {
   readonly descriptor: number
   private readonly purpose: Purpose
@@ -31,17 +29,16 @@ export class NamelessFile {
     this.purpose = purpose
   }
 
-  /** From now on somebody else closes it. */
   giveAway() {
     this.isOwn = false
   }
 
-  /** Waits for the disk even when it is interrupted: by then the descriptor may be another file's. */
+  /** Not interruptible: the descriptor could belong to another file by then. */
   append(bytes: Uint8Array) {
     return Effect.uninterruptible(attempt(this.purpose, () => promisify(writeFile)(this.descriptor, bytes)))
   }
 
-  /** At most so many bytes from a position on, in a buffer of their own; fewer at the end. Waits as `append` does. */
+  /** Fewer bytes at the end. Not interruptible, as `append`. */
   read(position: number, length: number) {
     const buffer = Buffer.allocUnsafeSlow(length)
     return Effect.uninterruptible(
@@ -63,7 +60,6 @@ const openNameless = async () => {
   }
 }
 
-/** Opens a file that nobody else has; the descriptor. */
 export const OpenFile = Context.Reference<() => Promise<number>>("route-planning-service/OpenFile", {
   defaultValue: () => openNameless
 })
@@ -73,10 +69,8 @@ const opened = Effect.fnUntraced(function*(purpose: Purpose) {
   return new NamelessFile(yield* attempt(purpose, openFile), purpose)
 })
 
-/** A new file for as long as the scope is open. `Unavailable` where the disk has none. */
 export const namelessFile = (purpose: Purpose) => Effect.acquireRelease(opened(purpose), (file) => file.close())
 
-/** Keeps what comes, for as long as the scope is open. `Unavailable` where it is not counted, or the disk does not. */
 export const kept = Effect.fnUntraced(function*<E>(
   upload: Stream.Stream<Uint8Array, E>,
   count: CountBytes

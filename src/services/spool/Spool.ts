@@ -2,16 +2,13 @@ import { Context, Duration, Effect, Layer, type Scope, Stream } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { type NamelessFile, namelessFile } from "./NamelessFile.ts"
 
-/** A file that is not longer than that is held in memory: it costs less than the disk, and no more than a socket's buffers. */
-const HELD_BYTES = 128 * 1024
+/** In memory up to this size: no more than the buffers of a socket. */
+const MEMORY_BYTES = 128 * 1024
 
-/** What is read of the disk at once. */
 const PIECE_BYTES = 64 * 1024
 
-/** A file that was written to its end. */
 export interface SpooledFile {
   readonly size: number
-  /** From the disk as fast as it is taken, and no faster. */
   readonly bytes: Stream.Stream<Uint8Array>
 }
 
@@ -24,12 +21,12 @@ const fromDisk = (file: NamelessFile, size: number) =>
         (bytes) => [bytes, position + bytes.length] as const
       ))
 
-/** Whether a file was refused because others have the room of the process, and not because the disk has none. */
+/** Refused because of other files of the process, not because of the disk. */
 export const isForOthers = ({ details }: Unavailable): boolean => details?.["retryAfterSeconds"] !== undefined
 
 const noRoom = () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5))
 
-/** Bytes on the disk of all files at once. An ordinary file of 100,000 positions has 25 MB, one of hostile digits 100. */
+/** On disk, of all files. 100,000 positions have 25 MB, hostile digits 100. */
 export const SpoolLimit = Context.Reference<number>("route-planning-service/SpoolLimit", {
   defaultValue: () => 1024 * 1024 * 1024
 })
@@ -52,12 +49,12 @@ const makeSpool = (limitBytes: number) => {
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
     const file = yield* Effect.cached(namelessFile("a download"))
 
-    // One at a time: more would be made before the first is written, all in one go.
+    // One at a time: a chunk would be generated before its first piece is written.
     const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.map(bytesOf))
     yield* Stream.runForEach(pieces, (piece) => {
       own.size += piece.length
       held.push(piece)
-      if (own.size <= HELD_BYTES) return Effect.void
+      if (own.size <= MEMORY_BYTES) return Effect.void
       const bytes = Buffer.concat(held.splice(0))
       return reserve(bytes.length).pipe(
         Effect.andThen(Effect.sync(() => own.onDisk += bytes.length)),
@@ -70,12 +67,10 @@ const makeSpool = (limitBytes: number) => {
   })
 }
 
-/** Files that are made before they are sent. */
 export class Spool extends Context.Service<Spool, {
   /**
-   * Takes the pieces of a file whole, at the pace of their maker, so that a slow client holds up neither the maker nor what
-   * the file is made of. A file of more than 128 KiB is on the disk for as long as its scope is open. `Unavailable` where the
-   * disk has no room, or the files of the process together would have more than `SpoolLimit`.
+   * Generates a whole file, so that a slow client does not block its generation. Above 128 KiB it is on disk until the
+   * scope closes. `Unavailable` without room on the disk or above `SpoolLimit`.
    */
   readonly take: (texts: Iterable<string | Uint8Array>) => Effect.Effect<SpooledFile, Unavailable, Scope.Scope>
 }>()("route-planning-service/Spool") {

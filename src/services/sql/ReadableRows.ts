@@ -9,10 +9,7 @@ const columnsOf = (cause: Cause.Cause<Schema.SchemaError>) =>
 
 const idOf = (row: unknown) => typeof row === "object" && row !== null && "id" in row ? String(row.id) : "unknown"
 
-/**
- * Decodes the rows of a list. One that its schema refuses is left out and logged by its id and columns, so that it fails
- * nobody's list; the values of a row never reach a log.
- */
+/** Skips rows that do not decode, so that one does not fail a list. Logs ids and columns, never the values of a row. */
 export const readableRows = <S extends Schema.ConstraintDecoder<unknown>>(table: string, row: S) => {
   const decodeAll = Schema.decodeUnknownEffect(Schema.Array(row))
   const decode = Schema.decodeUnknownEffect(row)
@@ -30,7 +27,6 @@ export const readableRows = <S extends Schema.ConstraintDecoder<unknown>>(table:
     Effect.catchCause(decodeAll(rows), () => Effect.map(Effect.forEach(rows, readable), (found) => found.flat()))
 }
 
-/** `SqlSchema.findAll` for a list: what cannot be read is left out, as by `readableRows`. */
 export const findReadable = <Req extends Schema.Constraint, Res extends Schema.ConstraintDecoder<unknown>, E, R>(
   { execute, Request, Result, table }: {
     readonly table: string

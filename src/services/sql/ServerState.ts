@@ -2,13 +2,12 @@ import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 
 /**
- * Whether an error is about the state of the server and not about a statement (PostgreSQL, appendix A): classes 53,
- * insufficient resources, as too many connections or a full disk, and 57P, as a server that starts or ends its back ends.
+ * About the server, not the statement (PostgreSQL, appendix A): 53, insufficient resources, and 57P, start or shutdown.
  */
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
 
-/** A write that a read does beside its work, as of when a credential was last used: without room for it the read goes on. */
+/** For a write beside a read, such as the last use of a credential: the read succeeds without room for it. */
 export const ifThereIsRoom = <A, R>(
   write: Effect.Effect<A, SqlError.SqlError, R>,
   orElse: Effect.Effect<void> = Effect.void

@@ -1,12 +1,12 @@
 import { Clock, Duration, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 
-/** A clock that is off by more than this is one that somebody has set, and is believed. */
+/** A clock that differs by more was set on purpose, and is used. */
 const MAX_SKEW = Duration.hours(1)
 
 /**
- * The time by which what was deleted is erased, in milliseconds, the same for all processes of a database: its own clock, so
- * that a process whose clock is ahead erases nothing early, and one whose clock is behind does not date a deletion back.
+ * The time of the database in milliseconds, for the erasure of what was deleted: a process with a wrong clock neither
+ * erases early nor dates a deletion back.
  */
 export const makeSharedTime = Effect.map(SqlClient.SqlClient, (sql) => {
   const find = SqlSchema.findOne({

@@ -2,44 +2,39 @@ import { type Duration, Effect, Schema, Stream } from "effect"
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { BadGateway, GatewayTimeout, Unavailable } from "../../schema/Errors.ts"
 
-/** A service that we ask, and what we put up with from it. */
 interface Upstream {
-  /** What it is to a client of ours; its host is nobody's business. */
+  /** Shown to clients, unlike the host. */
   readonly name: string
   readonly timeout: Duration.Input
   readonly maxBytes: number
 }
 
-/** A response that was read whole, of a status below 500 that is no redirect. */
-export interface TextAnswer {
+export interface TextResponse {
   readonly status: number
   readonly text: string
 }
 
-/** The same of which the text is JSON. */
-interface Answer {
+interface JsonResponse {
   readonly status: number
   readonly body: unknown
 }
 
 export type UpstreamFailure = BadGateway | Unavailable | GatewayTimeout
 
-const garbage = ({ name }: Upstream) => new BadGateway({ message: `${name} gave an answer that cannot be used` })
+const garbage = ({ name }: Upstream) => new BadGateway({ message: `${name} sent an unusable response` })
 
 const away = ({ name }: Upstream) => new Unavailable({ message: `${name} is not reachable` })
 
-/** Of a server that starts, ends or has too much to do. */
 const SERVICE_UNAVAILABLE = 503
 
 const isUsable = ({ status }: HttpClientResponse.HttpClientResponse) => status < 300 || (status >= 400 && status < 500)
 
 const decodeJson = Schema.decodeUnknownEffect(Schema.fromJsonString(Schema.Unknown))
 
-/** Reading that is interrupted ends the connection, where an unread response would keep it until it is collected. */
+/** Interrupted reading ends the connection, which an unread response would keep until garbage collection. */
 export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
   Effect.raceFirst(Effect.ignore(response.text), Effect.void)
 
-/** A response with a `Content-Length` need not be counted piece by piece, and not read at all if it is too long. */
 const readText = (
   response: HttpClientResponse.HttpClientResponse,
   upstream: Upstream
@@ -57,15 +52,15 @@ const readText = (
 }
 
 /**
- * Asks a service that we depend on: one try, in the time given, with an answer of bounded size. Redirects are not
- * followed. Unreachable, by its own word too, is `Unavailable`, too slow `GatewayTimeout`; a redirect and an error of its
- * own is `BadGateway`. No error contains a part of the request or of the response.
+ * Sends one request, with a timeout and a bounded response; redirects are not followed. Unreachable and 503 are
+ * `Unavailable`, a timeout `GatewayTimeout`, redirects and other 5xx `BadGateway`. Errors contain nothing of the
+ * request or the response.
  */
-export const askText = (
+export const requestText = (
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest,
   upstream: Upstream
-): Effect.Effect<TextAnswer, UpstreamFailure> =>
+): Effect.Effect<TextResponse, UpstreamFailure> =>
   Effect.gen(function*() {
     const response = yield* client.execute(request).pipe(
       Effect.mapError(({ reason }) => reason._tag === "TransportError" ? away(upstream) : garbage(upstream))
@@ -78,20 +73,18 @@ export const askText = (
   }).pipe(
     Effect.timeoutOrElse({
       duration: upstream.timeout,
-      orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not answer in time` }))
+      orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not respond in time` }))
     })
   )
 
-/** The JSON of a response. Anything that is not JSON is `BadGateway`. */
-export const bodyOf = ({ text }: TextAnswer, upstream: Upstream): Effect.Effect<unknown, BadGateway> =>
+export const bodyOf = ({ text }: TextResponse, upstream: Upstream): Effect.Effect<unknown, BadGateway> =>
   Effect.mapError(decodeJson(text), () => garbage(upstream))
 
-/** Asks as `askText` does, for JSON. */
-export const ask = Effect.fnUntraced(function*(
+export const requestJson = Effect.fnUntraced(function*(
   client: HttpClient.HttpClient,
   request: HttpClientRequest.HttpClientRequest,
   upstream: Upstream
-): Effect.fn.Return<Answer, UpstreamFailure> {
-  const answer = yield* askText(client, request, upstream)
-  return { status: answer.status, body: yield* bodyOf(answer, upstream) }
+): Effect.fn.Return<JsonResponse, UpstreamFailure> {
+  const response = yield* requestText(client, request, upstream)
+  return { status: response.status, body: yield* bodyOf(response, upstream) }
 })

@@ -10,7 +10,7 @@ import { chainedFilesOf, hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
-/** A day of a record a second has 3.5 MiB. */
+/** A day with a record a second has 3.5 MiB. */
 const MAX_FIT_BYTES = 4 * 1024 * 1024
 
 const parsed = (bytes: Uint8Array) =>
@@ -18,7 +18,6 @@ const parsed = (bytes: Uint8Array) =>
     const fail = (error: unknown) =>
       resume(Effect.fail(ValidationFailed.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)))
     try {
-      // Strict: it checks the CRC of the file.
       new FitParser({ force: false }).parse(Buffer.from(bytes), (error, data) => {
         if (data === undefined) fail(error ?? "it has no data")
         else resume(Effect.succeed(data))
@@ -28,7 +27,6 @@ const parsed = (bytes: Uint8Array) =>
     }
   })
 
-/** A record that has a position. */
 interface Placed {
   readonly record: FitRecord
   readonly position: Position
@@ -47,7 +45,6 @@ const isoOf = ({ record }: Placed): string | undefined => {
   return Number.isFinite(time) ? new Date(time).toISOString() : undefined
 }
 
-/** A timer that was stopped between two records leaves a gap. */
 const partsOf = (records: ReadonlyArray<Placed>, { events = [] }: ParsedFit) => {
   const stops = events.filter(({ event, event_type }) =>
     event === "timer" && (event_type === "stop_all" || event_type === "stop")
@@ -72,11 +69,10 @@ const waypointsOf = ({ course_points = [] }: ParsedFit): ReadonlyArray<DraftWayp
     return [{ coord: coordOf(position), name: point.name, type, timestamp: undefined }]
   })
 
-/** `generic` is what a file without an activity has. */
 const sportOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "generic" ? value : undefined
 
-/** Reads a course or an activity of FIT. A record without a position, as sensors make them indoors, is counted. */
+/** Counts records without a position, which sensors write indoors. */
 export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
   if (bytes.length > MAX_FIT_BYTES) {
     return yield* ValidationFailed.at("", `A FIT file may have at most ${MAX_FIT_BYTES} bytes`)
@@ -103,7 +99,7 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
       activity: sportOf(course?.sport ?? fit.sessions?.[0]?.sport ?? fit.sports?.[0]?.sport),
       waypoints,
       segments: parts.filter(({ length }) => length > 0).map((part) => part.map(({ position }) => position)),
-      // The times of a course are where a virtual partner would be; a lap has the time that was planned.
+      // The times of a course are those of a virtual partner; a lap has the planned time.
       seconds: course === undefined
         ? durationOf(parts, isoOf)
         : sumOf((fit.laps ?? []).map(({ total_timer_time }) => total_timer_time))

@@ -1,9 +1,9 @@
 import { isFit } from "../PackedFile.ts"
 
-/** A day of a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
+/** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000
 
-/** Of all messages together; a record of a watch has about 15. */
+/** Of all messages; a record of a watch has about 15. */
 export const MAX_FIELDS = 2_000_000
 
 interface Definition {
@@ -13,7 +13,6 @@ interface Definition {
 
 const FIELD_BYTES = 3
 
-/** What the definition message at an index says of the data messages that follow. Undefined past the end. */
 const definitionAt = (bytes: Uint8Array, start: number, hasDeveloperFields: boolean) => {
   const sum = { bytes: 0, fields: 0, end: start }
   const add = (at: number) => {
@@ -27,10 +26,7 @@ const definitionAt = (bytes: Uint8Array, start: number, hasDeveloperFields: bool
   return sum
 }
 
-/**
- * Whether a FIT file has more messages or fields than a file of a route may have: counted from the headers alone,
- * before any of them is decoded (FIT protocol, record format). A malformed file is left to the parser.
- */
+/** Counts by the headers alone, before decoding (FIT protocol, record format). The parser rejects malformed files. */
 export const hasTooManyMessages = (bytes: Uint8Array): boolean => {
   const definitions = new Map<number, Definition>()
   const seen = { at: bytes[0] ?? 0, messages: 0, fields: 0 }
@@ -55,7 +51,6 @@ export const hasTooManyMessages = (bytes: Uint8Array): boolean => {
 
 const CRC_BYTES = 2
 
-/** How many FIT files follow the first one (FIT protocol, chained FIT files). */
 export const chainedFilesOf = (bytes: Uint8Array): number => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const seen = { at: 0, files: 0 }

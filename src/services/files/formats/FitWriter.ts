@@ -5,7 +5,7 @@ import { metresBetween } from "../../geometry/Geodesy.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 
-/** Global message numbers, and the numbers of their fields, of the FIT profile. */
+/** Message and field numbers of the FIT profile. */
 const FILE_ID = 0
 const LAP = 19
 const RECORD = 20
@@ -24,13 +24,12 @@ const GENERIC_POINT = 0
 const SPORTS: Record<Activity, number> = { run: 1, cycle: 2, walk: 11 }
 const GENERIC_SPORT = 0
 
-/** 2.0, whose major version is in the upper half of the byte. */
+/** 2.0: the major version is in the upper four bits. */
 const PROTOCOL_VERSION = 0x20
 
-/** FIT reads smaller numbers as seconds since the device was switched on. */
+/** FIT reads smaller numbers as seconds since power-on. */
 const LEAST_INSTANT = Date.UTC(2000, 0)
 
-/** The bytes of a text field, its final zero included. */
 const MAX_TEXT_BYTES = 255
 const MAX_POINT_NAME_BYTES = 64
 
@@ -45,11 +44,10 @@ const uint16 = field(2, FitBaseType.Uint16)
 const uint32 = field(4, FitBaseType.Uint32)
 const sint32 = field(4, FitBaseType.Sint32)
 
-// 180 degrees would be one more than the largest number: it is the same meridian.
+// 180 degrees would be one more than the largest number: the last one is practically the same meridian.
 const semicircles = (number: number, degrees: number) =>
   sint32(number, Math.min(Math.round(degrees * 2 ** 31 / 180), 2 ** 31 - 2))
 
-/** The first characters of a text whose UTF-8 is short enough. */
 const text = (number: number, value: string, maxBytes: number): FitEncoderField => {
   const kept = { text: "", bytes: 1 }
   for (const character of value.replaceAll("\u0000", "")) {
@@ -62,7 +60,6 @@ const text = (number: number, value: string, maxBytes: number): FitEncoderField 
   return { number, size: bytes.length, baseType: FitBaseType.String, value: bytes }
 }
 
-/** Metres from the start to each position. */
 const distancesOf = (geometry: ReadonlyArray<Position>): Float64Array => {
   const metres = new Float64Array(geometry.length)
   for (const [index, [lng, lat]] of geometry.entries()) {
@@ -76,7 +73,7 @@ const MAX_UINT32 = 2 ** 32 - 2
 
 const centimetres = (metres: number) => Math.min(Math.round(100 * metres), MAX_UINT32)
 
-/** With a fifth of a metre and 500 m below the sea, as the profile has it. */
+/** Scale 5, offset 500 (FIT profile). */
 const altitude = (elevation: number) => Math.min(Math.max(0, Math.round(5 * (elevation + 500))), MAX_UINT32)
 
 const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number): Array<FitEncoderField> => [
@@ -87,7 +84,7 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
   ...(elevation === undefined ? [] : [uint32(78, altitude(elevation))])
 ]
 
-/** A route as a course of FIT. Its times go by the duration of the route, or a second for each position without one. */
+/** A course with the duration of the route, or a second for each position. */
 export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoints }: WrittenRoute): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))

@@ -19,7 +19,6 @@ import {
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** One geometry of a file with the properties of the feature that it is in. */
 interface Part {
   readonly type: string
   readonly coordinates: ReadonlyArray<unknown>
@@ -28,10 +27,7 @@ interface Part {
 
 const MAX_DEPTH = 32
 
-/**
- * Counted before anything is parsed: twice the values of a line of 100,000 positions with elevations, and the levels of
- * nested geometries, of which each has two, and of what is in their properties.
- */
+/** Twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside properties. */
 const FILE_LIMITS: TextLimits = { root: undefined, maxValues: 8 * MAX_POSITIONS, maxDepth: 3 * MAX_DEPTH }
 
 const isObject = (value: unknown): value is JsonObject =>
@@ -46,7 +42,6 @@ const textOf = (value: unknown): string | undefined => typeof value === "string"
 const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined
 
-/** The geometries at or below a GeoJSON object, in the order of the file. */
 const partsOf = (value: unknown, properties: JsonObject, depth: number): ReadonlyArray<Part> => {
   const object = objectOf(value)
   if (depth > MAX_DEPTH) return [{ type: "deeply nested geometry", coordinates: [], properties }]
@@ -66,7 +61,7 @@ const partsOf = (value: unknown, properties: JsonObject, depth: number): Readonl
   }
 }
 
-/** RFC 7946, 3.1.1: what follows the elevation has no meaning and may be ignored. */
+/** RFC 7946, 3.1.1: what follows the elevation has no meaning. */
 const readPosition = (value: unknown): Position | undefined => {
   const [lng, lat, elevation] = listOf(value)
   return positionOf(numberOf(lng), numberOf(lat), numberOf(elevation))
@@ -99,8 +94,7 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
 })
 
 /**
- * Where a file may say something of all its routes: the feature of the only one, then what has no place, then the root,
- * which often has the name of a layer.
+ * The feature of the only route, then features without a geometry, then the root, which often has the name of a layer.
  */
 const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
   ...(features.length === 1 ? features : []),
@@ -134,7 +128,6 @@ const trackOf = (properties: JsonObject, segments: DraftTrack["segments"]): Draf
   seconds: undefined
 })
 
-/** The lines of each feature are one track: a `MultiLineString` has its gaps, and a feature is a thing of its own. */
 const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>): ReadonlyArray<DraftTrack> => {
   const next = takerOf(positions)
   return [...Map.groupBy(parts, ({ properties }) => properties)].map(([properties, lines]) =>
@@ -142,7 +135,7 @@ const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>
   )
 }
 
-/** Reads GeoJSON (RFC 7946): a geometry, a feature or a collection. Lines are tracks, points the waypoints of all. */
+/** RFC 7946. Lines are tracks, points are waypoints of all. */
 export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const root = yield* parseJson(text)
   const parts = partsOf(root, {}, 0)
@@ -171,7 +164,7 @@ const positionText = (position: Position) => `[${position.map(decimal).join(",")
 
 const feature = (properties: unknown) => `{"type":"Feature","properties":${JSON.stringify(properties)},"geometry":`
 
-/** A line needs two positions (RFC 7946, 3.1.4): one is a point, and none a feature without a place (3.2). */
+/** A line needs two positions (RFC 7946, 3.1.4): one is a point, none a feature without a geometry (3.2). */
 function* lineOf(geometry: ReadonlyArray<Position>): Generator<string> {
   const [first] = geometry
   if (first === undefined) {
@@ -185,7 +178,7 @@ function* lineOf(geometry: ReadonlyArray<Position>): Generator<string> {
   }
 }
 
-/** A route as GeoJSON (RFC 7946): one feature for the line and the route's own properties, then one for each waypoint. */
+/** RFC 7946: one feature for the line and the route's properties, then one for each waypoint. */
 export function* writeGeoJson(route: WrittenRoute): Generator<string> {
   const { activity, createdAt, description, geometry, name, tags, waypoints } = route
   yield "{\"type\":\"FeatureCollection\",\"features\":[\n"

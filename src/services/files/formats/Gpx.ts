@@ -20,7 +20,6 @@ import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
 import { leafOf, NOTHING, type PointReader, type XmlElement } from "../xml/XmlTree.ts"
 
-/** Extensions of points are counted by what is in them. */
 const TRACK_POINT = new Set(["ele", "extensions"])
 const PLANNED_POINT = new Set(["name", "type", "time", "extensions"])
 const POINT_OF_BOTH = new Set([...TRACK_POINT, ...PLANNED_POINT])
@@ -30,7 +29,6 @@ const TRACK = new Set(["name", "desc", "type", "number", "trkseg"])
 const SEGMENT = new Set(["trkpt"])
 const ROUTE = new Set(["name", "desc", "type", "number", "rtept"])
 
-/** The elements and attributes that a route is read from. */
 const KNOWN = new Set([
   ...POINT_OF_BOTH,
   ...ROOT,
@@ -54,14 +52,14 @@ const pointOf = (point: XmlElement): Position | undefined =>
 const ELEVATION_ALONE = [leafOf("ele")]
 const NOTHING_ELSE: ReadonlyArray<XmlElement> = []
 
-/** That a planned point has an elevation is remembered: it is dropped. */
+/** The elevation of a planned point is kept to report it as dropped. */
 const childrenBeside = ({ children, name }: XmlElement, { length }: Position): ReadonlyArray<XmlElement> => {
   const isElevationAlone = length === 3 && children.length === 1
   if (!isElevationAlone) return children
   return name === "trkpt" ? NOTHING_ELSE : ELEVATION_ALONE
 }
 
-/** Without what its position was read from: of most of the points of a long file nothing else is left. */
+/** Without what its position was read from: usually nothing else is left. */
 const POINTS: PointReader = {
   names: new Set(["trkpt", "rtept", "wpt"]),
   read: (point) => {
@@ -85,11 +83,11 @@ const waypointsOf = (
     timestamp: textOf(points[index], "time")?.trim()
   }))
 
-/** One that was read is in the position of its point. */
+/** A position has the elevation that could be read. */
 const isElevationUnread = (point: XmlElement) =>
   point.position?.length !== 3 && (textOf(point, "ele") ?? "").trim() !== ""
 
-/** Ours alone says which side of the 180th meridian a point is on: it was read. */
+/** Our own extension was read: it only marks the side of the 180th meridian. */
 const isForeign = (point: XmlElement) =>
   childOf(point, "extensions")?.children.some(({ name }) => name !== OWN_LONGITUDE) ?? false
 
@@ -99,11 +97,9 @@ const extensionsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped>
 const elevationsOf = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> =>
   droppedIf(points.filter(isElevationUnread).length, "elevations", "they are not decimal numbers")
 
-/** One line of a file: what it is in, and its points, in parts that have a gap between them. */
 interface Line {
   readonly owners: ReadonlyArray<XmlElement>
   readonly parts: ReadonlyArray<ReadonlyArray<XmlElement>>
-  /** Its points are what the rider planned too. */
   readonly isPlan: boolean
 }
 
@@ -119,10 +115,7 @@ const lineOfRoute = (route: XmlElement): Line => ({
   isPlan: true
 })
 
-/**
- * One track beside one route are the line and the plan of the same thing. Without a track the points of a route are its
- * line too. Several of either are lines of their own.
- */
+/** One track and one route are polyline and plan of the same thing; several of either are polylines of their own. */
 const linesOf = (
   tracks: ReadonlyArray<XmlElement>,
   routes: ReadonlyArray<XmlElement>,
@@ -138,10 +131,8 @@ const linesOf = (
   }]
 }
 
-/** The type of a place beside a route, which would be one of the points to pass through otherwise. */
 const PLACE_OF_INTEREST = "poi"
 
-/** The points of a file by what they are for. */
 const partsOf = (gpx: XmlElement) => {
   const tracks = childrenOf(gpx, "trk")
   const routes = childrenOf(gpx, "rte")
@@ -159,7 +150,6 @@ const partsOf = (gpx: XmlElement) => {
 
 type Parts = ReturnType<typeof partsOf>
 
-/** Points that are the line anyway need not be waypoints as well where there are too many for that. */
 const isLineOnly = ({ isPlan, parts }: Line) => isPlan && (parts[0]?.length ?? 0) > MAX_WAYPOINTS
 
 const hasMore = ({ children }: XmlElement) => children.length > 0
@@ -188,7 +178,6 @@ const droppedOf = (gpx: XmlElement, { lines, routes, segments, tracks, ...points
 const textsOf = (elements: ReadonlyArray<XmlElement | undefined>, name: string) =>
   elements.map((element) => textOf(element, name))
 
-/** A time of a planned point is when to be there, of a track point when somebody was. */
 const timeOf = (point: XmlElement) => textOf(point, "time")
 
 const trackOf = (
@@ -207,7 +196,6 @@ const trackOf = (
 
 const lengthOf = ({ parts }: Line) => parts.reduce((sum, { length }) => sum + length, 0)
 
-/** The lines with their positions, in the order of both. */
 const tracksOf = (
   { lines, routePoints }: Parts,
   linePositions: ReadonlyArray<Position>,
@@ -222,7 +210,7 @@ const tracksOf = (
   })
 }
 
-/** Reads GPX 1.1, and 1.0, which has the members of `metadata` in the root itself. Some writers name only the track. */
+/** GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
 export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
   const parts = partsOf(gpx)

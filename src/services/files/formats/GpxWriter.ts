@@ -37,8 +37,8 @@ const trackPoint = ([lng, lat, elevation]: Position): string => {
 }
 
 /**
- * A route as GPX 1.1: what the rider planned as the points of a `rte`, the line as the one segment of a `trk`. A track is
- * there even without points, so that a reader can tell a route without a line from a file that has its line in its `rte`.
+ * Waypoints as a `rte`, the polyline as a `trk`, which is written even if empty: otherwise the `rte` would be read as
+ * it.
  */
 export function* writeGpx(route: WrittenRoute): Generator<string> {
   yield `${XML_DECLARATION}${ROOT}\n`

@@ -19,7 +19,6 @@ import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf } from "../xml/XmlQuery.ts"
 import type { XmlElement } from "../xml/XmlTree.ts"
 
-/** What a file says of a feature, read once however many geometries are in it. */
 interface Feature {
   readonly name: string | undefined
   readonly description: string | undefined
@@ -27,7 +26,6 @@ interface Feature {
   readonly data: ReadonlyMap<string | undefined, string | undefined>
 }
 
-/** One geometry of a file with the placemark that it is in. */
 interface Part {
   readonly placemark: Feature
   readonly geometry: XmlElement
@@ -36,12 +34,11 @@ interface Part {
 const CONTAINERS = new Set(["Document", "Folder", "kml"])
 const GEOMETRY_CONTAINERS = new Set(["MultiGeometry", "MultiTrack", "gx:MultiTrack"])
 
-/** KML 2.3 took the tracks of Google's extension over, under its own namespace. */
+/** KML 2.3 adopted the tracks of Google's extension. */
 const TRACKS = new Set(["Track", "gx:Track"])
 const LINES = new Set(["LineString", ...TRACKS])
 const OTHER_GEOMETRIES = new Set(["LinearRing", "Polygon", "Model"])
 
-/** Features that are read from elsewhere, or are pictures. */
 const OTHER_FEATURES: ReadonlyMap<string, string> = new Map([
   ["NetworkLink", "nothing is fetched from elsewhere"],
   ["GroundOverlay", "a route has a line and points only"],
@@ -50,7 +47,6 @@ const OTHER_FEATURES: ReadonlyMap<string, string> = new Map([
   ["gx:Tour", "a route has a line and points only"]
 ])
 
-/** The elements and attributes that a route is read from. */
 const KNOWN = new Set([
   ...CONTAINERS,
   ...GEOMETRY_CONTAINERS,
@@ -69,10 +65,8 @@ const KNOWN = new Set([
   "value"
 ])
 
-/** More characters than three numbers need. */
 const MAX_TUPLE = 1024
 
-/** The elements of these kinds below a container, through all containers in it, in the order of the file. */
 const below = (
   parent: XmlElement,
   containers: ReadonlySet<string>,
@@ -93,7 +87,6 @@ const partsOf = (kml: XmlElement): ReadonlyArray<Part> =>
 const partsOfPlacemark = (placemark: Feature, geometries: ReadonlyArray<XmlElement>) =>
   geometries.map((geometry) => ({ placemark, geometry }))
 
-/** Of several pairs of one name the first counts. */
 const dataOf = (feature: XmlElement): Feature["data"] =>
   new Map(
     childrenOf(childOf(feature, "ExtendedData"), "Data").toReversed().map((data) => [
@@ -123,7 +116,7 @@ const isTrack = ({ geometry }: Part) => TRACKS.has(geometry.name)
 
 const coordsOf = ({ geometry }: Part) => [...childrenOf(geometry, "coord"), ...childrenOf(geometry, "gx:coord")]
 
-/** Tuples have no white space in them (KML 2.2, 16.10), yet some writers put it after each comma. */
+/** KML 2.2, 16.10 forbids white space after a comma, but some writers have it. */
 const tuplesOf = (part: Part): ReadonlyArray<string> =>
   isTrack(part)
     ? coordsOf(part).map(({ text }) => text.slice(0, MAX_TUPLE)).filter((text) => text.trim() !== "")
@@ -131,7 +124,6 @@ const tuplesOf = (part: Part): ReadonlyArray<string> =>
 
 const isEmptyPoint = (part: Part) => isPoint(part) && (textOf(part.geometry, "coordinates") ?? "").trim() === ""
 
-/** The members of a tuple have commas between them, those of `gx:coord` spaces. */
 const positionOfTuple = (tuple: string) => positionFrom(tuple.includes(",") ? tuple.split(",", 3) : words(tuple))
 
 const waypointOf = ({ placemark }: Part, position: Position): DraftWaypoint => ({
@@ -152,7 +144,7 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
     ...droppedIf(times, "when of Track", "a route has no place for it"),
-    // A device writes one for each time that it had no position (KML 2.3, 13.8).
+    // A device writes one for each time without a position (KML 2.3, 13.8).
     ...droppedIf(unplaced, "coord of Track", "it has no value"),
     ...droppedIf(empty.length, "Placemark", "it has no geometry"),
     ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),
@@ -187,9 +179,7 @@ const trackOf = (
   seconds: durationOf(parts.map(timesOf), ({ text }) => text)
 })
 
-/**
- * The lines of each placemark are one track: a geometry of several has its gaps, and a placemark is a thing of its own.
- */
+/** Lines of a placemark are one track with gaps. */
 const tracksOf = (
   lines: ReadonlyArray<Part>,
   lengthOf: (line: Part) => number,
@@ -201,7 +191,7 @@ const tracksOf = (
   )
 }
 
-/** Reads KML 2.2 and 2.3: lines are tracks, points the waypoints of all. Nothing that a file points to is fetched. */
+/** KML 2.2 and 2.3: lines are tracks, points are waypoints of all. Never fetches anything. */
 export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const kml = yield* parseXml(text, "kml", KNOWN)
   const parts = partsOf(kml)

@@ -8,7 +8,6 @@ const ROOT = "<kml xmlns=\"http://www.opengis.net/kml/2.2\"><Document>"
 
 const coordinatesOf = (position: Position) => position.map(decimal).join(",")
 
-/** `ExtendedData` of untyped pairs (KML 2.2, 9.2), without those that have no value. */
 const dataOf = (values: Readonly<Record<string, string | null | undefined>>): XmlParts => {
   const data = Object.entries(values).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ "@name": name, value }]
@@ -23,7 +22,7 @@ const placemarkOf = ({ coord, name, timestamp, type }: WrittenRoute["waypoints"]
   Point: { coordinates: coordinatesOf(coord) }
 })
 
-/** A line needs two positions (KML 2.2, 10.7), so that one alone is a point. */
+/** A line needs two positions (KML 2.2, 10.7). */
 function* lineOf({ geometry, name }: WrittenRoute): Generator<string> {
   const element = geometry.length === 1 ? "Point" : "LineString"
   yield `<Placemark>${xmlOf({ name, ...dataOf({ role: "geometry" }) })}<${element}><coordinates>`
@@ -31,7 +30,6 @@ function* lineOf({ geometry, name }: WrittenRoute): Generator<string> {
   yield `</coordinates></${element}></Placemark>\n`
 }
 
-/** A route as KML 2.2: a document with a placemark for the line and one for each waypoint. */
 export function* writeKml(route: WrittenRoute): Generator<string> {
   const { activity, description, name, tags, waypoints } = route
   yield `${XML_DECLARATION}${ROOT}\n`

@@ -22,11 +22,10 @@ import type { XmlElement } from "../xml/XmlTree.ts"
 
 const UNUSED = "a route has no place for it"
 
-/** `Time` is in every file, since the schema wants one for each point; extensions of ours say where a longitude is. */
+/** `Time` is required by the schema; our own extension marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])
 const COURSE_POINT = new Set(["Name", "Time", "Position", "PointType", "Notes", "Extensions"])
 
-/** The elements and attributes that a route is read from. */
 const KNOWN = new Set([
   ...TRACKPOINT,
   ...COURSE_POINT,
@@ -63,13 +62,13 @@ const pointOf = (point: XmlElement): Position | undefined => {
 
 const isPlaced = (point: XmlElement) => childOf(point, "Position") !== undefined
 
-/** Devices write a point without a position while they look for satellites, or for a sensor alone. */
+/** Devices write points without a position while they search satellites, or for a sensor alone. */
 const unplaced = (points: ReadonlyArray<XmlElement>): ReadonlyArray<Dropped> => {
   const count = points.filter((point) => !isPlaced(point)).length
   return droppedIf(count, "points", "they have no position")
 }
 
-/** A course point must have a name by the schema: in a file of ours only its notes tell whether the waypoint has one. */
+/** A name is required by the schema: in our own files `Notes` has that of the waypoint. */
 const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): DraftWaypoint => {
   const extensions = childOf(point, "Extensions")
   return {
@@ -80,10 +79,9 @@ const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): Draf
   }
 }
 
-/** A watch begins a lap within seconds; after more somebody had stopped it. */
 const MAX_LAP_SECONDS = 60
 
-/** The points of one course or activity, in parts that have a gap between them: a lap alone makes none. */
+/** Parts with gaps between them: a new lap alone is no gap. */
 const partsOfOwner = (owner: XmlElement): ReadonlyArray<ReadonlyArray<XmlElement>> => {
   const laps = owner.children.filter(({ name }) => name === "Lap")
   const parts: Array<Array<XmlElement>> = []
@@ -104,7 +102,6 @@ const isTrack = ({ name }: XmlElement) => name === "Track"
 
 const timeOf = (point: XmlElement | undefined) => textOf(point, "Time")
 
-/** Courses first: a file that has them and recorded activities is a plan with a history. */
 const partsOf = (database: XmlElement) => {
   const courses = descendantsOf(childrenOf(database, "Courses"), "Course")
   const activities = descendantsOf(childrenOf(database, "Activities"), "Activity")
@@ -145,12 +142,12 @@ const trackOf = (
       points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
     ),
     segments: nextGroups(nextPositions, parts.map(({ length }) => length)),
-    // The times of our own courses are there for the schema.
+    // The times of our own courses only satisfy the schema.
     seconds: own === undefined ? durationOf(parts, timeOf) : undefined
   }
 }
 
-/** Reads the courses of a Training Center Database, or the activities of one without courses. */
+/** Courses of a Training Center Database, or its activities. */
 export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
   const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
   const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {

@@ -12,11 +12,11 @@ import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/Xml
 const ROOT =
   `<TrainingCenterDatabase xmlns="http://www.garmin.com/xmlschemas/TrainingCenterDatabase/v2" ${OWN_NAMESPACE}>`
 
-/** The lengths of `RestrictedToken_t` and `CoursePointName_t`; the whole text goes into `Notes`. */
+/** `RestrictedToken_t` and `CoursePointName_t`; `Notes` has the whole text. */
 const MAX_COURSE_NAME = 15
 const MAX_POINT_NAME = 10
 
-/** `xsd:token` has no line breaks, and no white space at its ends or twice in a row. */
+/** `xsd:token` has no line breaks and no repeated white space. */
 const token = (text: string, max: number, fallback: string) => {
   const words = carried(text).replace(/\s+/gu, " ").trim()
   return [...words].slice(0, max).join("").trim() || fallback
@@ -24,13 +24,12 @@ const token = (text: string, max: number, fallback: string) => {
 
 const MINUTE = 60_000
 
-/** How an instant ends: with two digits of seconds, and what all instants of a clock have behind them. */
 const SECONDS_LENGTH = "00.000Z".length
 const FRACTION_LENGTH = ".000Z".length
 
 /**
- * A planned route has no times, the schema wants one for each point: a second each, from when the route was made. Within a
- * minute only the seconds are written: a date costs as much as the rest of a point.
+ * The schema requires times: a second for each position, from the creation of the route. Dates are formatted once a
+ * minute, since one costs as much as the rest of a point.
  */
 const clockFrom = (createdAt: string | undefined) => {
   const start = createdAt !== undefined && isDateTime(createdAt) ? Date.parse(createdAt) : 0
@@ -76,7 +75,7 @@ const coursePointOf = (
 const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
-/** The parts of `Notes` once more, since nothing else tells where the name in it ends. */
+/** Repeats the parts of `Notes`, where the end of the name is unknown. */
 const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts => ({
   "rps:name": name,
   "rps:description": description,
@@ -84,14 +83,12 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
   "rps:activity": activity
 })
 
-/** The schema can do without a lap, devices cannot. */
 const lapOf = (geometry: ReadonlyArray<Position>): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
   DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
   Intensity: "Active"
 })
 
-/** A route as a course of Garmin's Training Center Database, version 2. */
 export function* writeTcx(route: WrittenRoute): Generator<string> {
   const { createdAt, geometry, name, waypoints } = route
   const timeAt = clockFrom(createdAt)
@@ -101,7 +98,7 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
   if (geometry.length > 0) yield "</Track>\n"
   yield xmlOf({ Notes: notesOf(route) })
-  // Devices place a course point by the time of the point of the track that it belongs to.
+  // Devices locate a course point by the time of a track point.
   const nearest = new NearestPositions(geometry, waypoints.length)
   for (const waypoint of waypoints) {
     const time = timeAt(nearest.indexOf(waypoint.coord))

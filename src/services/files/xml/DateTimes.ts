@@ -8,7 +8,7 @@ const daysOf = (year: number, month: number) => {
   return [4, 6, 9, 11].includes(month) ? 30 : 31
 }
 
-/** Whether a text is an `xsd:dateTime` of a year of four digits (XML Schema Part 2, 3.2.7). */
+/** `xsd:dateTime` with a year of four digits (XML Schema Part 2, 3.2.7). */
 export const isDateTime = (text: string): boolean => {
   const [, year, month, day] = DATE_TIME.exec(text) ?? []
   return day !== undefined && Number(day) >= 1 && Number(day) <= daysOf(Number(year), Number(month))

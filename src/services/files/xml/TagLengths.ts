@@ -1,4 +1,3 @@
-/** More than a tag of any format needs with all its namespaces. */
 export const MAX_TAG = 65_536
 
 const DOUBLE_QUOTE = 0x22
@@ -7,10 +6,8 @@ const EXCLAMATION_MARK = 0x21
 const QUESTION_MARK = 0x3f
 const GREATER_THAN = 0x3e
 
-/** What begins with the first and ends with the second, and is no tag. */
 const OTHERS = [["<!--", "-->"], ["<![CDATA[", "]]>"], ["<?", "?>"]] as const
 
-/** The index of the `>` that ends the tag at `start`: -1 where that is too far away, the length of the text without one. */
 const endOfTag = (text: string, start: number): number => {
   const limit = Math.min(text.length, start + MAX_TAG)
   let quote = 0
@@ -23,7 +20,6 @@ const endOfTag = (text: string, start: number): number => {
   return limit === text.length ? limit : -1
 }
 
-/** The index behind which the next `<` begins something: -1 where the tag at `start` is too long. */
 const endAt = (text: string, start: number): number => {
   const code = text.charCodeAt(start + 1)
   const other = code === EXCLAMATION_MARK || code === QUESTION_MARK
@@ -33,16 +29,13 @@ const endAt = (text: string, start: number): number => {
     const end = text.indexOf(other[1], start + other[0].length)
     return end === -1 ? text.length : end
   }
-  // A parser refuses a tag at the first `<` in it (XML 1.0, 2.3), and most tags have the next one near.
+  // A parser rejects `<` within a tag (XML 1.0, 2.3), and the next tag is usually near.
   const next = text.indexOf("<", start + 1)
   const isNear = (next === -1 ? text.length : next) - start <= MAX_TAG
   return isNear ? start + 1 : endOfTag(text, start)
 }
 
-/**
- * Whether a text has a tag of more than 64 KiB. A parser reads a tag as a whole, and 800,000 attributes take a second and
- * 100 MiB before anybody may count them.
- */
+/** A parser reads a tag as a whole: 800,000 attributes take a second and 100 MiB before they can be counted. */
 export const hasLongTag = (text: string): boolean => {
   for (let start = text.indexOf("<"); start !== -1;) {
     const end = endAt(text, start)

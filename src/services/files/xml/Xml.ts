@@ -7,12 +7,10 @@ import { type PointReader, XmlTree } from "./XmlTree.ts"
 
 const MAX_MESSAGE = 200
 
-/** The most characters of a text, a comment or a tag: those of the longest file. */
 const MAX_TOKEN = 8 * 1024 * 1024
 
 const MAX_DEPTH = 256
 
-/** How much is parsed at once, before its elements go into the tree. */
 const PIECE_LENGTH = 65_536
 
 function* piecesOf(text: string): Generator<[string]> {
@@ -21,7 +19,6 @@ function* piecesOf(text: string): Generator<[string]> {
 
 const malformed = (message: string) => ValidationFailed.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
 
-/** The parser puts line and column behind its words; the line goes before them. */
 const fromParser = ({ line, message }: Xml.XmlError) =>
   malformed(`line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`)
 
@@ -32,9 +29,8 @@ const decoded = (text: string) =>
   )
 
 /**
- * The root element of an XML text, which must have the given local name, with the elements and attributes of the `known`
- * names in it. The text is read as a stream, within bounds on depth, elements, attributes and text. Declarations of
- * entities and document types are refused before anything is parsed, so nothing in a file can expand into more than it is.
+ * The root element with the `known` elements and attributes, read as a stream within limits. Rejects document types and
+ * entity declarations before parsing, so that nothing expands.
  */
 export const parseXml = Effect.fnUntraced(function*(
   text: string,
@@ -42,7 +38,9 @@ export const parseXml = Effect.fnUntraced(function*(
   known: ReadonlySet<string>,
   points?: PointReader
 ) {
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return yield* ValidationFailed.at("", "Entity declarations are refused")
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
+    return yield* ValidationFailed.at("", "Document types and entity declarations are not accepted")
+  }
   if (hasLongTag(text)) return yield* malformed(`a tag has more than ${MAX_TAG} characters`)
   const tree = new XmlTree(known, points)
   // Some devices write control characters into names.

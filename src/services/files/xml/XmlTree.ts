@@ -1,45 +1,41 @@
 import type { Xml } from "effect/encoding"
 import type { Position } from "../../../schema/Geometry.ts"
 
-/** An element by its local name; one out of another namespace than the root keeps its prefix. */
+/** By local name; an element of another namespace than the root's keeps its prefix. */
 export interface XmlElement {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
   readonly children: ReadonlyArray<XmlElement>
   readonly text: string
-  /** Of a point whose position was read when its end was. */
   readonly position: Position | undefined
 }
 
-/** How a format reads its points, each as soon as its end was read. What it returns is kept instead of the point. */
 export interface PointReader {
   readonly names: ReadonlySet<string>
   readonly read: (point: XmlElement) => XmlElement
 }
 
-/** A file of 8 MiB has as many where each takes 16 characters, its end included: one with text takes more. */
+/** 8 MiB at 16 characters each. */
 const MAX_ELEMENTS = 500_000
 
 const MAX_ATTRIBUTES = 128
 
-/** Names are looked at once each, and elements of no use are one object for each, as long as the names are few. */
+/** Names with a cached result, and shared elements that are not known. */
 const MAX_NAMES = 1000
 
-/** Refused by name, before a program that indexes objects by names meets it. */
+/** Rejected, since other code indexes objects by names. */
 const TRAP = "__proto__"
 
 export const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Of every element without children: the first child of one begins an array of its own. */
-const NOBODY: Array<XmlElement> = []
+const NO_CHILDREN: Array<XmlElement> = []
 
-/** A name as the file has it, without the prefix of the root's namespace. */
 interface Name {
   readonly local: string
   readonly isKnown: boolean
 }
 
-/** An element before its end was read. It stays the same object: a file has hundreds of thousands of them. */
+/** Mutable until its end tag: a file has hundreds of thousands. */
 interface OpenElement {
   readonly name: string
   readonly isKnown: boolean
@@ -49,7 +45,7 @@ interface OpenElement {
   readonly position: undefined
 }
 
-/** Takes off each prefix that the root binds to the root's own namespace. */
+/** Removes prefixes that the root binds to its own namespace. */
 const localNames = (rootName: string, declared: Readonly<Record<string, string>>) => {
   const [prefix] = rootName.includes(":") ? rootName.split(":") : []
   const namespace = declared[prefix === undefined ? "xmlns" : `xmlns:${prefix}`]
@@ -63,24 +59,20 @@ const localNames = (rootName: string, declared: Readonly<Record<string, string>>
   }
 }
 
-/** An element of a name and nothing else. */
 export const leafOf = (name: string): XmlElement => ({
   name,
   attributes: NOTHING,
-  children: NOBODY,
+  children: NO_CHILDREN,
   text: "",
   position: undefined
 })
 
 const adopt = (parent: OpenElement, child: XmlElement): void => {
-  if (parent.children === NOBODY) parent.children = [child]
+  if (parent.children === NO_CHILDREN) parent.children = [child]
   else parent.children.push(child)
 }
 
-/**
- * The elements of a file as they are read. Of an element that is not known only its name is kept, and what is known in it,
- * so that a file of a million elements of no use takes no more memory than its text.
- */
+/** Keeps only the name of unknown elements, so that a million of them take no more memory than their text. */
 export class XmlTree {
   root: XmlElement | undefined
   readonly #known: ReadonlySet<string>
@@ -96,7 +88,6 @@ export class XmlTree {
     this.#points = points
   }
 
-  /** Adds what was read. Returns what is wrong with it, if it goes beyond the bounds. */
   take(events: ReadonlyArray<Xml.Event>): string | undefined {
     for (const event of events) {
       const complaint = this.#takeOne(event)
@@ -126,7 +117,7 @@ export class XmlTree {
     const { isKnown, local } = this.#nameOf(name)
     const kept = this.#keptOf(attributes, isKnown)
     if (kept === undefined) return `an element has more than ${MAX_ATTRIBUTES} attributes`
-    this.#open.push({ name: local, isKnown, attributes: kept, children: NOBODY, text: "", position: undefined })
+    this.#open.push({ name: local, isKnown, attributes: kept, children: NO_CHILDREN, text: "", position: undefined })
     return undefined
   }
 
@@ -176,7 +167,6 @@ export class XmlTree {
   #closed(element: OpenElement, isRoot: boolean): XmlElement {
     const hasChildren = element.children.length > 0
     if (!element.isKnown && !isRoot && !hasChildren) return this.#leaf(element.name)
-    // Between elements there is nothing but white space.
     if (hasChildren && element.text !== "" && element.text.trim() === "") element.text = ""
     return this.#points?.names.has(element.name) === true ? this.#points.read(element) : element
   }

@@ -1,6 +1,6 @@
 import { carried } from "./Characters.ts"
 
-/** What an element holds: text, elements by name (`@name` is an attribute), or several of one name. */
+/** Text, elements by name (`@name` is an attribute), or several elements of one name. */
 type XmlContent = string | undefined | XmlParts | ReadonlyArray<XmlContent>
 export interface XmlParts {
   readonly [name: string]: XmlContent
@@ -8,7 +8,6 @@ export interface XmlParts {
 
 export const XML_DECLARATION = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 
-/** The namespace of what only this service reads, and the declaration of its prefix. */
 export const OWN_NAMESPACE = "xmlns:rps=\"urn:route-planning-service:1\""
 
 const REFERENCES: Readonly<Record<string, string>> = {
@@ -17,7 +16,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
   ">": "&gt;",
   "\"": "&quot;",
   "'": "&apos;",
-  // As itself it would be read as a line feed.
+  // An unescaped one would be read as a line feed.
   "\r": "&#13;"
 }
 
@@ -37,6 +36,5 @@ const elementOf = (name: string, content: XmlContent): string => {
 
 const isList = (content: XmlContent): content is ReadonlyArray<XmlContent> => Array.isArray(content)
 
-/** The elements as XML text. */
 export const xmlOf = (parts: XmlParts): string =>
   Object.entries(parts).map(([name, content]) => name.startsWith(ATTRIBUTE) ? "" : elementOf(name, content)).join("")
