@@ -13,44 +13,40 @@ import { SESSION_COOKIE } from "./http/api/Authentication.ts"
 import { HEADERS } from "./http/api/Headers.ts"
 
 interface ClientOptions {
-  /** Where the service is, without `/api/v1`. */
   readonly baseUrl: URL | string
-  /** A personal access token, or the JWT of a session. Without one the client is nobody until it signs in. */
+  /** A personal access token or the JWT of a session. Without one the client is anonymous until it signs in. */
   readonly token?: Redacted.Redacted
-  /** How many times a call that was refused for its rate (429) is made again; 3 if absent. */
+  /** Retries of a rate-limited call (429); 3 if absent. */
   readonly retries?: number
-  /** How long a call may wait for that in all; 2 minutes if absent, twice the service's window. */
-  readonly patience?: Duration.Input
+  /** For all retries of a call together; 2 minutes if absent, twice the service's window. */
+  readonly retryTimeout?: Duration.Input
 }
 
-type Answer = HttpClientResponse.HttpClientResponse
-type Send = Effect.Effect<Answer, HttpClientError.HttpClientError>
+type Response = HttpClientResponse.HttpClientResponse
+type Send = Effect.Effect<Response, HttpClientError.HttpClientError>
 
-const retryAfter = (answer: Answer) =>
+const retryAfter = (response: Response) =>
   Effect.map(Clock.currentTimeMillis, (now) => {
-    const header = Headers.parseRetryAfter(answer.headers[HEADERS.retryAfter.key] ?? "")
+    const header = Headers.parseRetryAfter(response.headers[HEADERS.retryAfter.key] ?? "")
     return Result.isSuccess(header) ? Headers.retryAfterDelay(header.success, now) : Duration.infinity
   })
 
-/** Asks again when the service says to; the last answer is the answer. A refused call has done nothing. */
-const patiently = (send: Send, retries: number, patience: Duration.Duration): Send =>
+const withRetries = (send: Send, retries: number, timeout: Duration.Duration): Send =>
   Effect.gen(function*() {
-    const answer = yield* send
-    if (answer.status !== 429 || retries === 0) return answer
-    const wait = yield* retryAfter(answer)
-    if (Duration.isGreaterThan(wait, patience)) return answer
-    // Its connection is free for others only when the refusal is read.
-    yield* Effect.andThen(answer.text, Effect.sleep(wait))
-    return yield* patiently(send, retries - 1, Duration.subtract(patience, wait))
+    const response = yield* send
+    if (response.status !== 429 || retries === 0) return response
+    const wait = yield* retryAfter(response)
+    if (Duration.isGreaterThan(wait, timeout)) return response
+    yield* Effect.andThen(response.text, Effect.sleep(wait))
+    return yield* withRetries(send, retries - 1, Duration.subtract(timeout, wait))
   })
 
-/** The token that an answer leaves its client with; undefined where it says nothing of it. */
-const tokenAfter = ({ cookies, headers }: Answer): Option.Option<Redacted.Redacted> | undefined => {
+/** None when a response removes the token, undefined when it does not change it. */
+const tokenAfter = ({ cookies, headers }: Response): Option.Option<Redacted.Redacted> | undefined => {
   const token = headers[HEADERS.accessToken.key] ?? Option.getOrUndefined(Cookies.getValue(cookies, SESSION_COOKIE))
   return token === undefined ? undefined : Option.map(Option.liftPredicate(token, (text) => text !== ""), Redacted.make)
 }
 
-/** Sends the token that there is, and keeps the one that comes back. */
 const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client: HttpClient.HttpClient) =>
   client.pipe(
     HttpClient.mapRequestEffect((request) =>
@@ -59,8 +55,8 @@ const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client:
         Option.match({ onNone: () => request, onSome: (value) => HttpClientRequest.bearerToken(request, value) })
       )
     ),
-    HttpClient.tap((answer) => {
-      const next = tokenAfter(answer)
+    HttpClient.tap((response) => {
+      const next = tokenAfter(response)
       return next === undefined ? Effect.void : Ref.set(token, next)
     })
   )
@@ -68,18 +64,18 @@ const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client:
 /**
  * A typed client of the whole contract. Calls fail with the classes of `schema/Errors.ts`.
  *
- * A session renews itself: each answer brings a fresh JWT (15 minutes), which the next call sends. Signing in gives the
- * client its session, signing out takes it away; a browser's own cookie does that where it hides the answer's from us.
+ * A session renews itself: each response brings a fresh JWT (15 minutes), which the next call sends. Signing in sets
+ * it, signing out removes it; in a browser the cookie does that.
  */
 export const makeClient = (
-  { baseUrl, patience = "2 minutes", retries = 3, token }: ClientOptions
+  { baseUrl, retries = 3, retryTimeout = "2 minutes", token }: ClientOptions
 ): Effect.Effect<HttpApiClient.ForApi<typeof Api>, never, HttpClient.HttpClient> =>
-  Effect.flatMap(Ref.make(Option.fromUndefinedOr(token)), (held) =>
+  Effect.flatMap(Ref.make(Option.fromUndefinedOr(token)), (current) =>
     HttpApiClient.make(Api, {
       baseUrl,
       transformClient: (client) =>
         client.pipe(
-          HttpClient.transform((send) => patiently(send, retries, Duration.fromInputUnsafe(patience))),
-          withToken(held)
+          HttpClient.transform((send) => withRetries(send, retries, Duration.fromInputUnsafe(retryTimeout))),
+          withToken(current)
         )
     }))

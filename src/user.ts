@@ -11,9 +11,10 @@ class WrongArguments extends Schema.TaggedError<WrongArguments>()("WrongArgument
 
 const USAGE = "npm run user -- create <email>"
 
-const usage = new WrongArguments({ message: `say whose account: ${USAGE}` })
+const usage = new WrongArguments({ message: `Expected the email address of the account: ${USAGE}` })
 
-const noEmail = (argument: string) => new WrongArguments({ message: `${argument} is not an email address: ${USAGE}` })
+const noEmail = (argument: string) =>
+  new WrongArguments({ message: `${argument}: Expected an email address: ${USAGE}` })
 
 const emailArgument = Effect.suspend(() => {
   const [, , command, email, ...more] = process.argv
@@ -22,7 +23,7 @@ const emailArgument = Effect.suspend(() => {
     : Effect.fail(usage)
 })
 
-/** Makes an account on the server itself, for the first administrator or where nobody else may sign up. */
+/** Creates an account on the server, for the first administrator or where sign-up is off. */
 const create = Effect.gen(function*() {
   const email = yield* emailArgument
   yield* Effect.gen(function*() {

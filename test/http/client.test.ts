@@ -192,10 +192,10 @@ layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when
       assert.isAtLeast((yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - started, 60_000)
     }))
 
-  it.effect("gives up at once where the wait is longer than its patience, or it may not try again", () =>
+  it.effect("returns the 429 when the wait exceeds the retry timeout, or retries are off", () =>
     Effect.gen(function*() {
       yield* used
-      for (const options of [{ patience: "59 seconds" }, { retries: 0 }] as const) {
+      for (const options of [{ retryTimeout: "59 seconds" }, { retries: 0 }] as const) {
         const { find, statuses } = yield* watched(options)
         const refused = yield* Effect.flip(find)
         assert.deepInclude(refused, { _tag: "RateLimited", statusCode: 429 })
