@@ -4,7 +4,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
-import { graceBeganAt } from "../retention/DeletionCutoff.ts"
+import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
 /** Leaving, with 30 days to come back. */
@@ -44,7 +44,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
         cancel: Effect.fn("AccountDeletion.cancel")(
           function*(userId) {
-            const began = graceBeganAt(yield* sharedTime)
+            const began = deletionCutoffAt(yield* sharedTime)
             const rows = yield* sql`
               UPDATE users SET deletion_requested_at = NULL
               WHERE id = ${userId} AND deletion_requested_at > ${began} RETURNING id`

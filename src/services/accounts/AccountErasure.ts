@@ -4,7 +4,7 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
-import { erasureDueAt, graceBeganAt } from "../retention/DeletionCutoff.ts"
+import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -111,7 +111,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           Effect.withSpan("AccountErasure.earliestDue")
         ),
         eraseDue: sharedTime.pipe(
-          Effect.map(graceBeganAt),
+          Effect.map(deletionCutoffAt),
           Effect.flatMap((began) =>
             Effect.zipWith(eraseFrom(began, []), stillDue(began), plus).pipe(
               Effect.orDie,

@@ -12,7 +12,7 @@ import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Outbox } from "../mail/Outbox.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
 import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
@@ -84,7 +84,7 @@ export class Accounts extends Context.Service<Accounts, {
 
       /** The account and the newest sign-up of an address: the same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
-        const account = yield* findByEmail({ key: emailKey(email), began: yield* graceBegan })
+        const account = yield* findByEmail({ key: emailKey(email), began: yield* deletionCutoff })
         return {
           account: Option.getOrUndefined(account),
           signUp: Option.getOrUndefined(yield* signUps.findNewest(email))

@@ -3,7 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
 import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
 import { CounterState } from "../limits/RateCounters.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
 
 /** What does not answer within this time is away. */
@@ -41,7 +41,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
       })
 
       const database = Effect.gen(function*() {
-        const began = yield* graceBegan
+        const began = yield* deletionCutoff
         const now = new Date(yield* Clock.currentTimeMillis)
         const [took, row] = yield* Effect.timed(ask({ now, began }))
         return {

@@ -7,7 +7,7 @@ import { Forbidden } from "../../schema/Errors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeColumns } from "../routes/RouteColumns.ts"
 import type { ImportedRoute, Rows } from "./ListJobs.ts"
 import type { Batch } from "./RecordSpool.ts"
@@ -153,7 +153,7 @@ export const importedRows = Effect.gen(function*() {
   ) {
     yield* holdAccount(owner)
     const now = new Date(yield* Clock.currentTimeMillis)
-    const since = yield* graceBegan
+    const since = yield* deletionCutoff
     const origins = items.map(({ origin }) => origin)
     yield* dropOverdue(table, owner, origins, since)
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))

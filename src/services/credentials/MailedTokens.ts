@@ -7,7 +7,7 @@ import { ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 
 const MAX_LIVE_RESETS = 3
 
@@ -121,7 +121,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         ownerOf: Effect.fn("MailedTokens.ownerOf")(
           function*(purpose, token) {
             const now = new Date(yield* Clock.currentTimeMillis)
-            return yield* findOwner({ hash: digest(token), purpose, now, began: yield* graceBegan })
+            return yield* findOwner({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
           },
           Effect.map(Option.flatMap(toOwner)),
           Effect.orDie
@@ -129,7 +129,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
           const now = new Date(yield* Clock.currentTimeMillis)
-          const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* graceBegan })
+          const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
           return Option.map(used, ({ user_id }) => user_id)
         }, Effect.orDie),
 

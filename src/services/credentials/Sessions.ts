@@ -11,7 +11,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { Roles } from "../identity/Roles.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { SessionTokens } from "./SessionTokens.ts"
@@ -120,7 +120,7 @@ export class Sessions extends Context.Service<Sessions, {
         })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
-        const user = yield* lockUser({ userId, began: yield* graceBegan })
+        const user = yield* lockUser({ userId, began: yield* deletionCutoff })
         if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
         const now = new Date(yield* Clock.currentTimeMillis)
         const id = SessionId.make(yield* random.uuidV4())
@@ -153,7 +153,7 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
           const now = new Date(yield* Clock.currentTimeMillis)
-          const found = yield* findLive({ id: sessionId, userId, now, began: yield* graceBegan })
+          const found = yield* findLive({ id: sessionId, userId, now, began: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
           if (now.getTime() - row.last_seen_at.getTime() >= LAST_SEEN_PRECISION) {

@@ -7,7 +7,7 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { graceBegan } from "../retention/DeletionCutoff.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -64,7 +64,7 @@ export class RouteBin extends Context.Service<RouteBin, {
       return RouteBin.of({
         list: Effect.fn("RouteBin.list")(
           function*(owner, { limit, offset }, form) {
-            const since = yield* graceBegan
+            const since = yield* deletionCutoff
             const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
             const counted = yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r WHERE ${where}`
             const newest = sql`r.deleted_at DESC, r.id DESC`
@@ -79,7 +79,7 @@ export class RouteBin extends Context.Service<RouteBin, {
         ),
 
         requireOwn: Effect.fn("RouteBin.requireOwn")(function*(owner, id) {
-          const row = yield* findDeleted({ owner, id, since: yield* graceBegan })
+          const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
 
@@ -88,7 +88,7 @@ export class RouteBin extends Context.Service<RouteBin, {
             owner,
             id,
             mayPublish,
-            since: yield* graceBegan,
+            since: yield* deletionCutoff,
             now: new Date(yield* Clock.currentTimeMillis)
           })
           return Option.isSome(row)
