@@ -5,9 +5,9 @@ import { databaseLive } from "../../src/layers/Database.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import {
   IdempotencyKeys,
-  type KeptAnswer,
   LongestWait,
-  type RepeatableCall
+  type RepeatableCall,
+  type StoredResponse
 } from "../../src/services/idempotency/IdempotencyKeys.ts"
 import { signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -15,7 +15,7 @@ import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
-const RESPONSE: KeptAnswer = { status: 201, headers: { etag: "\"1\"" }, body: "{\"made\":1}" }
+const RESPONSE: StoredResponse = { status: 201, headers: { etag: "\"1\"" }, body: "{\"made\":1}" }
 
 const keysLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   IdempotencyKeys.layer.pipe(

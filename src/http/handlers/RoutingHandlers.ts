@@ -16,8 +16,8 @@ export const RoutingHandlers = HttpApiBuilder.group(
     const traces = yield* TraceMatching
     return handlers.handleAll({
       route: Effect.fnUntraced(function*({ payload }) {
-        const { answer, isCached } = yield* routing.route(payload)
-        return HttpServerResponse.jsonUnsafe(answer, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
+        const { isCached, response } = yield* routing.route(payload)
+        return HttpServerResponse.jsonUnsafe(response, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
       }),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {
         const { trace } = yield* BodyParts

@@ -3,13 +3,13 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { Conflict } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import { IdempotencyKeys, type KeptAnswer } from "../../services/idempotency/IdempotencyKeys.ts"
+import { IdempotencyKeys, type StoredResponse } from "../../services/idempotency/IdempotencyKeys.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { IdempotencyHeader } from "../api/Requests.ts"
 
 const KEPT_HEADERS = [HEADERS.etag.key, HEADERS.location.key]
 
-const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): KeptAnswer => ({
+const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): StoredResponse => ({
   status,
   headers: Object.fromEntries(
     KEPT_HEADERS.flatMap((name) => headers[name] === undefined ? [] : [[name, headers[name]]])
@@ -17,7 +17,7 @@ const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse):
   body: body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
 })
 
-const given = ({ body, headers, status }: KeptAnswer) =>
+const given = ({ body, headers, status }: StoredResponse) =>
   HttpServerResponse.text(body, { status, headers, contentType: MEDIA_TYPES.json })
 
 interface Call {

@@ -6,7 +6,7 @@ import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -45,8 +45,8 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
    */
   readonly once: <E, R>(
     call: RepeatableCall,
-    work: Effect.Effect<KeptAnswer, E, R>
-  ) => Effect.Effect<KeptAnswer, E | Conflict, R>
+    work: Effect.Effect<StoredResponse, E, R>
+  ) => Effect.Effect<StoredResponse, E | Conflict, R>
 }>()("route-planning-service/IdempotencyKeys") {
   static readonly layer = Layer.effect(
     IdempotencyKeys,
@@ -73,7 +73,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
               AND status IS NOT NULL`
       })
 
-      const keep = (call: RepeatableCall, { body, headers, status }: KeptAnswer, now: number) =>
+      const keep = (call: RepeatableCall, { body, headers, status }: StoredResponse, now: number) =>
         sql`
           INSERT INTO idempotency_keys ${
           sql.insert({
@@ -91,7 +91,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
           SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = excluded.status,
             body = excluded.body, headers = excluded.headers`
 
-      const done = Effect.fnUntraced(function*<E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) {
+      const done = Effect.fnUntraced(function*<E, R>(call: RepeatableCall, work: Effect.Effect<StoredResponse, E, R>) {
         const now = yield* Clock.currentTimeMillis
         const kept = yield* Effect.orDie(find({ ...call, since: new Date(now - KEPT_FOR) }))
         if (Option.isNone(kept)) {
@@ -105,7 +105,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
       })
 
       // Locks before it reads, so that it sees what the previous call committed.
-      const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<KeptAnswer, E, R>) =>
+      const attempt = <E, R>(call: RepeatableCall, work: Effect.Effect<StoredResponse, E, R>) =>
         Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
           sql.withTransaction,

@@ -23,7 +23,7 @@ const MAX_SNAP_METRES = 1000
 const LOCATE_TIMEOUT = "1 second"
 
 export interface Computed {
-  readonly answer: RoutingAnswer
+  readonly response: RoutingAnswer
   readonly isCached: boolean
 }
 
@@ -84,7 +84,7 @@ export class Routing extends Context.Service<Routing, {
           yield* forgetOldMap
           const key = yield* keyOf(request)
           const isCached = yield* Cache.has(responses, key)
-          return { answer: yield* Cache.get(responses, key), isCached }
+          return { response: yield* Cache.get(responses, key), isCached }
         })
       })
     })
