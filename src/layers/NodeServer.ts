@@ -28,18 +28,12 @@ const LIMITS = {
   shouldUpgradeCallback: () => false
 }
 
-/**
- * With Node's 511 the kernel drops connections while the event loop is busy, and clients retry only after 1, 3 and 7
- * seconds. Linux caps this at `net.core.somaxconn`.
- */
+/** With Node's 511 the kernel drops bursts, and clients retry after 1, 3 and 7 s. Capped at `net.core.somaxconn`. */
 const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
 
-/**
- * Effect listens before it serves: requests in between are kept until then. Its request listener must be the next one
- * added after this.
- */
+/** Effect listens before it serves. Its request listener must be the next one added after this. */
 const keepUntilServed = (server: Server) => {
   const held: Array<readonly [IncomingMessage, ServerResponse]> = []
   const keep = (request: IncomingMessage, response: ServerResponse) => void held.push([request, response])

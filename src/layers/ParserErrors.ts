@@ -29,10 +29,7 @@ const unread = new WeakMap<IncomingMessage, ServiceError>()
 
 export const parserFault = (request: IncomingMessage): ServiceError | undefined => unread.get(request)
 
-/**
- * Emits a request without method and path that carries the error, so that the response has the same shape, headers, log
- * line and metrics as all others.
- */
+/** Emits a request that carries the error: response, headers, log line and metrics are those of any other. */
 const respond = (server: Server, socket: Socket, error: ServiceError) => {
   if (!socket.writable) return void socket.destroy()
   const request = new IncomingMessage(socket)

@@ -22,9 +22,7 @@ const PageQuery = {
   offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
 }
 
-/**
- * With `ONLY_KNOWN` refuses unknown parameters: a client with a misspelt filter would take all rows for its selection.
- */
+/** With `ONLY_KNOWN` unknown parameters are errors: a misspelt filter would select all rows. */
 export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
   const fields = { ...filters, ...PageQuery }
   return Schema.Struct(fields).annotate({

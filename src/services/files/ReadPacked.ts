@@ -97,9 +97,7 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
     : { ...draft, tracks: draft.tracks.map(named) }
 }
 
-/**
- * The tracks of all files. Skips and counts files of unknown formats; `UnsupportedMediaType` where no format is known.
- */
+/** Skips and counts files of unknown formats; `UnsupportedMediaType` where no format is known. */
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)
   if (files.length > MAX_FILES) return yield* ValidationFailed.at("", `Expected at most ${MAX_FILES} files`)

@@ -18,9 +18,7 @@ const deviations = (positions: ReadonlyArray<Position>): Float64Array => {
   return areas
 }
 
-/**
- * Removes every other position at most, so that no two neighbours go at once: the least deviating, the first of equals.
- */
+/** Removes every other position at most, the least deviating: no two neighbours go at once. */
 const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> => {
   const areas = deviations(positions)
   const surplus = Math.min(positions.length - max, areas.length)
@@ -33,9 +31,6 @@ const thinned = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray
   })
 }
 
-/**
- * At most `max` positions, at least two; first and last stay (Visvalingam and Whyatt, 1993, every other position a
- * round).
- */
+/** At most `max` positions, first and last included (Visvalingam and Whyatt, 1993, every other position a round). */
 export const reduced = (positions: ReadonlyArray<Position>, max: number): ReadonlyArray<Position> =>
   positions.length <= max ? positions : reduced(thinned(positions, max), max)

@@ -24,10 +24,7 @@ export interface ScannedLine {
   readonly values: number
 }
 
-/**
- * Reused, as long as the longest line so far: new arrays for each of many lines would be mostly garbage outside of the
- * heap.
- */
+/** Reused: new arrays for each of many lines would be mostly garbage outside of the heap. */
 const scratch = {
   lngs: new Float64Array(),
   lats: new Float64Array(),

@@ -14,9 +14,7 @@ export const quotaLimits = Config.all({
   max_collections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
 })
 
-/**
- * Triggers count every row in its statement and refuse what exceeds a limit, so counters are exact under concurrency.
- */
+/** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
   /** `Conflict` unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */

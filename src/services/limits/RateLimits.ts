@@ -27,10 +27,7 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
 export const rateLimitsEnabled = Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
 
 export class RateLimits extends Context.Service<RateLimits, {
-  /**
-   * Up to `factor` times the limit. Refused requests do not count, so that waiting helps. Undefined when limits are
-   * off.
-   */
+  /** Up to `factor` times the limit. Refused requests do not count. Undefined when limits are off. */
   readonly count: (
     tier: RateTier,
     subject: string,

@@ -15,9 +15,7 @@ interface TurnOptions {
 
 export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Unavailable, R>
 
-/**
- * Runs `atOnce` effects; others queue in order. A timeout, an interruption and a full queue fail with `Unavailable`.
- */
+/** Runs `atOnce` effects; others queue in order. A timeout and a full queue fail with `Unavailable`. */
 export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
   const { atOnce, longestQueue = Infinity, longestWait, message, running, shared, waiting } = options
   const semaphore = yield* Semaphore.make(atOnce)

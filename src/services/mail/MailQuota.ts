@@ -10,9 +10,7 @@ const DAY = Duration.toMillis(Duration.days(1))
 
 /** Limits mails to one address, so that the service cannot flood a mailbox. */
 export class MailQuota extends Context.Service<MailQuota, {
-  /**
-   * False, without counting, above the limit. Exact for any number of processes; joins the transaction of the caller.
-   */
+  /** False, without counting, above the limit. Exact across processes; joins the transaction of the caller. */
   readonly take: (address: string) => Effect.Effect<boolean>
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {

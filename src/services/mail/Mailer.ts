@@ -6,10 +6,7 @@ import { httpUrl } from "../settings/SettingTypes.ts"
 import { hangUp } from "../upstream/Upstream.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
-/**
- * The link is a secret: anyone who has it acts as the recipient. `ifNotYou` is for a recipient who did not cause the
- * mail.
- */
+/** The link is a secret: anyone who has it acts as the recipient. `ifNotYou` is for an unexpected mail. */
 export interface Mail {
   readonly to: string
   readonly subject: string

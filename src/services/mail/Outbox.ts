@@ -9,10 +9,7 @@ import type { MailRequest } from "./MailRequests.ts"
 /** Links in older mails have expired. */
 const LIFETIME = Duration.toMillis(Duration.hours(24))
 
-/**
- * Mails are written in the transaction that causes them and sent after it: a provider outage delays them and loses
- * none.
- */
+/** Mails are written in the transaction that causes them: a provider outage delays them and loses none. */
 export class Outbox extends Context.Service<Outbox, {
   /** Encrypted, in the transaction of the caller. Deleted with the user. */
   readonly put: (userId: UserId, mail: Mail) => Effect.Effect<void>

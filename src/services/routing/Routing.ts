@@ -15,9 +15,7 @@ const MAX_KEPT = 1000
 /** Longer routes are not cached, so that the cache has at most 128 MiB. */
 const MAX_KEPT_CHARACTERS = 131_072
 
-/**
- * The engine would snap to a road 35 km away. This finds a path at a ten-minute walk, but none in the middle of a lake.
- */
+/** The engine would snap to a road 35 km away. This finds a path at a ten-minute walk. */
 const MAX_SNAP_METRES = 1000
 
 const LOCATE_TIMEOUT = "1 second"

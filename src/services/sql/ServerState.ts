@@ -1,9 +1,7 @@
 import { Effect, Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 
-/**
- * About the server, not the statement (PostgreSQL, appendix A): 53, insufficient resources, and 57P, start or shutdown.
- */
+/** Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P). */
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
 

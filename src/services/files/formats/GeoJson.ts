@@ -93,9 +93,7 @@ const waypointOf = ({ properties }: Part, position: Position): DraftWaypoint => 
   timestamp: textOf(properties["timestamp"])
 })
 
-/**
- * The feature of the only route, then features without a geometry, then the root, which often has the name of a layer.
- */
+/** The only route's feature, features without a geometry, then the root, which often has the name of a layer. */
 const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): ReadonlyArray<JsonObject> => [
   ...(features.length === 1 ? features : []),
   ...listOf(root["features"]).map(objectOf).filter((feature) => feature["geometry"] === null).map((feature) =>

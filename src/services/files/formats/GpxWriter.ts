@@ -36,10 +36,7 @@ const trackPoint = ([lng, lat, elevation]: Position): string => {
   return `<trkpt lat="${decimal(lat)}" lon="${decimal(withinEdge(lng))}">${inner}</trkpt>\n`
 }
 
-/**
- * Waypoints as a `rte`, the polyline as a `trk`, which is written even if empty: otherwise the `rte` would be read as
- * it.
- */
+/** Writes a `trk` even if it is empty: otherwise a reader takes the `rte` of the waypoints for the polyline. */
 export function* writeGpx(route: WrittenRoute): Generator<string> {
   yield `${XML_DECLARATION}${ROOT}\n`
   yield `${xmlOf({ metadata: metadataOf(route) })}\n`
