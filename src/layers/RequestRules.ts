@@ -8,7 +8,7 @@ type Rule = (request: IncomingMessage) => ServiceError | undefined
 const versionRule: Rule = ({ httpVersion }) =>
   httpVersion === "1.1" || httpVersion === "1.0"
     ? undefined
-    : ValidationFailed.at("", `The request line says HTTP/${httpVersion}: HTTP/1.1 and HTTP/1.0 are accepted`)
+    : ValidationFailed.at("", `Expected HTTP/1.1 or HTTP/1.0, not HTTP/${httpVersion}`)
 
 /** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
@@ -22,13 +22,13 @@ const hostsOf = ({ rawHeaders }: IncomingMessage) =>
 /** RFC 9112, 3.2. */
 const hostRule: Rule = (request) => {
   const [host, ...others] = hostsOf(request)
-  if (others.length > 0) return ValidationFailed.at("Host", `sent ${others.length + 1} times: send it once`)
+  if (others.length > 0) return ValidationFailed.at("Host", `Expected once, not ${others.length + 1} times`)
   if (host === undefined) {
-    return request.httpVersion === "1.0" ? undefined : ValidationFailed.at("Host", "missing: HTTP/1.1 requires it")
+    return request.httpVersion === "1.0" ? undefined : ValidationFailed.at("Host", "Expected in HTTP/1.1, but missing")
   }
   return isHost(host)
     ? undefined
-    : ValidationFailed.at("Host", "must be a host name or an IP address, with or without a port")
+    : ValidationFailed.at("Host", "Expected a host name or an IP address, with an optional port")
 }
 
 /** RFC 9112, 6.1. */

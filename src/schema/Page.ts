@@ -26,7 +26,7 @@ const PageQuery = {
 export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
   const fields = { ...filters, ...PageQuery }
   return Schema.Struct(fields).annotate({
-    messageUnexpectedKey: `Unknown parameter: expected one of ${Object.keys(fields).join(", ")}`
+    messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
   })
 }
 

@@ -100,7 +100,7 @@ const TABLE: ReadonlyArray<Refused> = [
     name: "another version",
     raw: "GET /health HTTP/2.0\r\nHost: a\r\n\r\n",
     status: 400,
-    message: /HTTP\/2\.0: HTTP\/1\.1 and HTTP\/1\.0 are accepted/,
+    message: /Expected HTTP\/1\.1 or HTTP\/1\.0, not HTTP\/2\.0/,
     method: "GET"
   },
   { name: "no Host", raw: get(CLOSE), status: 400, message: HOST, method: "GET" },

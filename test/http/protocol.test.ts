@@ -501,7 +501,7 @@ layer(TestServer.layer())("the protocol", (it) => {
         assert.strictEqual(status, 400, list)
         const text = JSON.stringify(body)
         assert.include(text, "\"path\":\"tagg\"")
-        assert.include(text, "Unknown parameter: expected one of ")
+        assert.include(text, "Unknown parameter: Expected one of ")
         assert.include(text, "limit, offset")
         assert.strictEqual((yield* rider.get(`${list}?limit=1`)).status, 200, list)
       }

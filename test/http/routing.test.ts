@@ -187,7 +187,7 @@ layer(serverLayer())("a computed route", (it) => {
       })
       assert.deepStrictEqual(yield* warned(913, "gravel"), [{
         code: "preference_unknown",
-        message: "surfacePreference \"gravel\" is unknown and was ignored: expected one of paved, any, unpaved"
+        message: "surfacePreference \"gravel\" is unknown and was ignored: Expected one of paved, any, unpaved"
       }])
       assert.deepStrictEqual(yield* warned(914, "unpaved"), [])
     }))

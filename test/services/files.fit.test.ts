@@ -129,7 +129,7 @@ describe("a FIT file", () => {
         const { message } = yield* Effect.flip(
           read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(count)]))
         )
-        assert.include(message, "A FIT file may have at most 200000 messages")
+        assert.include(message, "Expected a FIT file of at most 200000 messages")
       }
       const few = yield* Effect.flip(read(Uint8Array.from([...header, ...withoutFields, ...new Uint8Array(1000)])))
       assert.match(few.message, /^Malformed FIT/)

@@ -321,7 +321,7 @@ describe("GPX of others", () => {
     const joined = read(file, "gpx", { join: true })
     assert.deepStrictEqual([joined.document.name, joined.document.geometry.length], ["All", 6])
     assert.closeTo(joined.measures.distance ?? 0, 2 * 1111.95 + 111_195, 1)
-    assert.throws(() => readAll(file, "gpx", { track: 3 }), /expected an index of 0 to 2/)
+    assert.throws(() => readAll(file, "gpx", { track: 3 }), /Expected an index of 0 to 2/)
     assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
   })
 
@@ -473,7 +473,7 @@ describe("GPX of others", () => {
     assert.strictEqual(read(gpx(trk(points(100_000)))).document.geometry.length, 100_000)
     assert.strictEqual(
       refusal(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>${trk(points(1))}`)),
-      "The file has 1001 waypoints; at most 1000 are accepted"
+      "Expected at most 1000 waypoints, the file has 1001"
     )
     assert.strictEqual(refusal(gpx("")), "The file has no points")
     assert.strictEqual(refusal(gpx("<trk/>")), "The file has no points")

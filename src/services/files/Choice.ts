@@ -67,7 +67,7 @@ const requireTrack = (count: number, index: number) => {
   if (index < count) return Effect.void
   const problem = count === 0
     ? "The file has no tracks"
-    : `The file has ${count} tracks; expected an index of 0 to ${count - 1}`
+    : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
   return Effect.fail(ValidationFailed.at("track", problem))
 }
 
@@ -78,7 +78,7 @@ const splitOf = (file: DraftFile) =>
     ? Effect.fail(
       ValidationFailed.at(
         "split",
-        `The file has ${file.tracks.length} tracks; at most ${MAX_TRACKS} become routes at once`
+        `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
       )
     )
     : Effect.succeed(separate(file).map((track) => draftOf(track, file.dropped)))

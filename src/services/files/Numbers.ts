@@ -71,7 +71,7 @@ export const allPositions = <Item>(
 }
 
 export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
-  ValidationFailed.at("", `The file has ${count} ${what}; at most ${max} are accepted`)
+  ValidationFailed.at("", `Expected at most ${max} ${what}, the file has ${count}`)
 
 export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
   const taken = { count: 0 }

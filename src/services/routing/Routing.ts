@@ -129,7 +129,7 @@ const warningsOf = (
 const unknownSurface = ({ surfacePreference = "any" }: RoutingRequest["preferences"]): ReadonlyArray<Warning> =>
   SURFACES.includes(surfacePreference) ? [] : [{
     code: "preference_unknown",
-    message: `surfacePreference "${surfacePreference}" is unknown and was ignored: expected one of ${
+    message: `surfacePreference "${surfacePreference}" is unknown and was ignored: Expected one of ${
       SURFACES.join(", ")
     }`
   }]

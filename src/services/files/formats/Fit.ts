@@ -75,12 +75,12 @@ const sportOf = (value: unknown): string | undefined =>
 /** Counts records without a position, which sensors write indoors. */
 export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
   if (bytes.length > MAX_FIT_BYTES) {
-    return yield* ValidationFailed.at("", `A FIT file may have at most ${MAX_FIT_BYTES} bytes`)
+    return yield* ValidationFailed.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
   }
   if (hasTooManyMessages(bytes)) {
     return yield* ValidationFailed.at(
       "",
-      `A FIT file may have at most ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
+      `Expected a FIT file of at most ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
     )
   }
   const fit = yield* parsed(bytes)
