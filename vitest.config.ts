@@ -1,62 +1,20 @@
 import { defineConfig } from "vitest/config"
+import { COMPILE_CACHE } from "./test/support/CompileCache.ts"
 
-/** Files that read what a process has one of: its metrics, logs, environment, processor time and heap. */
-const ALONE = [
-  "process/application",
-  "services/archive.heavy",
-  "services/engine",
-  "services/erasure",
-  "services/files.hostile",
-  "services/heavyWork",
-  "http/bulkheads",
-  "http/faults",
-  "http/heavy",
-  "http/hostile",
-  "http/import",
-  "http/import.bounds",
-  "http/import.heavy",
-  "http/import.hostile",
-  "http/longBodies",
-  "http/longLists",
-  "http/metrics",
-  "http/parser",
-  "http/poison",
-  "http/routing",
-  "http/slowClients",
-  "process/logs",
-  "services/mailer",
-  "services/outbox",
-  "process/overload",
-  "services/passwords",
-  "process/hostile",
-  "process/settings",
-  "services/simplification",
-  "process/telemetry",
-  "process/workers"
-].map((name) => `test/${name}.test.ts`)
+Object.assign(process.env, COMPILE_CACHE)
 
 export default defineConfig({
   test: {
     globalSetup: ["test/support/Postgres.ts"],
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     pool: "forks",
+    // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
+    isolate: false,
     // Many tests wait, for a clock or another process: beside each other they wait at once.
-    maxWorkers: 2,
+    maxWorkers: 3,
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
     testTimeout: 20_000,
-    hookTimeout: 60_000,
-    projects: [
-      { extends: true, test: { name: "alone", include: ALONE } },
-      {
-        extends: true,
-        // Loading Effect and the service anew for each file took a fifth of the run.
-        test: {
-          name: "together",
-          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: ALONE,
-          isolate: false
-        }
-      }
-    ]
+    hookTimeout: 60_000
   }
 })

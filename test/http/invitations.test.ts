@@ -7,6 +7,7 @@ import { createHash } from "node:crypto"
 import { join } from "node:path"
 import { text } from "node:stream/consumers"
 import { anonymous, newEmail, withHeaders } from "../support/Actors.ts"
+import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { CLIENT_ID, SignInProvider } from "../support/SignInProvider.ts"
@@ -29,7 +30,7 @@ const programs = join(import.meta.dirname, "../../src")
 const user = (databaseUrl: string, ...args: ReadonlyArray<string>) =>
   Effect.promise(async () => {
     const child = spawn(process.execPath, ["--disable-proto=delete", join(programs, "user.ts"), ...args], {
-      env: { ...SECRETS, DATABASE_URL: databaseUrl, BASE_URL: "https://routes.example.com" },
+      env: { ...COMPILE_CACHE, ...SECRETS, DATABASE_URL: databaseUrl, BASE_URL: "https://routes.example.com" },
       stdio: ["ignore", "pipe", "pipe"]
     })
     const code = new Promise<number | null>((resolve) => child.once("close", resolve))

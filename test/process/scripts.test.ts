@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises"
 import { createConnection } from "node:net"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
+import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { SECRETS } from "../support/TestServer.ts"
@@ -28,7 +29,7 @@ const started = Effect.fnUntraced(function*(script: string, env: Readonly<Record
         stdio: ["ignore", "pipe", "ignore"],
         env: {
           PATH,
-          NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node"),
+          ...COMPILE_CACHE,
           ...SECRETS,
           HOST: "127.0.0.1",
           PORT: String(port),

@@ -9,6 +9,7 @@ import { generatedSecrets } from "../../development/DevelopmentSecrets.ts"
 import { awaitDatabase } from "../../src/layers/database/Await.ts"
 import { complaintOf, refusalOf } from "../../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
+import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
@@ -35,7 +36,7 @@ const runProgram = (file: string, env: Readonly<Record<string, string>>) =>
   Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
     const path = join(import.meta.dirname, "../..", file)
     const child = spawn(process.execPath, ["--disable-proto=delete", path], {
-      env: { PORT: "0", HOST: "127.0.0.1", ...env }
+      env: { ...COMPILE_CACHE, PORT: "0", HOST: "127.0.0.1", ...env }
     })
     const chunks: Array<Buffer> = []
     child.stdout.on("data", (chunk) => chunks.push(chunk))

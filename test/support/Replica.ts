@@ -2,6 +2,7 @@ import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
+import { COMPILE_CACHE } from "./CompileCache.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
 /** How a process ended, and how long after it was told to. */
@@ -27,9 +28,6 @@ const ROOT = join(import.meta.dirname, "../..")
 
 const MAIN = join(ROOT, "src/main.ts")
 
-/** A third of the time that a start takes is compiling what was compiled before. */
-const COMPILED = { NODE_COMPILE_CACHE: join(ROOT, "node_modules/.cache/node") }
-
 const PRODUCTION = {
   ...SECRETS,
   NODE_ENV: "production",
@@ -44,7 +42,7 @@ export const DEVELOPMENT = join(ROOT, "development/dev.ts")
 
 const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
   const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", program], {
-    env: { ...COMPILED, ...PRODUCTION, PORT: String(port), ...env },
+    env: { ...COMPILE_CACHE, ...PRODUCTION, PORT: String(port), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const chunks: Array<string> = []
