@@ -1,15 +1,21 @@
-import { Effect } from "effect"
+import { Duration, Effect } from "effect"
 
-const pause = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20)))
+const POLL_INTERVAL = Duration.millis(20)
+
+const pause = (interval: Duration.Duration) =>
+  Effect.promise(() => new Promise((resolve) => setTimeout(resolve, Duration.toMillis(interval))))
 
 /**
- * Ends when something is so. What makes it so takes real time, whatever clock the test has: more of it on a busy machine,
- * and no more than the test's timeout.
+ * Ends when a condition is true. What makes it so takes real time, whatever clock the test has: more of it on a busy
+ * machine, and no more than the test's timeout.
  */
-export const until = <E, R>(condition: Effect.Effect<boolean, E, R>): Effect.Effect<void, E, R> =>
+export const until = <E, R>(
+  condition: Effect.Effect<boolean, E, R>,
+  interval = POLL_INTERVAL
+): Effect.Effect<void, E, R> =>
   Effect.flatMap(
     condition,
-    (isTrue) => isTrue ? Effect.void : Effect.andThen(pause, Effect.suspend(() => until(condition)))
+    (isTrue) => isTrue ? Effect.void : Effect.andThen(pause(interval), Effect.suspend(() => until(condition, interval)))
   )
 
 /** Ends when a query finds nothing any more. */
