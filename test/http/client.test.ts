@@ -14,6 +14,7 @@ import { newEmail, signedIn } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
 
@@ -173,8 +174,6 @@ const used = Effect.gen(function*() {
   yield* Effect.forEach(Array.from({ length: RATE_TIERS.default }), () => find, { concurrency: 10, discard: true })
 })
 
-const realTime = Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
-
 layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when it is too fast", (it) => {
   it.effect("waits for as long as it is told to, and asks again", () =>
     Effect.gen(function*() {
@@ -182,11 +181,10 @@ layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when
       const { find, sent, statuses } = yield* watched({})
       const started = yield* Effect.clockWith((clock) => clock.currentTimeMillis)
       const call = yield* Effect.forkChild(find)
-      yield* Effect.repeat(realTime, { until: () => Effect.map(Ref.get(statuses), (all) => all.length > 0) })
+      yield* until(Effect.map(Ref.get(statuses), (all) => all.length > 0))
       // The clock runs on while the client may not have gone to sleep yet, so a little more than a minute may pass.
-      yield* Effect.repeat(Effect.andThen(TestClock.adjust("1 second"), realTime), {
-        until: () => Effect.map(Ref.get(sent), (count) => count > 1)
-      })
+      const isSentAgain = Effect.map(Ref.get(sent), (count) => count > 1)
+      yield* until(Effect.andThen(TestClock.adjust("1 second"), isSentAgain))
       assert.deepStrictEqual(yield* Fiber.join(call), [])
       assert.deepStrictEqual(yield* Ref.get(statuses), [429, 200])
       assert.isAtLeast((yield* Effect.clockWith((clock) => clock.currentTimeMillis)) - started, 60_000)

@@ -11,6 +11,7 @@ import { inject } from "vitest"
 import distanceLimit from "../../migrations/0012_distance_limit.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { clonedDatabase, databaseAt, emptyDatabase, onServer } from "../support/Databases.ts"
+import { until } from "../support/Waiting.ts"
 
 const tables = SqlClient.SqlClient.use((sql) =>
   sql<{ name: string }>`SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public'`
@@ -51,7 +52,7 @@ it.live("a process waits for the migrations of another for longer than a request
       sql.withTransaction(Effect.gen(function*() {
         yield* sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`
         const process = yield* Effect.forkDetach(Effect.provide(tables, started))
-        yield* Effect.repeat(Effect.delay(waiting, "50 millis"), { until: (isWaiting) => isWaiting })
+        yield* until(waiting)
         return process
       }))
     ).pipe(Effect.provide(other))

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Schedule } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { anonymous } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { sendRaw } from "../support/RawHttp.ts"
@@ -24,11 +24,8 @@ const absentDatabase = Effect.gen(function*() {
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
 /** Calls until something listens. */
-const first = (call: Effect.Effect<Answer>) =>
-  Effect.retry(Effect.sandbox(call), { schedule: Schedule.spaced("50 millis"), times: 400 }).pipe(Effect.orDie)
-
 const untilListening = (call: Effect.Effect<Answer>) =>
-  Effect.catchCause(first(call), () => Effect.die("nobody listens"))
+  Effect.andThen(until(Effect.map(Effect.exit(call), Exit.isSuccess)), call)
 
 describe("a start before the database", () => {
   for (const workers of ["1", "2"]) {
@@ -61,10 +58,7 @@ describe("a start before the database", () => {
           )
           const loads = yield* Effect.forkChild(Effect.all([calls, calls, calls, calls], { concurrency: 4 }))
           yield* database.comeUp
-          yield* visitor.get("//health/ready").pipe(
-            Effect.filterOrFail(({ status }) => status === 200),
-            Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 400 })
-          )
+          yield* until(Effect.map(visitor.get("//health/ready"), ({ status }) => status === 200))
           yield* Fiber.interrupt(loads)
           assert.deepStrictEqual([...statuses], [200])
           assert.strictEqual((yield* visitor.get("/routes")).status, 401)

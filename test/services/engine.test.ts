@@ -1,5 +1,5 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Schedule, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createServer } from "node:net"
@@ -11,6 +11,7 @@ import { askEngine, Engine, ENGINE_DIRECTORY, engineLayer, extractFile, hasEngin
 import { listening } from "../support/Listening.ts"
 import { keepRecording, RECORDED, recording, requestOf } from "../support/Recordings.ts"
 import { type Place, TOWN, townExtract, townLayer } from "../support/Town.ts"
+import { until } from "../support/Waiting.ts"
 
 /** The first run installs the engine, which is waited for in real time. */
 const PATIENCE = { timeout: "5 minutes", excludeTestServices: true } as const
@@ -249,10 +250,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
 
           child.kill(signal)
           assert.strictEqual((yield* Effect.promise(() => ended))[0], exitCode)
-          yield* isGone(url).pipe(
-            Effect.repeat({ until: (isGone) => isGone, schedule: Schedule.spaced("50 millis") }),
-            Effect.timeout("5 seconds")
-          )
+          yield* until(isGone(url))
         }).pipe(Effect.scoped))
     }
 

@@ -10,6 +10,7 @@ import { inspect } from "node:util"
 import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
 import { HTTP_FAULTS } from "../support/HttpFaults.ts"
 import { ada, CLIENT_ID, DISCOVERY, NOW, OpenIdProvider } from "../support/OpenIdProvider.ts"
+import { until } from "../support/Waiting.ts"
 
 const CLIENT_SECRET = "client-secret-of-tests-32-characters"
 
@@ -49,12 +50,6 @@ const outcomeOf = Effect.fnUntraced(
     return yield* outcome(yield* provider.token(claims, undefined, header))
   }
 )
-
-/** In real time, whatever the clock of the test says. */
-const until = (condition: () => boolean) =>
-  Effect.promise(async () => {
-    while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5))
-  })
 
 const answering =
   (status: number, body: string | Uint8Array, headers: Record<string, string> = {}): RequestListener =>
@@ -383,7 +378,7 @@ describe("a provider in trouble", () => {
         for (const [index, listener] of slow.entries()) {
           yield* provider.misbehave(path, listener)
           const signIn = yield* Effect.forkChild(tagOf(withCode("a code")))
-          yield* until(() => provider.hits(path) === index + 1)
+          yield* until(Effect.sync(() => provider.hits(path) === index + 1))
           yield* TestClock.adjust("4999 millis")
           assert.strictEqual(signIn.pollUnsafe(), undefined)
           yield* TestClock.adjust("1 millis")
@@ -403,11 +398,11 @@ describe("a provider in trouble", () => {
               HTTP_FAULTS[fault](request, response)
             })
             const signIn = yield* Effect.forkChild(tagOf(withCode("a code")))
-            yield* until(() => sockets.length > 0)
+            yield* until(Effect.sync(() => sockets.length > 0))
             if (fault.startsWith("drip")) yield* TestClock.adjust("5 seconds")
             const expected = { drip: "GatewayTimeout", dripHeaders: "GatewayTimeout", endless: "BadGateway" }
             assert.strictEqual(yield* Fiber.join(signIn), fault === "notHttp" ? "Unavailable" : expected[fault])
-            yield* until(() => sockets.every(({ destroyed }) => destroyed))
+            yield* until(Effect.sync(() => sockets.every(({ destroyed }) => destroyed)))
             yield* provider.behave(path)
             assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
           })
@@ -489,7 +484,7 @@ describe("a provider in trouble", () => {
         Array.from({ length: 32 }),
         () => Effect.forkChild(tagOf(withCode("a code")))
       )
-      yield* until(() => provider.hits("/token") === before + 32)
+      yield* until(Effect.sync(() => provider.hits("/token") === before + 32))
       // The clock stands still: what waited would never end.
       assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
       assert.strictEqual(yield* outcome(yield* provider.token()), "accepted")

@@ -1,5 +1,6 @@
 import { Context, Effect, Layer, Option, Redacted, Ref } from "effect"
 import { type Mail, Mailer } from "../../src/services/mail/Mailer.ts"
+import { until } from "./Waiting.ts"
 
 /** Where the mails of a test go instead of to a provider. */
 export class Mailbox extends Context.Service<Mailbox, {
@@ -20,14 +21,12 @@ export class Mailbox extends Context.Service<Mailbox, {
   /** A mailbox of mails that came some other way. */
   static readonly reading = (mails: Effect.Effect<ReadonlyArray<Mail>>) => {
     const mailsTo = (email: string) => Effect.map(mails, (all) => all.filter((mail) => mail.to === email))
-    const tokenAfter = (email: string, count: number) =>
-      Effect.map(mailsTo(email), (all) => tokenOf(all.slice(count).at(-1))).pipe(
-        Effect.flatMap(Effect.fromOption),
-        // Mails are sent beside the request; the wait is real time, whatever clock the test has.
-        Effect.tapError(() => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))),
-        Effect.retry({ times: 400 }),
+    const tokenAfter = (email: string, count: number) => {
+      const token = Effect.map(mailsTo(email), (all) => tokenOf(all.slice(count).at(-1)))
+      return Effect.andThen(until(Effect.map(token, Option.isSome)), Effect.flatMap(token, Effect.fromOption)).pipe(
         Effect.orDie
       )
+    }
     return Mailbox.of({ mails, mailsTo, tokenFor: (email) => tokenAfter(email, 0), tokenAfter })
   }
 }
