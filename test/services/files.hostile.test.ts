@@ -56,7 +56,7 @@ const FILES: Readonly<
   "one element with 800,000 attributes": () => {
     const names = listed(800_000, (index) => `a${index.toString(36)}`)
     const text = `<gpx ${names.map((name) => `${name}=""`).join(" ")}/>`
-    return [text, "gpx", /a tag has more than 65536 characters/, `{${names.map((name) => `"${name}":""`).join()}}`]
+    return [text, "gpx", /a tag has more than 65536 characters/, positionsOf(text.length)]
   },
   "elements with 200 attributes each": () => {
     const tag = `<trkpt ${listed(200, (index) => `a${index}=">"`).join(" ")}/>`
@@ -144,7 +144,7 @@ describe("a stored line", () => {
       const text = JSON.stringify(line)
       const others = { turns: 0 }
       yield* Effect.sync(() => others.turns++).pipe(Effect.andThen(Effect.yieldNow), Effect.forever, Effect.forkChild)
-      assert.deepStrictEqual(yield* decodeLine(text), line)
+      assert.strictEqual(JSON.stringify(yield* decodeLine(text)), text)
       assert.isAtLeast(others.turns, Math.floor(text.length / 200_000))
     }))
 
