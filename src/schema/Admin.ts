@@ -5,7 +5,7 @@ import { Provenance } from "./Route.ts"
 import { EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { Handle, Role, Statistics, UserSummary } from "./User.ts"
+import { DeletionStatus, Handle, Role, Statistics, UserSummary } from "./User.ts"
 
 export const AdminSearch = trimmedText(1, 254)
 
@@ -40,7 +40,7 @@ export const AdminUser = Schema.Struct({
   role: Role,
   hasPassword: Schema.Boolean,
   hasIdentityProvider: Schema.Boolean,
-  deletionStatus: Schema.Literals(["active", "pending_hard_delete"]),
+  deletionStatus: DeletionStatus,
   deletionRequestedAt: Schema.NullOr(Timestamp),
   createdAt: Timestamp,
   lastSeenAt: Schema.NullOr(Timestamp),

@@ -32,6 +32,11 @@ export const UserSummary = Schema.Struct({
 }).annotate({ identifier: "UserSummary" })
 export type UserSummary = typeof UserSummary.Type
 
+export const DeletionStatus = Schema.Literals(["active", "pending_hard_delete"])
+
+export const deletionStatusOf = (deletionRequestedAt: string | null): typeof DeletionStatus.Type =>
+  deletionRequestedAt === null ? "active" : "pending_hard_delete"
+
 export const User = Schema.Struct({
   id: UserId,
   email: Schema.String,
@@ -42,7 +47,7 @@ export const User = Schema.Struct({
   role: Role,
   preferences: Schema.NullOr(Preferences),
   idHash: Schema.String,
-  deletionStatus: Schema.Literals(["active", "pending_hard_delete"]),
+  deletionStatus: DeletionStatus,
   deletionRequestedAt: Schema.NullOr(Timestamp),
   hasPassword: Schema.Boolean
 }).annotate({ identifier: "User" })

@@ -3,7 +3,7 @@ import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../sch
 import { RouteIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { Activity, Visibility } from "../../schema/Preferences.ts"
 import { Provenance } from "../../schema/Route.ts"
-import { Handle } from "../../schema/User.ts"
+import { deletionStatusOf, Handle } from "../../schema/User.ts"
 import { OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { Roles } from "../identity/Roles.ts"
@@ -70,7 +70,7 @@ export const toAdminUser = (row: typeof AdminUserRow.Type, roles: Roles["Service
   role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
   hasPassword: row.has_password,
   hasIdentityProvider: row.has_identity_provider,
-  deletionStatus: row.deletion_requested_at === null ? "active" : "pending_hard_delete",
+  deletionStatus: deletionStatusOf(row.deletion_requested_at),
   deletionRequestedAt: row.deletion_requested_at,
   createdAt: row.created_at,
   lastSeenAt: row.last_seen_at,
