@@ -43,7 +43,7 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** The folders of `src/services` and `src/http`: a file may import those of the rows above. */
 const ORDER = {
   "src/services": [
-    ["html", "keys", "places", "retention", "settings", "sql", "time", "upstream"],
+    ["html", "keys", "places", "retention", "settings", "sql", "time", "upstream", "visibility"],
     ["identity", "metrics", "spool"],
     ["audit", "limits", "mail"],
     ["credentials", "heavy", "idempotency"],
@@ -124,6 +124,13 @@ describe("the house", () => {
     const { ignorePatterns } = Schema.decodeUnknownSync(Linter)(textOf(".oxlintrc.json"))
     assert.includeMembers([...include], read)
     assert.deepStrictEqual(ignorePatterns, ["node_modules", ".data"])
+  })
+
+  it("who may see what stands in the SQL of one file", () => {
+    const compared = /\b[rc]\.visibility\s*(?:=|<>|IN\b)/
+    assert.deepStrictEqual(sources.filter((file) => file.startsWith("src/") && compared.test(textOf(file))), [
+      "src/services/visibility/Visibility.ts"
+    ])
   })
 
   it("time and chance come from services, never from the platform", () => {

@@ -4,6 +4,7 @@ import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/C
 import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import {
+  deletionStatusOf,
   type Handle,
   isReservedHandle,
   type Profile,
@@ -16,6 +17,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
 /** What users see of themselves. */
@@ -38,6 +40,7 @@ export class Profiles extends Context.Service<Profiles, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const quotas = yield* Quotas
+      const visibility = routeVisibility(sql)
       const roles = yield* Roles
 
       const findUser = SqlSchema.findOne({
@@ -56,7 +59,7 @@ export class Profiles extends Context.Service<Profiles, {
         execute: (id) =>
           sql`
             SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
-            FROM routes r WHERE user_id = ${id} AND deleted_at IS NULL`
+            FROM routes r WHERE ${visibility.own(id)}`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({
@@ -69,7 +72,7 @@ export class Profiles extends Context.Service<Profiles, {
         role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
         preferences: row.preferences,
         idHash: pseudonyms.idHash(row.id),
-        deletionStatus: row.deletion_requested_at === null ? "active" : "pending_hard_delete",
+        deletionStatus: deletionStatusOf(row.deletion_requested_at),
         deletionRequestedAt: row.deletion_requested_at,
         hasPassword: row.has_password
       })
@@ -80,10 +83,9 @@ export class Profiles extends Context.Service<Profiles, {
         execute: (handle) =>
           sql`
             SELECT id, name, handle, avatar, created_at, (
-              SELECT count(*)::int FROM routes r
-              WHERE r.user_id = users.id AND r.visibility = 'public' AND r.deleted_at IS NULL
+              SELECT count(*)::int FROM routes r WHERE r.user_id = u.id AND ${visibility.public}
             ) AS public_routes
-            FROM users WHERE handle = ${handle} AND deletion_requested_at IS NULL AND email_verified_at IS NOT NULL`
+            FROM users u WHERE handle = ${handle} AND deletion_requested_at IS NULL AND email_verified_at IS NOT NULL`
       })
 
       const lockPreferences = SqlSchema.findOne({

@@ -12,6 +12,7 @@ import { Roles } from "../identity/Roles.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { routeVisibility } from "../visibility/Visibility.ts"
 import {
   AdminRouteRow,
   AdminUserRow,
@@ -65,11 +66,11 @@ export class Administration extends Context.Service<Administration, {
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS has_identity_provider,
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS last_seen_at,
         totals.*`)
-      const users = sql.literal(`
+      const users = sql`
         users u CROSS JOIN LATERAL (
-          SELECT count(*)::int AS total_routes, ${TOTAL_DISTANCE} AS total_distance
-          FROM routes r WHERE r.user_id = u.id AND r.deleted_at IS NULL
-        ) totals`)
+          SELECT count(*)::int AS total_routes, ${sql.literal(TOTAL_DISTANCE)} AS total_distance
+          FROM routes r WHERE ${routeVisibility(sql).own(sql.literal("u.id"))}
+        ) totals`
 
       const decodeUsers = readableRows("users", AdminUserRow)
       const decodeRoutes = readableRows("routes", AdminRouteRow)

@@ -5,18 +5,21 @@ import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
+import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
 /** What reads an account for its archive: first what there is and how long, then page by page what that is. */
 export const archiveQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const routes = routeVisibility(sql)
+  const collections = collectionVisibility(sql)
 
   const routesOf = SqlSchema.findAll({
     Request: UserId,
     Result: Schema.Struct({ id: RouteIdColumn, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
-        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0) AS bytes FROM routes
-        WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
+        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0) AS bytes FROM routes r
+        WHERE ${routes.own(owner)} ORDER BY created_at, id`
   })
 
   const collectionsOf = SqlSchema.findAll({
@@ -24,8 +27,8 @@ export const archiveQueries = Effect.gen(function*() {
     Result: Schema.Struct({ id: CollectionIdColumn, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
-        SELECT id, 0 AS bytes FROM collections
-        WHERE user_id = ${owner} AND deleted_at IS NULL ORDER BY created_at, id`
+        SELECT id, 0 AS bytes FROM collections c
+        WHERE ${collections.own(owner)} ORDER BY created_at, id`
   })
 
   const routePage = findReadable({
@@ -36,7 +39,7 @@ export const archiveQueries = Effect.gen(function*() {
       sql`
         SELECT ${sql.literal(routeColumns("full"))}, coalesce(r.imported_from, r.share_token) AS origin
         FROM routes r JOIN users u ON u.id = r.user_id
-        WHERE ${sql.in("r.id", ids)} AND r.user_id = ${owner} AND r.deleted_at IS NULL ORDER BY r.created_at, r.id`
+        WHERE ${sql.in("r.id", ids)} AND ${routes.own(owner)} ORDER BY r.created_at, r.id`
   })
 
   // What is in a collection, as its owner sees it.
@@ -53,11 +56,10 @@ export const archiveQueries = Effect.gen(function*() {
           SELECT array_agg(r.id::float8 ORDER BY m.position, m.route_id) AS route_ids,
             json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) FILTER (WHERE r.user_id <> c.user_id)
               AS others
-          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
-          WHERE m.collection_id = c.id AND r.deleted_at IS NULL
-            AND (r.user_id = c.user_id OR (r.visibility = 'public' AND o.deletion_requested_at IS NULL))
+          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
+          WHERE m.collection_id = c.id AND ${routes.visible(sql.literal("c.user_id"))}
         ) inside ON true
-        WHERE ${sql.in("c.id", ids)} AND c.user_id = ${owner} AND c.deleted_at IS NULL ORDER BY c.created_at, c.id`
+        WHERE ${sql.in("c.id", ids)} AND ${collections.own(owner)} ORDER BY c.created_at, c.id`
   })
 
   return { routesOf, collectionsOf, routePage, collectionPage }

@@ -1,5 +1,4 @@
 import { Clock, Effect, Schema } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
@@ -9,6 +8,8 @@ import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeColumns } from "../routes/RouteColumns.ts"
+import { shareTokens } from "../visibility/ShareTokens.ts"
+import { routeVisibility } from "../visibility/Visibility.ts"
 import type { ImportedRoute, Rows } from "./ListJobs.ts"
 import type { Batch } from "./RecordSpool.ts"
 
@@ -36,7 +37,8 @@ export const accountLeaves = new Forbidden({
 export const importedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const places = yield* Places
-  const random = yield* SecureRandom.SecureRandom
+  const shareToken = yield* shareTokens
+  const visibility = routeVisibility(sql)
 
   const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
     sql`
@@ -63,9 +65,8 @@ export const importedRows = Effect.gen(function*() {
     Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
     execute: (tokens) =>
       sql`
-        SELECT r.id, r.share_token AS origin FROM routes r JOIN users o ON o.id = r.user_id
-        WHERE ${sql.in("r.share_token", tokens)} AND r.visibility = 'public' AND r.deleted_at IS NULL
-          AND o.deletion_requested_at IS NULL`
+        SELECT r.id, r.share_token AS origin FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${sql.in("r.share_token", tokens)} AND ${visibility.public}`
   })
 
   // Whoever deletes the account waits for the end of the batch, and the next one finds it so.
@@ -89,7 +90,7 @@ export const importedRows = Effect.gen(function*() {
     return {
       user_id: owner,
       imported_from: origin,
-      share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+      share_token: yield* shareToken,
       created_at: notAfterNow(createdAt),
       updated_at: notAfterNow(updatedAt)
     }

@@ -7,13 +7,14 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { boundedPage } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { collectionAccess, idOf, type Viewer } from "./CollectionAccess.ts"
+import { collectionVisibility, idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
 /** What reads the routes of a collection. */
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
-  const { isOpened, isShown } = collectionAccess(sql)
+  const { visibleBy } = collectionVisibility(sql)
+  const { shownIn } = routeVisibility(sql)
   const decodeRows = readableRows("routes", RouteRow)
 
   return {
@@ -27,12 +28,12 @@ export const collectionRouteQueries = Effect.gen(function*() {
         SELECT route_id AS id, position FROM shown ORDER BY position, route_id LIMIT ${limit} OFFSET ${offset}`
       const rows = yield* sql<{ total: number; id: bigint | null }>`
         WITH opened AS (
-          SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${isOpened(ref, viewerId)}
+          SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${visibleBy(ref, viewerId)}
         ), shown AS (
           SELECT m.route_id, m.position
           FROM opened c JOIN collection_routes m ON m.collection_id = c.id
-            JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
-          WHERE ${isShown(ref, viewerId)}
+            JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
+          WHERE ${shownIn(ref, viewerId)}
         )
         SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
           ${boundedPage(sql, ids, sql`f.position, f.id`, form)}

@@ -14,7 +14,7 @@ import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { collectionAccess, idOf, NOBODY, type Viewer } from "./CollectionAccess.ts"
+import { collectionVisibility, idOf, NOBODY, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
 const CollectionRow = Schema.Struct({
   id: CollectionIdColumn,
@@ -50,7 +50,8 @@ const withoutToken = (collection: StoredCollection): StoredCollection => Struct.
 /** What reads and checks collections, from `collections c`, their members `m`, and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  const { isListed, isOpened } = collectionAccess(sql)
+  const visibility = collectionVisibility(sql)
+  const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
 
   const select = (viewer: number) =>
@@ -58,8 +59,8 @@ export const collectionQueries = Effect.gen(function*() {
       SELECT c.id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
         ${sql.literal(ownerColumns)}, coalesce((
           SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
-          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users o ON o.id = r.user_id
-          WHERE m.collection_id = c.id AND ${isListed(viewer)}
+          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
+          WHERE m.collection_id = c.id AND ${routes.listed(viewer)}
         ), '{}') AS route_ids
       FROM collections c JOIN users u ON u.id = c.user_id`
 
@@ -93,7 +94,7 @@ export const collectionQueries = Effect.gen(function*() {
     /** A collection as a viewer sees it who opens it so. */
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
-      const rows = yield* sql`${select(viewerId)} WHERE ${isOpened(ref, viewerId)}`
+      const rows = yield* sql`${select(viewerId)} WHERE ${visibility.visibleBy(ref, viewerId)}`
       if (rows[0] === undefined) return Option.none()
       const collection = toStoredCollection(yield* decodeRow(rows[0]), pseudonyms)
       const isByIdOfAnother = typeof ref === "number" && collection.user.id !== viewerId
@@ -101,13 +102,12 @@ export const collectionQueries = Effect.gen(function*() {
     }),
 
     own: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      page(sql`c.user_id = ${owner} AND c.deleted_at IS NULL`, owner, wanted, pseudonyms),
+      page(visibility.own(owner), owner, wanted, pseudonyms),
 
     publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       Effect.map(
         page(
-          sql`
-          c.user_id = ${owner} AND c.deleted_at IS NULL AND c.visibility = 'public' AND u.deletion_requested_at IS NULL`,
+          sql`c.user_id = ${owner} AND ${visibility.public}`,
           NOBODY,
           wanted,
           pseudonyms
@@ -115,10 +115,7 @@ export const collectionQueries = Effect.gen(function*() {
         ({ items, total }) => ({ total, items: items.map(withoutToken) })
       ),
 
-    /**
-     * Of these routes those that a user may not put into a collection: neither their own nor public, nor in it already
-     * and listed, so that an order that was read can be written.
-     */
+    /** Of these routes those that an owner may not put into a collection. */
     notAddable: Effect.fnUntraced(function*(
       owner: UserId,
       routeIds: ReadonlyArray<RouteId>,
@@ -126,13 +123,8 @@ export const collectionQueries = Effect.gen(function*() {
     ) {
       if (routeIds.length === 0) return []
       const rows = yield* sql<{ id: bigint }>`
-        SELECT r.id FROM routes r JOIN users o ON o.id = r.user_id
-        WHERE ${sql.in("r.id", routeIds)} AND r.deleted_at IS NULL
-          AND (r.user_id = ${owner} OR (o.deletion_requested_at IS NULL AND (
-            r.visibility = 'public' OR (r.visibility = 'unlisted' AND r.id IN (
-              SELECT route_id FROM collection_routes WHERE collection_id = ${collection ?? null}
-            ))
-          )))`
+        SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${sql.in("r.id", routeIds)} AND ${routes.addable(owner, collection)}`
       const addable = new Set(rows.map(({ id }) => Number(id)))
       return routeIds.filter((id) => !addable.has(id))
     }),

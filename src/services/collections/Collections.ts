@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import {
   type Addition,
@@ -19,7 +18,8 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { conflictOrDie } from "../limits/Quotas.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
-import type { Viewer } from "./CollectionAccess.ts"
+import { shareTokens } from "../visibility/ShareTokens.ts"
+import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { collectionQueries } from "./CollectionRows.ts"
 
@@ -80,7 +80,8 @@ export class Collections extends Context.Service<Collections, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const sharedTime = yield* makeSharedTime
-      const random = yield* SecureRandom.SecureRandom
+      const shareToken = yield* shareTokens
+      const visibility = collectionVisibility(sql)
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
@@ -118,7 +119,7 @@ export class Collections extends Context.Service<Collections, {
       // The collection's row is held for as long as it changes: what two devices add at once is added one after the other.
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const rows = yield* sql<{ version: bigint }>`
-          SELECT version FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+          SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
         if (rows[0] === undefined) return yield* notFound
         const version = Number(rows[0].version)
         if (expected !== undefined && !expected.includes(version)) {
@@ -161,7 +162,7 @@ export class Collections extends Context.Service<Collections, {
               name,
               description: description === "" ? null : description ?? null,
               visibility: visibility ?? "private",
-              share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+              share_token: yield* shareToken,
               created_at: now,
               updated_at: now
             })
@@ -187,7 +188,7 @@ export class Collections extends Context.Service<Collections, {
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
-            SELECT name FROM collections WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+            SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
           return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
         }, Effect.catchTag("SqlError", Effect.die)),
 

@@ -9,6 +9,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { routeVisibility } from "../visibility/Visibility.ts"
 import { boundedPage } from "./RoutePages.ts"
 import { RouteRow, toStoredRoute } from "./RouteRows.ts"
 
@@ -46,13 +47,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
+      const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
 
       // A favourite is its owner's own business.
       const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)
-
-      const publicOnly = sql`r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`
 
       // Ids first: what is skipped or sorted is narrow, and only what is answered has its line read.
       const page = (
@@ -92,7 +92,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       })
 
       const conditionsOf = (listing: Omit<Listing, "bbox">): ReadonlyArray<Statement.Fragment> => [
-        publicOnly,
+        visibility.public,
         ...(listing.gate === "indexable" ? [sql`r.is_indexable`, sql`u.email_verified_at IS NOT NULL`] : []),
         ...(listing.activity === undefined ? [] : [sql`r.activity = ${listing.activity}`]),
         ...(listing.placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${listing.placeCity})`]),
@@ -142,7 +142,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         }),
         byUser: Effect.fn("PublicRoutes.byUser")(function*(owner, wanted, form) {
           yield* requireActive(owner)
-          const where = sql.and([publicOnly, sql`r.user_id = ${owner}`])
+          const where = sql.and([visibility.public, sql`r.user_id = ${owner}`])
           return yield* Effect.orDie(listOf(page(where, newestPublished, wanted, form), wanted, countOf(count(where))))
         })
       })

@@ -1,5 +1,4 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
@@ -11,6 +10,8 @@ import { conflictOrDie } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { shareTokens } from "../visibility/ShareTokens.ts"
+import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 import {
   boxOf,
   changedColumns,
@@ -42,7 +43,7 @@ export class Routes extends Context.Service<Routes, {
   /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
   readonly get: (
     ref: RouteRef,
-    viewer: Option.Option<UserId>,
+    viewer: Viewer,
     form: GeometryForm
   ) => Effect.Effect<StoredRoute, NotFound>
   /** The name of a route of one's own, for saying what would happen to it. */
@@ -66,9 +67,10 @@ export class Routes extends Context.Service<Routes, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const sharedTime = yield* makeSharedTime
-      const random = yield* SecureRandom.SecureRandom
+      const shareToken = yield* shareTokens
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
+      const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const decodeRows = readableRows("routes", RouteRow)
 
@@ -89,15 +91,9 @@ export class Routes extends Context.Service<Routes, {
         }),
         Result: RouteRow,
         execute: ({ form, ref, viewer }) =>
-          typeof ref === "number"
-            ? sql`
-              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-              WHERE r.id = ${ref} AND r.deleted_at IS NULL
-                AND (r.user_id = ${viewer} OR (r.visibility = 'public' AND u.deletion_requested_at IS NULL))`
-            : sql`
-              SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-              WHERE r.share_token = ${ref} AND r.deleted_at IS NULL
-                AND (r.user_id = ${viewer} OR (r.visibility <> 'private' AND u.deletion_requested_at IS NULL))`
+          sql`
+            SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
+            WHERE ${visibility.visibleBy(ref, viewer)}`
       })
 
       const applyPatch = SqlSchema.findOneOption({
@@ -112,13 +108,13 @@ export class Routes extends Context.Service<Routes, {
         execute: ({ form, id, owner, publishedAt, values }) =>
           sql`
             WITH r AS (
-              UPDATE routes SET ${sql.update(values)}, version = version + 1,
+              UPDATE routes r SET ${sql.update(values)}, version = version + 1,
                 published_at = ${
             values.visibility === "public"
               ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
               : sql`published_at`
           }
-              WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING *
+              WHERE r.id = ${id} AND ${visibility.own(owner)} RETURNING *
             )
             SELECT ${columns(form)} FROM r JOIN users u ON u.id = r.user_id`
       })
@@ -128,8 +124,8 @@ export class Routes extends Context.Service<Routes, {
         Result: StartRow,
         execute: ({ id, owner }) =>
           sql`
-            SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS has_geometry FROM routes
-            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+            SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS has_geometry FROM routes r
+            WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
       })
 
       // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
@@ -150,7 +146,7 @@ export class Routes extends Context.Service<Routes, {
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
         if (expected === undefined) return
         const rows = yield* sql<{ version: bigint }>`
-          SELECT version FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL FOR UPDATE`
+          SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
         const version = Number(rows[0]?.version ?? 0)
         if (rows.length > 0 && !expected.includes(version)) {
           return yield* new Conflict({ message: "The route was changed meanwhile", details: { version } })
@@ -170,7 +166,7 @@ export class Routes extends Context.Service<Routes, {
         const row = yield* insert({
           ...columns,
           user_id: owner,
-          share_token: Buffer.from(yield* random.randomBytes(16)).toString("hex"),
+          share_token: yield* shareToken,
           published_at: columns["visibility"] === "public" ? now : null,
           created_at: now,
           updated_at: now
@@ -189,11 +185,11 @@ export class Routes extends Context.Service<Routes, {
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
           const newest = sql`r.created_at DESC, r.id DESC`
           const ids = sql`
-            SELECT r.id FROM routes r WHERE r.user_id = ${owner} AND r.deleted_at IS NULL
+            SELECT r.id FROM routes r WHERE ${visibility.own(owner)}
             ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
           const rows = yield* sql<{ total: number; id: bigint | null }>`
             SELECT c.total, p.* FROM
-              (SELECT count(*)::int AS total FROM routes WHERE user_id = ${owner} AND deleted_at IS NULL) c
+              (SELECT count(*)::int AS total FROM routes r WHERE ${visibility.own(owner)}) c
               LEFT JOIN (${boundedPage(sql, ids, newest, form)}) p ON true
             ORDER BY p.page_place`
           const found = rows.filter(({ id }) => id !== null)
@@ -202,14 +198,14 @@ export class Routes extends Context.Service<Routes, {
         }, Effect.orDie),
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
-          const viewerId = Option.getOrElse(viewer, () => NOBODY)
+          const viewerId = idOf(viewer)
           const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
           return route.user.id === viewerId ? route : { ...route, favourite: false }
         }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
-            SELECT name FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL`
+            SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
           return rows[0] ?? (yield* new NotFound({ message: "No such route" }))
         }, Effect.catchTag("SqlError", Effect.die)),
 
@@ -233,8 +229,8 @@ export class Routes extends Context.Service<Routes, {
             const now = new Date(yield* sharedTime)
             yield* requireVersion(owner, id, expected)
             const rows = yield* sql`
-            UPDATE routes SET deleted_at = ${now}, version = version + 1
-            WHERE id = ${id} AND user_id = ${owner} AND deleted_at IS NULL RETURNING id`
+            UPDATE routes r SET deleted_at = ${now}, version = version + 1
+            WHERE r.id = ${id} AND ${visibility.own(owner)} RETURNING id`
             if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
           },
           sql.withTransaction,
@@ -250,8 +246,5 @@ const withLine = (row: RouteRow, line: Line): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
 
 const storeFailures = { SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die } as const
-
-/** No user has this id. */
-const NOBODY = 0
 
 const Columns = Schema.Record(Schema.String, Schema.Unknown)
