@@ -1,7 +1,7 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { AUDIT_RETENTION, GRACE_PERIOD, IDEMPOTENCY_RETENTION, UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
-import { plus, runSweep, scheduled, type Swept, sweptAt } from "../retention/Sweeps.ts"
+import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
@@ -89,13 +89,13 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)} WHERE ${sql.literal(where)}`
   })
 
-  const purge = (expiring: Expiring, until: Date): Effect.Effect<Swept, unknown> =>
-    deleteBatch({ ...expiring, until }).pipe(
-      Effect.uninterruptible,
-      Effect.map((rows) => sweptAt(until.getTime(), rows.map(({ due }) => due))),
-      Effect.flatMap((swept) =>
-        swept.rows < BATCH ? Effect.succeed(swept) : Effect.map(purge(expiring, until), (rest) => plus(swept, rest))
-      )
+  const purge = (expiring: Expiring, until: Date) =>
+    sweepUntilShort(
+      deleteBatch({ ...expiring, until }).pipe(
+        Effect.uninterruptible,
+        Effect.map((rows) => sweptAt(until.getTime(), rows.map(({ due }) => due)))
+      ),
+      BATCH
     )
 
   const purgeDue = (expiring: Expiring) =>

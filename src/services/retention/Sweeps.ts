@@ -18,6 +18,17 @@ export const sweptAt = (now: number, due: ReadonlyArray<Date>): Swept => ({
   lagMillis: due.reduce((lag, instant) => Math.max(lag, now - instant.getTime()), 0)
 })
 
+/** Takes batch after batch, with `between` after each, until one is shorter than `size` rows. */
+export const sweepUntilShort = <E, R>(
+  batch: Effect.Effect<Swept, E, R>,
+  size: number,
+  between: Effect.Effect<void> = Effect.void
+): Effect.Effect<Swept, E, R> =>
+  Effect.flatMap(batch, (swept) =>
+    swept.rows < size
+      ? Effect.succeed(swept)
+      : Effect.andThen(between, Effect.map(sweepUntilShort(batch, size, between), (rest) => plus(swept, rest))))
+
 const lastRun = Metric.gauge("sweep_last_run_timestamp_seconds", {
   description: "End of the last run, in seconds since 1970"
 })

@@ -3,7 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { RouteIdColumn } from "../../schema/Columns.ts"
 import { Places } from "../places/Places.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
-import { nothingSwept, plus, runSweep, scheduled, type Swept } from "../retention/Sweeps.ts"
+import { nothingSwept, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
 import { placeColumns } from "./RouteColumns.ts"
 
 const BATCH = 100
@@ -94,13 +94,7 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
         Effect.uninterruptible
       )
 
-      const deriveAll: Effect.Effect<Swept, unknown> = Effect.suspend(deriveBatch).pipe(
-        Effect.flatMap((swept) =>
-          swept.rows < BATCH
-            ? Effect.succeed(swept)
-            : Effect.map(Effect.delay(deriveAll, PAUSE), (rest) => plus(swept, rest))
-        )
-      )
+      const deriveAll = sweepUntilShort(Effect.suspend(deriveBatch), BATCH, Effect.sleep(PAUSE))
 
       const isDue = Effect.map(
         sql`SELECT FROM routes WHERE place_version < ${PLACES_VERSION} LIMIT 1`,
