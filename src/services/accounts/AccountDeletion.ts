@@ -5,6 +5,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
 /** Leaving, with 30 days to come back. */
@@ -39,7 +40,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             yield* audit.record("account.deletion_requested", actedOn(userId, by))
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
         cancel: Effect.fn("AccountDeletion.cancel")(
@@ -52,7 +53,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             yield* audit.record("account.deletion_cancelled", { userId })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         )
       })
     })

@@ -13,6 +13,7 @@ import { emailKey } from "../identity/EmailAddresses.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
 import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
@@ -159,7 +160,7 @@ export class Accounts extends Context.Service<Accounts, {
             signIns
           )
           yield* outbox.wake
-        }, Effect.catchTag("SqlError", Effect.die)),
+        }, databaseDefects),
 
         verifyEmail: Effect.fn("Accounts.verifyEmail")(
           function*(token, device) {
@@ -183,7 +184,7 @@ export class Accounts extends Context.Service<Accounts, {
           if (!matches || digest === undefined || userId === undefined) return yield* decline(candidates, password)
           const rehashed = yield* rehash(password, digest)
           return yield* signIns(accept({ userId, digest, rehashed }, device))
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+        }, databaseDefects)
       })
     })
   )

@@ -8,6 +8,7 @@ import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { appUrl } from "../settings/Addresses.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { SignUps } from "./SignUps.ts"
 
@@ -51,7 +52,7 @@ export class Invitations extends Context.Service<Invitations, {
       return Invitations.of({
         invite: Effect.fn("Invitations.invite")(
           (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
         create: Effect.fn("Invitations.create")(

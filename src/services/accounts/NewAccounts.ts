@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import type { Forbidden } from "../../schema/Errors.ts"
@@ -6,6 +6,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Handles } from "../identity/Handles.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
@@ -64,7 +65,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
 
       const attemptOpen = Effect.fnUntraced(
         function*({ avatar, email, name, passwordHash }: ProvenPerson, attempt: number) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const displayName = nameFrom(email, name)
           return yield* insert({
             email,
@@ -103,7 +104,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
           if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* signUpClosed()
           yield* signUps.removeAll(person.email)
           return Option.map(yield* openWithHandle(person), ({ id }) => id)
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+        }, databaseDefects)
       })
     })
   )

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
@@ -12,6 +12,7 @@ import { accountLock } from "../identity/AccountLock.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import { Outbox } from "../mail/Outbox.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { NewAccounts } from "./NewAccounts.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
@@ -75,7 +76,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         )
 
       const setPassword = Effect.fnUntraced(function*(userId: UserId, digest: string, previous: string | null) {
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const rows = yield* sql`
           UPDATE users SET password_hash = ${digest}, updated_at = ${now}
           WHERE id = ${userId} AND password_hash IS NOT DISTINCT FROM ${previous} RETURNING id`
@@ -85,7 +86,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const notice = (owner: typeof OwnerRow.Type, text: string) => outbox.put(owner.id, changedMail(owner.email, text))
 
       const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         yield* sql`
           UPDATE users SET password_hash = ${digest}, updated_at = ${now},
             email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
@@ -150,7 +151,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
         reset: Effect.fn("PasswordChanges.reset")(
           (token, password) => Effect.andThen(useLink(token, password), outbox.wake),
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+          databaseDefects
         ),
 
         change: Effect.fn("PasswordChanges.change")(function*({ sessionId, userId }, request) {
@@ -173,7 +174,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
             yield* notice(owner, "Your password was changed, and your other sessions were signed out.")
           }).pipe(sql.withTransaction, signIns)
           yield* outbox.wake
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die }))
+        }, databaseDefects)
       })
     })
   )

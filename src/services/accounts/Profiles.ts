@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
@@ -17,6 +17,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
@@ -95,7 +96,7 @@ export class Profiles extends Context.Service<Profiles, {
       })
 
       const applyPatch = Effect.fnUntraced(function*(id: UserId, { avatar, handle, name, preferences }: ProfilePatch) {
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const stored = yield* lockPreferences(id)
         const merged = preferences === null ? null : mergePreferences(stored.preferences ?? {}, preferences ?? {})
         yield* sql`UPDATE users SET ${
@@ -135,7 +136,7 @@ export class Profiles extends Context.Service<Profiles, {
             )
           )
           return yield* profile(id)
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })),
+        }, databaseDefects),
         publicProfile: Effect.fn("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)
           if (Option.isNone(row)) return yield* new NotFound({ message: "No such user" })
@@ -149,7 +150,7 @@ export class Profiles extends Context.Service<Profiles, {
             createdAt: created_at,
             publicRoutes: public_routes
           }
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+        }, databaseDefects)
       })
     })
   )

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
@@ -106,14 +106,14 @@ export class SignUps extends Context.Service<SignUps, {
         }, Effect.orDie),
 
         isInvited: Effect.fn("SignUps.isInvited")(function*(email) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const rows = yield* sql`
             SELECT id FROM sign_ups WHERE email_key = ${emailKey(email)} AND is_invited AND expires_at > ${now} LIMIT 1`
           return rows.length > 0
         }, Effect.orDie),
 
         findNewest: Effect.fn("SignUps.findNewest")(function*(email) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           return Option.map(yield* newestOf({ key: emailKey(email), now }), toSignUp)
         }, Effect.orDie),
 

@@ -10,6 +10,8 @@ import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
@@ -110,15 +112,17 @@ export class Administration extends Context.Service<Administration, {
           return toOverview(row)
         }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
 
-        users: Effect.fn("Administration.users")(function*(admin, query, { limit, offset }) {
+        users: Effect.fn("Administration.users")(function*(admin, query, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
-          const total = countOf(
-            yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM users u WHERE ${where}`
-          )
-          const rows = yield* sql`
-            SELECT ${userColumns} FROM ${users} WHERE ${where} ORDER BY u.id DESC LIMIT ${limit} OFFSET ${offset}`
+          const { items, total } = yield* selectPage(sql, {
+            columns: userColumns,
+            from: sql`${users} WHERE ${where}`,
+            counted: sql`users u WHERE ${where}`,
+            order: sql`u.id DESC`,
+            decode: decodeUsers
+          }, page)
           yield* audit.recordRead("admin.users_listed", { userId: admin })
-          return { total, items: (yield* decodeUsers(rows)).map((row) => toAdminUser(row, roles)) }
+          return { total, items: items.map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
         user: Effect.fn("Administration.user")(function*(admin, id) {
@@ -129,7 +133,7 @@ export class Administration extends Context.Service<Administration, {
           })
           yield* audit.recordRead("admin.user_viewed", { userId: admin, subjectId: id })
           return toAdminUser(row, roles)
-        }, Effect.catchTag("SqlError", Effect.die)),
+        }, databaseDefects),
 
         deleteUser: Effect.fn("Administration.deleteUser")(
           function*(admin, id) {
@@ -138,20 +142,22 @@ export class Administration extends Context.Service<Administration, {
             yield* audit.record("admin.user_deleted", { userId: admin, subjectId: id })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
-        routes: Effect.fn("Administration.routes")(function*(admin, query, { limit, offset }) {
-          const from = sql`
-            FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`
-          const total = countOf(yield* sql<{ total: number }>`SELECT count(*)::int AS total ${from}`)
-          const rows = yield* sql`
-            SELECT r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
-              r.created_at, r.updated_at, ${sql.literal(ownerColumns)}
-            ${from} ORDER BY r.id DESC LIMIT ${limit} OFFSET ${offset}`
+        routes: Effect.fn("Administration.routes")(function*(admin, query, page) {
+          const { items, total } = yield* selectPage(sql, {
+            columns: sql`
+              r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
+              r.created_at, r.updated_at, ${sql.literal(ownerColumns)}`,
+            from: sql`
+              routes r JOIN users u ON u.id = r.user_id
+              WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
+            order: sql`r.id DESC`,
+            decode: decodeRoutes
+          }, page)
           yield* audit.recordRead("admin.routes_listed", { userId: admin })
-          return { total, items: (yield* decodeRoutes(rows)).map((row) => toAdminRoute(row, pseudonyms)) }
+          return { total, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
         deleteRoute: Effect.fn("Administration.deleteRoute")(
@@ -166,23 +172,20 @@ export class Administration extends Context.Service<Administration, {
             yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].user_id })
           },
           sql.withTransaction,
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+          databaseDefects
         ),
 
-        deletions: Effect.fn("Administration.deletions")(function*(admin, { limit, offset }) {
-          const total = countOf(
-            yield* sql<{ total: number }>`
-              SELECT count(*)::int AS total FROM users WHERE deletion_requested_at IS NOT NULL`
-          )
-          const rows = yield* sql`
-            SELECT id, email, name, handle, deletion_requested_at FROM users WHERE deletion_requested_at IS NOT NULL
-            ORDER BY deletion_requested_at, id LIMIT ${limit} OFFSET ${offset}`
+        deletions: Effect.fn("Administration.deletions")(function*(admin, page) {
+          const { items, total } = yield* selectPage(sql, {
+            columns: sql`id, email, name, handle, deletion_requested_at`,
+            from: sql`users WHERE deletion_requested_at IS NOT NULL`,
+            order: sql`deletion_requested_at, id`,
+            decode: decodeDeletions
+          }, page)
           yield* audit.recordRead("admin.deletions_listed", { userId: admin })
-          return { total, items: (yield* decodeDeletions(rows)).map(toDeletion) }
+          return { total, items: items.map(toDeletion) }
         }, Effect.orDie)
       })
     })
   )
 }
-
-const countOf = (rows: ReadonlyArray<{ readonly total: number }>) => rows[0]?.total ?? 0

@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
 import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
@@ -25,7 +25,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
       const engine = yield* RoutingEngine
       const counters = yield* CounterState
       const grafana = yield* grafanaUrls
-      const startedAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+      const startedAt = (yield* DateTime.nowAsDate).toISOString()
 
       const ask = SqlSchema.findOne({
         Request: Schema.Struct({ now: Schema.Date, began: Schema.Date }),
@@ -42,7 +42,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
 
       const database = Effect.gen(function*() {
         const began = yield* deletionCutoff
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const [took, row] = yield* Effect.timed(ask({ now, began }))
         return {
           database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },

@@ -1,4 +1,4 @@
-import { Cause, Clock, Context, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
+import { Cause, Context, DateTime, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import type { Unavailable } from "../../schema/Errors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
@@ -125,7 +125,7 @@ export class AccountExport extends Context.Service<AccountExport, {
 
       const write = Effect.fn("AccountExport.write")(
         function*(add: AddFile, order: Order) {
-          const createdAt = new Date(yield* Clock.currentTimeMillis).toISOString()
+          const createdAt = (yield* DateTime.nowAsDate).toISOString()
           const profile = yield* add("profile.json", asJson(yield* inTurn(profiles.profile(order.userId))))
           const routes = yield* addRoutes(add, order)
           const gpx = yield* addGpx(add, order, routes.versions)

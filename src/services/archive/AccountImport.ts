@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema, Stream } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
 import { PreferencesColumn } from "../../schema/Columns.ts"
@@ -8,6 +8,7 @@ import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { checkElements } from "./Elements.ts"
 import { accountLeaves, importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
@@ -68,7 +69,7 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const restorePreferences = Effect.fnUntraced(
         function*(owner: UserId, archived: Preferences) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const user = yield* lockPreferences(owner)
           if (Option.isNone(user)) return yield* accountLeaves
           const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
@@ -78,7 +79,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           return rows.length === 0 ? "unchanged" as const : "restored" as const
         },
         sql.withTransaction,
-        Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+        databaseDefects
       )
 
       const writeBatch = Effect.fnUntraced(function*(

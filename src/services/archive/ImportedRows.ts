@@ -1,10 +1,10 @@
-import { Clock, Effect, Schema } from "effect"
+import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { Forbidden } from "../../schema/Errors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
-import { conflictOrDie } from "../limits/Quotas.ts"
+import { quotaConflicts } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeColumns } from "../routes/RouteColumns.ts"
@@ -153,7 +153,7 @@ export const importedRows = Effect.gen(function*() {
     insert: (missing: ReadonlyArray<Item>, now: Date) => Effect.Effect<number, E, R>
   ) {
     yield* holdAccount(owner)
-    const now = new Date(yield* Clock.currentTimeMillis)
+    const now = yield* DateTime.nowAsDate
     const since = yield* deletionCutoff
     const origins = items.map(({ origin }) => origin)
     yield* dropOverdue(table, owner, origins, since)
@@ -185,7 +185,7 @@ export const importedRows = Effect.gen(function*() {
         (missing, now) => insertRoutes(owner, missing, rows, now)
       )
       return { outcome, ids: yield* idsOf(owner, records.map(({ origin }) => origin)) }
-    }, Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })),
+    }, quotaConflicts),
 
     /** Of the routes of others those that are public here, by their share tokens. */
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
@@ -197,7 +197,7 @@ export const importedRows = Effect.gen(function*() {
     /** Writes a collection with these routes in their order. */
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
       bring("collections", owner, [collection], (_, now) => insertCollection(owner, collection, members, now)).pipe(
-        Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
+        quotaConflicts
       )
   }
 })

@@ -1,5 +1,5 @@
 import { ZipArchive } from "archiver"
-import { Clock, Effect, Stream } from "effect"
+import { DateTime, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
@@ -63,7 +63,7 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
  */
 export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
   Stream.unwrap(Effect.gen(function*() {
-    const date = new Date(yield* Clock.currentTimeMillis)
+    const date = yield* DateTime.nowAsDate
     const archive = yield* Effect.acquireRelease(
       // An archive that is given up tells of it, and somebody has to listen.
       Effect.sync(() => new ZipArchive({ zlib: PACKING }).on("error", () => undefined)),

@@ -1,11 +1,12 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { UserId } from "../../schema/Ids.ts"
+import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
-import { findReadable } from "../sql/ReadableRows.ts"
+import { selectPage } from "../sql/Pages.ts"
+import { readableRows } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 
 interface Named {
@@ -35,34 +36,19 @@ export class Audit extends Context.Service<Audit, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      const matches = (
-        { event, userId }: { readonly userId: number | undefined; readonly event: string | undefined }
-      ) =>
+      const decodeRows = readableRows("audit_events", EntryRow)
+
+      const matches = ({ event, userId }: AuditFilter) =>
         sql.and([
           ...(userId === undefined ? [] : [sql`(user_id = ${userId} OR subject_id = ${userId})`]),
           ...(event === undefined ? [] : [sql`event = ${event}`])
         ])
 
-      const find = findReadable({
-        table: "audit_events",
-        Request: Schema.Struct({
-          userId: Schema.UndefinedOr(UserId),
-          event: Schema.UndefinedOr(AuditEvent),
-          limit: Schema.Int,
-          offset: Schema.Int
-        }),
-        Result: EntryRow,
-        execute: ({ limit, offset, ...filter }) =>
-          sql`
-            SELECT id, created_at, event, user_id, subject_id, trace_id FROM audit_events
-            WHERE ${matches(filter)} ORDER BY id DESC LIMIT ${limit} OFFSET ${offset}`
-      })
-
       const insert = Effect.fnUntraced(function*(event: AuditEvent, { subjectId, userId }: Named) {
         const trace = traceIdsOf(yield* Effect.context<never>())
         yield* sql`INSERT INTO audit_events ${
           sql.insert({
-            created_at: new Date(yield* Clock.currentTimeMillis),
+            created_at: yield* DateTime.nowAsDate,
             event,
             user_id: userId ?? null,
             subject_id: subjectId ?? null,
@@ -90,12 +76,15 @@ export class Audit extends Context.Service<Audit, {
         recordRead,
 
         list: Effect.fn("Audit.list")(
-          function*(admin, { event, userId }, page) {
-            const counted = yield* sql<{ total: number }>`
-              SELECT count(*)::int AS total FROM audit_events WHERE ${matches({ event, userId })}`
-            const rows = yield* find({ event, userId, ...page })
+          function*(admin, filter, page) {
+            const { items, total } = yield* selectPage(sql, {
+              columns: sql`id, created_at, event, user_id, subject_id, trace_id`,
+              from: sql`audit_events WHERE ${matches(filter)}`,
+              order: sql`id DESC`,
+              decode: decodeRows
+            }, page)
             yield* recordRead("admin.audit_read", { userId: admin })
-            return { total: counted[0]?.total ?? 0, items: rows.map(toEntry) }
+            return { total, items: items.map(toEntry) }
           },
           sql.withTransaction,
           Effect.orDie

@@ -13,6 +13,7 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { collectionVisibility, idOf, NOBODY, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
@@ -54,29 +55,26 @@ export const collectionQueries = Effect.gen(function*() {
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
 
-  const select = (viewer: number) =>
+  const columns = (viewer: number) =>
     sql`
-      SELECT c.id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
+      c.id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
         ${sql.literal(ownerColumns)}, coalesce((
           SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
           FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
           WHERE m.collection_id = c.id AND ${routes.listed(viewer)}
-        ), '{}') AS route_ids
-      FROM collections c JOIN users u ON u.id = c.user_id`
+        ), '{}') AS route_ids`
+
+  const fromWhere = (where: Statement.Fragment) => sql`collections c JOIN users u ON u.id = c.user_id WHERE ${where}`
 
   const page = Effect.fnUntraced(
-    function*(
-      where: Statement.Fragment,
-      viewer: number,
-      { limit, offset }: Page,
-      pseudonyms: Pseudonyms["Service"]
-    ) {
-      const counted = yield* sql<{ total: number }>`
-      SELECT count(*)::int AS total FROM collections c JOIN users u ON u.id = c.user_id WHERE ${where}`
-      const rows = yield* sql`
-      ${select(viewer)} WHERE ${where} ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit} OFFSET ${offset}`
-      const items = yield* decodeRows(rows)
-      return { total: counted[0]?.total ?? 0, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
+    function*(where: Statement.Fragment, viewer: number, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
+      const { items, total } = yield* selectPage(sql, {
+        columns: columns(viewer),
+        from: fromWhere(where),
+        order: sql`c.created_at DESC, c.id DESC`,
+        decode: decodeRows
+      }, wanted)
+      return { total, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
     },
     sql.withTransaction,
     Effect.orDie
@@ -94,7 +92,7 @@ export const collectionQueries = Effect.gen(function*() {
     /** A collection as a viewer sees it who opens it so. */
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
-      const rows = yield* sql`${select(viewerId)} WHERE ${visibility.visibleBy(ref, viewerId)}`
+      const rows = yield* sql`SELECT ${columns(viewerId)} FROM ${fromWhere(visibility.visibleBy(ref, viewerId))}`
       if (rows[0] === undefined) return Option.none()
       const collection = toStoredCollection(yield* decodeRow(rows[0]), pseudonyms)
       const isByIdOfAnother = typeof ref === "number" && collection.user.id !== viewerId

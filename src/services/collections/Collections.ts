@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import {
   type Addition,
@@ -15,8 +15,9 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { conflictOrDie } from "../limits/Quotas.ts"
+import { quotaConflicts } from "../limits/Quotas.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
@@ -147,15 +148,13 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          Effect.catch((error) =>
-            error instanceof NotFound || error instanceof Conflict ? Effect.fail(error) : Effect.die(error)
-          )
+          databaseDefects
         )
 
       return Collections.of({
         create: Effect.fn("Collections.create")(
           function*(owner, { description, name, routeIds, visibility }) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             yield* requireAddable(owner, routeIds ?? [])
             const { id } = yield* insert({
               user_id: owner,
@@ -170,27 +169,25 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+          quotaConflicts
         ),
 
         list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
         byUser: Effect.fn("Collections.byUser")((owner, page) =>
           Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
         ),
-        get: Effect.fn("Collections.get")((ref, viewer) =>
-          found(ref, viewer).pipe(Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
-        ),
+        get: Effect.fn("Collections.get")((ref, viewer) => found(ref, viewer).pipe(databaseDefects)),
 
         routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
           const routes = yield* members.page(ref, viewer, page, form)
           return Option.isSome(routes) ? routes.value : yield* notFound
-        }, Effect.catchTag("SqlError", Effect.die)),
+        }, databaseDefects),
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
             SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
           return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
-        }, Effect.catchTag("SqlError", Effect.die)),
+        }, databaseDefects),
 
         update: changing("update", (_owner, _id, { description, name, visibility }) =>
           Effect.succeed({
@@ -205,7 +202,7 @@ export class Collections extends Context.Service<Collections, {
             yield* touch(id, { deleted_at: new Date(yield* sharedTime) })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
         setRoutes: changing(

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { jwtVerify, SignJWT } from "jose"
@@ -43,7 +43,7 @@ export class Devices extends Context.Service<Devices, {
       const key = yield* derivedKey("device")
 
       const verify = Effect.fnUntraced(function*(token: string) {
-        const currentDate = new Date(yield* Clock.currentTimeMillis)
+        const currentDate = yield* DateTime.nowAsDate
         return yield* Effect.tryPromise(() =>
           jwtVerify(token, key, {
             algorithms: [ALGORITHM],

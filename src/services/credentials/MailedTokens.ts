@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
@@ -120,7 +120,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
         ownerOf: Effect.fn("MailedTokens.ownerOf")(
           function*(purpose, token) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             return yield* findOwner({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
           },
           Effect.map(Option.flatMap(toOwner)),
@@ -128,13 +128,13 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         ),
 
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
           return Option.map(used, ({ user_id }) => user_id)
         }, Effect.orDie),
 
         signUpOf: Effect.fn("MailedTokens.signUpOf")(function*(purpose, token) {
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ sign_up_id }) => sign_up_id)
         }, Effect.orDie),

@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
@@ -10,6 +10,7 @@ import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scop
 import type { TokenPrincipal } from "../../schema/User.ts"
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 
@@ -113,7 +114,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       return PersonalAccessTokens.of({
         mint: Effect.fn("PersonalAccessTokens.mint")(
           function*(owner, request) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             yield* requireRoom(owner, now)
             const token = yield* generate
             const days = daysOf(request)
@@ -130,17 +131,17 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             return { ...toToken(row), token }
           },
           sql.withTransaction,
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die, NoSuchElementError: Effect.die })
+          databaseDefects
         ),
 
         list: Effect.fn("PersonalAccessTokens.list")(function*(owner) {
-          const rows = yield* findOwn({ owner, now: new Date(yield* Clock.currentTimeMillis) })
+          const rows = yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
           return rows.map(toToken)
         }, Effect.orDie),
 
         revoke: Effect.fn("PersonalAccessTokens.revoke")(
           function*(owner, id) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             yield* lockAccount(owner)
             const rows = yield* sql`
               DELETE FROM personal_access_tokens
@@ -149,7 +150,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             yield* audit.record("token.revoked", { userId: owner })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
         authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {

@@ -1,4 +1,4 @@
-import { Clock, Config, Context, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Config, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
@@ -61,7 +61,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
           )
         }),
         verify: Effect.fnUntraced(function*(token) {
-          const currentDate = new Date(yield* Clock.currentTimeMillis)
+          const currentDate = yield* DateTime.nowAsDate
           return yield* Effect.tryPromise(() =>
             jwtVerify(token, secret, {
               algorithms: [ALGORITHM],

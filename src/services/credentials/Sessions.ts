@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
@@ -12,6 +12,7 @@ import { actedOn, Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { Roles } from "../identity/Roles.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { SessionTokens } from "./SessionTokens.ts"
@@ -122,7 +123,7 @@ export class Sessions extends Context.Service<Sessions, {
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
         const user = yield* lockUser({ userId, began: yield* deletionCutoff })
         if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const id = SessionId.make(yield* random.uuidV4())
         yield* sql`INSERT INTO sessions ${
           sql.insert({
@@ -144,7 +145,7 @@ export class Sessions extends Context.Service<Sessions, {
         start: Effect.fn("Sessions.start")((userId, device) =>
           insert(userId, device).pipe(
             sql.withTransaction,
-            Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })
+            databaseDefects
           )
         ),
 
@@ -152,7 +153,7 @@ export class Sessions extends Context.Service<Sessions, {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           const found = yield* findLive({ id: sessionId, userId, now, began: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
@@ -175,20 +176,20 @@ export class Sessions extends Context.Service<Sessions, {
         end: Effect.fn("Sessions.end")(function*(token) {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return
-          const now = new Date(yield* Clock.currentTimeMillis)
+          const now = yield* DateTime.nowAsDate
           yield* sql`
             UPDATE sessions SET revoked_at = ${now}
             WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
         }, Effect.orDie),
 
         list: Effect.fn("Sessions.list")(function*(userId, current) {
-          const rows = yield* findAll({ userId, now: new Date(yield* Clock.currentTimeMillis) })
+          const rows = yield* findAll({ userId, now: yield* DateTime.nowAsDate })
           return rows.map((row) => toSession(row, current))
         }, Effect.orDie),
 
         revoke: Effect.fn("Sessions.revoke")(
           function*(userId, id) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             yield* lockAccount(userId)
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
@@ -197,12 +198,12 @@ export class Sessions extends Context.Service<Sessions, {
             yield* audit.record("session.revoked", { userId })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         ),
 
         revokeAll: Effect.fn("Sessions.revokeAll")(
           function*(userId, { by = userId, keep } = {}) {
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             // Before the sessions: the order of `accountLock`.
             yield* sql`UPDATE users SET devices_revoked_at = ${now} WHERE id = ${userId}`
             const rows = yield* sql`

@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Metric, Option, Schema, Tracer } from "effect"
+import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountMails } from "../accounts/AccountMails.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
@@ -36,7 +36,7 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
 
   const takeQuota = Effect.fnUntraced(function*(id: bigint, mail: Mail) {
     if (!(yield* quota.take(mail.to))) return yield* new OverQuota()
-    yield* sql`UPDATE outbox SET counted_at = ${new Date(yield* Clock.currentTimeMillis)} WHERE id = ${id}`
+    yield* sql`UPDATE outbox SET counted_at = ${yield* DateTime.nowAsDate} WHERE id = ${id}`
   })
 
   const compose = Effect.fnUntraced(function*({ id }: ClaimedMail, stored: StoredRequest) {

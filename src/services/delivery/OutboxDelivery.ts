@@ -1,4 +1,4 @@
-import { Clock, Config, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
+import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { type Mail, MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
@@ -140,7 +140,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   }).pipe(Effect.repeat({ while: (delivered) => delivered === BATCH }))
 
   const dropExpired = Effect.gen(function*() {
-    const now = new Date(yield* Clock.currentTimeMillis)
+    const now = yield* DateTime.nowAsDate
     const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
     if (dropped.length > 0) {
       yield* Metric.update(DROPPED, dropped.length)

@@ -3,7 +3,7 @@ import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Conflict, Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
-import { conflictOrDie } from "../limits/Quotas.ts"
+import { quotaConflicts } from "../limits/Quotas.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
 export interface StoredResponse {
@@ -97,7 +97,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         if (Option.isNone(kept)) {
           return yield* Effect.tap(
             work,
-            (response) => Effect.catchTag(keep(call, response, now), "SqlError", conflictOrDie)
+            (answer) => quotaConflicts(keep(call, answer, now))
           )
         }
         const { body, headers, request_hash, status } = kept.value

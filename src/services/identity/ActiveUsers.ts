@@ -2,11 +2,12 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { NotFound } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 
 /** The same error for a user who does not exist and one whose deletion is pending. */
 export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND deletion_requested_at IS NULL`
     if (rows.length === 0) return yield* new NotFound({ message: "No such user" })
-  }, Effect.catchTag("SqlError", Effect.die))
+  }, databaseDefects)
 }))

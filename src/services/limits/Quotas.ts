@@ -1,10 +1,11 @@
 import { Config, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Conflict } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 
 export type Addition = Readonly<Record<Quota, number>>
 
@@ -101,8 +102,16 @@ const overQuota = (details: typeof Refusal.Type["detail"]) =>
     details
   })
 
-export const conflictOrDie = (error: SqlError.SqlError): Effect.Effect<never, Conflict> =>
-  Option.match(decodeRefusal(error.reason.cause), {
-    onNone: () => Effect.die(error),
-    onSome: ({ detail }) => Effect.fail(overQuota(detail))
-  })
+/** `Conflict` where a statement was refused because an account is over one of its quotas; other database errors are defects. */
+export const quotaConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  effect.pipe(
+    Effect.catchIf(
+      (error): error is Extract<E, SqlError.SqlError> => SqlError.isSqlError(error),
+      (error) =>
+        Option.match(decodeRefusal(error.reason.cause), {
+          onNone: () => Effect.die(error),
+          onSome: ({ detail }) => Effect.fail(overQuota(detail))
+        })
+    ),
+    databaseDefects
+  )

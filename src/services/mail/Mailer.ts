@@ -1,4 +1,4 @@
-import { Clock, Config, Console, Context, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Config, Console, Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../settings/LogFormat.ts"
@@ -68,7 +68,7 @@ export class Mailer extends Context.Service<Mailer, {
 
 const jsonLineOf = Effect.fnUntraced(function*({ link, subject, to }: Mail) {
   const { spanId, traceId } = lineIdsOf(yield* Effect.context())
-  const timestamp = new Date(yield* Clock.currentTimeMillis).toISOString()
+  const timestamp = (yield* DateTime.nowAsDate).toISOString()
   const mail = { to, subject, ...(link === undefined ? {} : { link: Redacted.value(link) }) }
   return JSON.stringify({ timestamp, level: "INFO", message: "mail", traceId, spanId, ...mail })
 })

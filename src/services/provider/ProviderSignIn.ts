@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import {
@@ -18,6 +18,7 @@ import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { type Identity, IdentityProvider, type ProviderCredential } from "./IdentityProvider.ts"
 
 type ProviderFailure = Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout
@@ -87,7 +88,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const resolve = Effect.fnUntraced(function*(identity: Identity) {
         const bySubject = yield* findBySubject(identity)
         if (Option.isSome(bySubject)) return Option.some(bySubject.value.id)
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
         if (Option.isNone(byEmail)) return yield* open(identity, now)
         const { id, is_email_verified, linked_subject } = byEmail.value
@@ -128,7 +129,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
             const identity = yield* identityProvider.identify(credential)
             return yield* signIns(signInAs(identity, device))
           },
-          Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }),
+          databaseDefects,
           Effect.tapError((error) => isRefusal(error) ? audit.record("sign_in.failed") : Effect.void)
         )
       })

@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { NotFound } from "../../schema/Errors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
@@ -8,6 +8,8 @@ import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { countRows } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -66,13 +68,13 @@ export class RouteBin extends Context.Service<RouteBin, {
           function*(owner, { limit, offset }, form) {
             const since = yield* deletionCutoff
             const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
-            const counted = yield* sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r WHERE ${where}`
+            const total = yield* countRows(sql, sql`routes r WHERE ${where}`)
             const newest = sql`r.deleted_at DESC, r.id DESC`
             const ids = sql`
               SELECT r.id FROM routes r WHERE ${where} ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
             const rows = yield* boundedPage(sql, ids, newest, form)
             const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
-            return { items, covered: rows.length, total: counted[0]?.total ?? 0 }
+            return { items, covered: rows.length, total }
           },
           sql.withTransaction,
           Effect.orDie
@@ -81,7 +83,7 @@ export class RouteBin extends Context.Service<RouteBin, {
         requireOwn: Effect.fn("RouteBin.requireOwn")(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+        }, databaseDefects),
 
         restore: Effect.fn("RouteBin.restore")(function*(owner, id, { mayPublish }) {
           const row = yield* putBack({
@@ -89,12 +91,12 @@ export class RouteBin extends Context.Service<RouteBin, {
             id,
             mayPublish,
             since: yield* deletionCutoff,
-            now: new Date(yield* Clock.currentTimeMillis)
+            now: yield* DateTime.nowAsDate
           })
           return Option.isSome(row)
             ? toStoredRoute(row.value, pseudonyms)
             : yield* new NotFound({ message: "No such route" })
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die }))
+        }, databaseDefects)
       })
     })
   )

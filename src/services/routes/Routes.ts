@@ -1,4 +1,4 @@
-import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
@@ -6,8 +6,9 @@ import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { conflictOrDie } from "../limits/Quotas.ts"
+import { quotaConflicts } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
@@ -160,7 +161,7 @@ export class Routes extends Context.Service<Routes, {
         })
 
       const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
-        const now = new Date(yield* Clock.currentTimeMillis)
+        const now = yield* DateTime.nowAsDate
         const line = lineOf(route.geometry)
         const columns = newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints)))
         const row = yield* insert({
@@ -175,11 +176,11 @@ export class Routes extends Context.Service<Routes, {
       })
 
       return Routes.of({
-        create: Effect.fn("Routes.create")(store, Effect.catchTags(storeFailures)),
+        create: Effect.fn("Routes.create")(store, quotaConflicts),
 
         createAll: Effect.fn("Routes.createAll")(
           (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
-          Effect.catchTags(storeFailures)
+          quotaConflicts
         ),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
@@ -201,18 +202,18 @@ export class Routes extends Context.Service<Routes, {
           const viewerId = idOf(viewer)
           const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
           return route.user.id === viewerId ? route : { ...route, favourite: false }
-        }, Effect.catchTags({ SqlError: Effect.die, SchemaError: Effect.die })),
+        }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
             SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
           return rows[0] ?? (yield* new NotFound({ message: "No such route" }))
-        }, Effect.catchTag("SqlError", Effect.die)),
+        }, databaseDefects),
 
         update: Effect.fn("Routes.update")(
           function*(owner, id, change, expected) {
             const patch = { ...change, geometry: lineOf(change.geometry) }
-            const now = new Date(yield* Clock.currentTimeMillis)
+            const now = yield* DateTime.nowAsDate
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)
             const values = { ...changedColumns(patch), ...derived, updated_at: now }
@@ -221,7 +222,7 @@ export class Routes extends Context.Service<Routes, {
             return yield* found(Option.map(row, (row) => withLine(row, patch.geometry)))
           },
           sql.withTransaction,
-          Effect.catchTags({ SqlError: conflictOrDie, SchemaError: Effect.die })
+          quotaConflicts
         ),
 
         remove: Effect.fn("Routes.remove")(
@@ -234,7 +235,7 @@ export class Routes extends Context.Service<Routes, {
             if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
           },
           sql.withTransaction,
-          Effect.catchTag("SqlError", Effect.die)
+          databaseDefects
         )
       })
     })
@@ -244,7 +245,5 @@ export class Routes extends Context.Service<Routes, {
 /** A row with the line that was just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
-
-const storeFailures = { SqlError: conflictOrDie, SchemaError: Effect.die, NoSuchElementError: Effect.die } as const
 
 const Columns = Schema.Record(Schema.String, Schema.Unknown)
