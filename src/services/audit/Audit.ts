@@ -1,13 +1,26 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
-import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
-import { AuditIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { type AuditEntry, AuditEvent } from "../../schema/Audit.ts"
+import { AuditIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
+import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+
+class AuditRecord extends Model.Class<AuditRecord>("AuditRecord")({
+  id: readOnly(AuditIdColumn),
+  createdAt: Instant,
+  event: AuditEvent,
+  userId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
+  subjectId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
+  traceId: Schema.NullOr(Schema.String)
+}) {}
+
+const auditEvents = tableOf("audit_events", AuditRecord)
 
 interface Named {
   readonly userId?: UserId | undefined
@@ -36,7 +49,7 @@ export class Audit extends Context.Service<Audit, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      const decodeRows = readableRows("audit_events", EntryRow)
+      const decodeRows = readableRows("audit_events", AuditRecord.select)
 
       const matches = ({ event, userId }: AuditFilter) =>
         sql.and([
@@ -46,15 +59,13 @@ export class Audit extends Context.Service<Audit, {
 
       const insert = Effect.fnUntraced(function*(event: AuditEvent, { subjectId, userId }: Named) {
         const trace = traceIdsOf(yield* Effect.context<never>())
-        yield* sql`INSERT INTO audit_events ${
-          sql.insert({
-            created_at: yield* DateTime.nowAsDate,
-            event,
-            user_id: userId ?? null,
-            subject_id: subjectId ?? null,
-            trace_id: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
-          })
-        }`
+        yield* auditEvents.insert(sql, {
+          createdAt: yield* DateTime.nowAsDate,
+          event,
+          userId: userId ?? null,
+          subjectId: subjectId ?? null,
+          traceId: Option.getOrNull(Option.map(trace, ({ traceId }) => traceId))
+        })
       })
 
       const record = Effect.fn("Audit.record")(
@@ -77,14 +88,14 @@ export class Audit extends Context.Service<Audit, {
 
         list: Effect.fn("Audit.list")(
           function*(admin, filter, page) {
-            const { items, total } = yield* selectPage(sql, {
-              columns: sql`id, created_at, event, user_id, subject_id, trace_id`,
+            const found = yield* selectPage(sql, {
+              columns: sql.literal(columnsOf(AuditRecord.select)),
               from: sql`audit_events WHERE ${matches(filter)}`,
               order: sql`id DESC`,
               decode: decodeRows
             }, page)
             yield* recordRead("admin.audit_read", { userId: admin })
-            return { total, items: items.map(toEntry) }
+            return found
           },
           sql.withTransaction,
           Effect.orDie
@@ -93,21 +104,3 @@ export class Audit extends Context.Service<Audit, {
     })
   )
 }
-
-const EntryRow = Schema.Struct({
-  id: AuditIdColumn,
-  created_at: TimestampColumn,
-  event: AuditEvent,
-  user_id: Schema.NullOr(UserIdColumn),
-  subject_id: Schema.NullOr(UserIdColumn),
-  trace_id: Schema.NullOr(Schema.String)
-})
-
-const toEntry = (row: typeof EntryRow.Type): AuditEntry => ({
-  id: row.id,
-  createdAt: row.created_at,
-  event: row.event,
-  userId: row.user_id,
-  subjectId: row.subject_id,
-  traceId: row.trace_id
-})
