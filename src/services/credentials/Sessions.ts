@@ -1,5 +1,6 @@
-import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { NotFound, Unauthorized } from "../../schema/Errors.ts"
@@ -15,12 +16,30 @@ import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
+import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const MAX_LIVE_SESSIONS = 100
 
 /** `last_seen_at` is for people who look at a list: a write a minute is precise enough. */
 const LAST_SEEN_PRECISION = 60 * 1000
+
+class SessionRecord extends Model.Class<SessionRecord>("SessionRecord")({
+  id: SessionId,
+  userId: writtenOnce(UserIdColumn, UserId),
+  createdAt: Instant,
+  lastSeenAt: Instant,
+  expiresAt: Instant,
+  userAgent: Schema.NullOr(Schema.String),
+  ipAddress: Schema.NullOr(Schema.String),
+  revokedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const sessions = tableOf("sessions", SessionRecord)
+
+const SessionRow = SessionRecord.select.mapFields(Struct.omit(["userId", "revokedAt"]))
+
+const ListedRow = Schema.Struct({ ...SessionRow.fields, current: Schema.Boolean })
 
 /** What a browser or script told of itself when it signed in, for the list of sessions. */
 export interface Device {
@@ -76,8 +95,8 @@ export class Sessions extends Context.Service<Sessions, {
         Result: LiveRow,
         execute: ({ began, id, now, userId }) =>
           sql`
-            SELECT u.id AS user_id, u.email, u.email_verified_at IS NOT NULL AS is_email_verified,
-              u.preferences ->> 'units' AS units, s.last_seen_at,
+            SELECT u.id AS "userId", u.email, u.email_verified_at IS NOT NULL AS "isEmailVerified",
+              u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
               CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
                 WHEN u.deletion_requested_at > ${began} THEN 'pending' ELSE 'over' END AS deletion
             FROM sessions s JOIN users u ON u.id = s.user_id
@@ -86,11 +105,11 @@ export class Sessions extends Context.Service<Sessions, {
 
       const findAll = findReadable({
         table: "sessions",
-        Request: Schema.Struct({ userId: UserId, now: Schema.Date }),
-        Result: SessionRow,
-        execute: ({ now, userId }) =>
+        Request: Schema.Struct({ userId: UserId, current: SessionId, now: Schema.Date }),
+        Result: ListedRow,
+        execute: ({ current, now, userId }) =>
           sql`
-            SELECT id, created_at, last_seen_at, expires_at, user_agent, ip_address FROM sessions
+            SELECT ${sql.literal(columnsOf(SessionRow))}, id = ${current}::uuid AS current FROM sessions
             WHERE user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} ORDER BY created_at DESC, id DESC`
       })
 
@@ -99,7 +118,7 @@ export class Sessions extends Context.Service<Sessions, {
         Result: UserRow,
         execute: ({ began, userId }) =>
           sql`
-            SELECT id AS user_id, email, email_verified_at IS NOT NULL AS is_email_verified,
+            SELECT id AS "userId", email, email_verified_at IS NOT NULL AS "isEmailVerified",
               preferences ->> 'units' AS units
             FROM users WHERE id = ${userId} AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})
             FOR NO KEY UPDATE`
@@ -114,9 +133,9 @@ export class Sessions extends Context.Service<Sessions, {
 
       const sign = (row: typeof UserRow.Type, sid: SessionId) =>
         tokens.sign({
-          sub: row.user_id,
+          sub: row.userId,
           sid,
-          role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
+          role: roles.of(row),
           units: row.units ?? DEFAULT_UNITS
         })
 
@@ -125,17 +144,15 @@ export class Sessions extends Context.Service<Sessions, {
         if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
         const now = yield* DateTime.nowAsDate
         const id = SessionId.make(yield* random.uuidV4())
-        yield* sql`INSERT INTO sessions ${
-          sql.insert({
-            id,
-            user_id: userId,
-            user_agent: device.userAgent?.slice(0, 512) ?? null,
-            ip_address: device.ipAddress ?? null,
-            created_at: now,
-            last_seen_at: now,
-            expires_at: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
-          })
-        }`
+        yield* sessions.insert(sql, {
+          id,
+          userId,
+          userAgent: device.userAgent?.slice(0, 512) ?? null,
+          ipAddress: device.ipAddress ?? null,
+          createdAt: now,
+          lastSeenAt: now,
+          expiresAt: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
+        })
         yield* revokeOldest(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
         return yield* sign(user.value, id)
@@ -157,12 +174,12 @@ export class Sessions extends Context.Service<Sessions, {
           const found = yield* findLive({ id: sessionId, userId, now, began: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
-          if (now.getTime() - row.last_seen_at.getTime() >= LAST_SEEN_PRECISION) {
+          if (now.getTime() - row.lastSeenAt.getTime() >= LAST_SEEN_PRECISION) {
             yield* ifThereIsRoom(
               sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
             )
           }
-          const role = roles.of({ email: row.email, isEmailVerified: row.is_email_verified })
+          const role = roles.of(row)
           const principal: SessionPrincipal = {
             kind: "session",
             userId,
@@ -183,8 +200,7 @@ export class Sessions extends Context.Service<Sessions, {
         }, Effect.orDie),
 
         list: Effect.fn("Sessions.list")(function*(userId, current) {
-          const rows = yield* findAll({ userId, now: yield* DateTime.nowAsDate })
-          return rows.map((row) => toSession(row, current))
+          return yield* findAll({ userId, current, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
         revoke: Effect.fn("Sessions.revoke")(
@@ -221,33 +237,14 @@ export class Sessions extends Context.Service<Sessions, {
 }
 
 const UserRow = Schema.Struct({
-  user_id: UserIdColumn,
+  userId: UserIdColumn,
   email: Schema.String,
-  is_email_verified: Schema.Boolean,
+  isEmailVerified: Schema.Boolean,
   units: Schema.NullOr(Schema.String)
 })
 
 const LiveRow = Schema.Struct({
   ...UserRow.fields,
   deletion: DeletionState,
-  last_seen_at: Schema.Date
-})
-
-const SessionRow = Schema.Struct({
-  id: SessionId,
-  created_at: TimestampColumn,
-  last_seen_at: TimestampColumn,
-  expires_at: TimestampColumn,
-  user_agent: Schema.NullOr(Schema.String),
-  ip_address: Schema.NullOr(Schema.String)
-})
-
-const toSession = (row: typeof SessionRow.Type, current: SessionId): Session => ({
-  id: row.id,
-  createdAt: row.created_at,
-  lastSeenAt: row.last_seen_at,
-  expiresAt: row.expires_at,
-  userAgent: row.user_agent,
-  ipAddress: row.ip_address,
-  current: row.id === current
+  lastSeenAt: Schema.Date
 })
