@@ -1,5 +1,6 @@
-import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
 import { crc32 } from "node:zlib"
@@ -13,6 +14,23 @@ import { accountLock } from "../identity/AccountLock.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
+import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+
+class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
+  id: readOnly(TokenIdColumn),
+  userId: writtenOnce(UserIdColumn, UserId),
+  name: Schema.String,
+  scope: Scope,
+  tokenHash: Schema.String,
+  hint: Schema.String,
+  createdAt: Instant,
+  expiresAt: NullableInstant,
+  lastUsedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const personalAccessTokens = tableOf("personal_access_tokens", TokenRecord)
+
+const TokenRow = TokenRecord.select.mapFields(Struct.omit(["userId", "tokenHash"]))
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -66,7 +84,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         () => random.intBetween(0, BASE62.length, { halfOpen: true })
       ).pipe(Effect.map((digits) => withChecksum(PREFIX + digits.map((digit) => BASE62.charAt(digit)).join(""))))
 
-      const columns = sql.literal(`id, name, scope, hint, created_at, expires_at, last_used_at`)
+      const columns = sql.literal(columnsOf(TokenRow))
 
       const findOwn = findReadable({
         table: "personal_access_tokens",
@@ -79,9 +97,9 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       })
 
       const insert = SqlSchema.findOne({
-        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Request: Schema.toType(TokenRecord.insert),
         Result: TokenRow,
-        execute: (values) => sql`INSERT INTO personal_access_tokens ${sql.insert(values)} RETURNING ${columns}`
+        execute: (values) => sql`${personalAccessTokens.insert(sql, values)} RETURNING ${columns}`
       })
 
       // The account is locked, so that calls at once are counted one after the other.
@@ -97,10 +115,10 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const findByHash = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, now: Schema.Date, stale: Schema.Date }),
-        Result: Schema.Struct({ id: TokenIdColumn, user_id: UserIdColumn, scope: Scope, is_stale: Schema.Boolean }),
+        Result: Schema.Struct({ id: TokenIdColumn, userId: UserIdColumn, scope: Scope, isStale: Schema.Boolean }),
         execute: ({ hash, now, stale }) =>
           sql`
-            SELECT t.id, t.user_id, t.scope, t.last_used_at IS NULL OR t.last_used_at < ${stale} AS is_stale
+            SELECT t.id, t.user_id AS "userId", t.scope, t.last_used_at IS NULL OR t.last_used_at < ${stale} AS "isStale"
             FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
             WHERE t.token_hash = ${hash} AND (t.expires_at IS NULL OR t.expires_at > ${now})
               AND u.deletion_requested_at IS NULL`
@@ -119,24 +137,23 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             const token = yield* generate
             const days = daysOf(request)
             const row = yield* insert({
-              user_id: owner,
+              userId: owner,
               name: request.name,
               scope: request.scope,
-              token_hash: digest(token),
+              tokenHash: digest(token),
               hint: token.slice(-4),
-              created_at: now,
-              expires_at: days === null ? null : new Date(now.getTime() + days * DAY)
+              createdAt: now,
+              expiresAt: days === null ? null : new Date(now.getTime() + days * DAY)
             })
             yield* audit.record("token.minted", { userId: owner })
-            return { ...toToken(row), token }
+            return { ...row, token }
           },
           sql.withTransaction,
           databaseDefects
         ),
 
         list: Effect.fn("PersonalAccessTokens.list")(function*(owner) {
-          const rows = yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
-          return rows.map(toToken)
+          return yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
         revoke: Effect.fn("PersonalAccessTokens.revoke")(
@@ -160,7 +177,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const stale = new Date(millis - LAST_USED_PRECISION)
           const found = yield* findByHash({ hash: digest(token), now, stale })
           if (Option.isNone(found)) return Option.none()
-          const { id, is_stale: isStale, scope, user_id: userId } = found.value
+          const { id, isStale, scope, userId } = found.value
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope }
           return Option.some(principal)
@@ -169,23 +186,3 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
     })
   )
 }
-
-const TokenRow = Schema.Struct({
-  id: TokenIdColumn,
-  name: Schema.String,
-  scope: Scope,
-  hint: Schema.String,
-  created_at: TimestampColumn,
-  expires_at: Schema.NullOr(TimestampColumn),
-  last_used_at: Schema.NullOr(TimestampColumn)
-})
-
-const toToken = (row: typeof TokenRow.Type): PersonalAccessToken => ({
-  id: row.id,
-  name: row.name,
-  scope: row.scope,
-  hint: row.hint,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  lastUsedAt: row.last_used_at
-})
