@@ -1,17 +1,33 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
+import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
-import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { SignUpIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
-import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 
 const MAX_LIVE_RESETS = 3
 
 export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
+
+class MailedTokenRecord extends Model.Class<MailedTokenRecord>("MailedTokenRecord")({
+  tokenHash: Schema.String,
+  userId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
+  signUpId: writtenOnce(Schema.NullOr(SignUpIdColumn), Schema.NullOr(SignUpId)),
+  purpose: Schema.String,
+  createdAt: Instant,
+  expiresAt: Instant,
+  usedAt: readOnly(Schema.NullOr(TimestampColumn))
+}) {}
+
+const emailTokens = tableOf("email_tokens", MailedTokenRecord)
+
+const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "signUpId"]))
 
 /** Whom a link is mailed to: an account, or a sign-up that the link makes into one. */
 export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
@@ -59,13 +75,13 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
       const markUsed = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
-        Result: Schema.Struct({ user_id: UserIdColumn }),
+        Result: Schema.Struct({ userId: UserIdColumn }),
         execute: ({ began, hash, now, purpose }) =>
           sql`
             UPDATE email_tokens t SET used_at = ${now} FROM users u
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
               AND u.id = t.user_id AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})
-            RETURNING t.user_id`
+            RETURNING t.user_id AS "userId"`
       })
 
       const findOwner = SqlSchema.findOneOption({
@@ -73,17 +89,17 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         Result: OwnerRow,
         execute: ({ began, hash, now, purpose }) =>
           sql`
-            SELECT t.user_id, t.sign_up_id FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
+            SELECT ${sql.literal(columnsOf(OwnerRow, "t"))} FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
               AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
       })
 
       const findSignUp = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
-        Result: Schema.Struct({ sign_up_id: SignUpIdColumn }),
+        Result: Schema.Struct({ signUpId: SignUpIdColumn }),
         execute: ({ hash, now, purpose }) =>
           sql`
-            SELECT sign_up_id FROM email_tokens
+            SELECT sign_up_id AS "signUpId" FROM email_tokens
             WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
       })
 
@@ -104,16 +120,14 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           const now = yield* Clock.currentTimeMillis
           const expiresAt = new Date(now + Duration.toMillis(lifetime))
           if ("userId" in owner) yield* lockAccount(owner.userId)
-          yield* sql`INSERT INTO email_tokens ${
-            sql.insert({
-              token_hash: digest(token),
-              user_id: "userId" in owner ? owner.userId : null,
-              sign_up_id: "signUpId" in owner ? owner.signUpId : null,
-              purpose,
-              created_at: new Date(now),
-              expires_at: expiresAt
-            })
-          }`
+          yield* emailTokens.insert(sql, {
+            tokenHash: digest(token),
+            userId: "userId" in owner ? owner.userId : null,
+            signUpId: "signUpId" in owner ? owner.signUpId : null,
+            purpose,
+            createdAt: new Date(now),
+            expiresAt
+          })
           if (purpose === "reset-password") yield* keepNewest(owner)
           return { token, expiresAt }
         }, Effect.orDie),
@@ -130,13 +144,13 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
-          return Option.map(used, ({ user_id }) => user_id)
+          return Option.map(used, ({ userId }) => userId)
         }, Effect.orDie),
 
         signUpOf: Effect.fn("MailedTokens.signUpOf")(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
-          return Option.map(found, ({ sign_up_id }) => sign_up_id)
+          return Option.map(found, ({ signUpId }) => signUpId)
         }, Effect.orDie),
 
         revokeAll: Effect.fn("MailedTokens.revokeAll")(
@@ -147,12 +161,5 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   )
 }
 
-const OwnerRow = Schema.Struct({
-  user_id: Schema.NullOr(UserIdColumn),
-  sign_up_id: Schema.NullOr(SignUpIdColumn)
-})
-
-const toOwner = ({ sign_up_id, user_id }: typeof OwnerRow.Type): Option.Option<TokenOwner> => {
-  if (user_id !== null) return Option.some({ userId: user_id })
-  return Option.map(Option.fromNullOr(sign_up_id), (signUpId) => ({ signUpId }))
-}
+const toOwner = ({ signUpId, userId }: typeof OwnerRow.Type): Option.Option<TokenOwner> =>
+  userId === null ? Option.map(Option.fromNullOr(signUpId), (id) => ({ signUpId: id })) : Option.some({ userId })
