@@ -1,9 +1,26 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
 import { UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
+import { columnsOf, Instant, readOnly, tableOf } from "../sql/Tables.ts"
+
+class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
+  id: readOnly(SignUpIdColumn),
+  email: Schema.String,
+  emailKey: Schema.String,
+  name: Schema.String,
+  passwordHash: Schema.NullOr(Schema.String),
+  isInvited: Schema.Boolean,
+  createdAt: Instant,
+  expiresAt: Instant
+}) {}
+
+const table = tableOf("sign_ups", SignUpRecord)
+
+const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "createdAt", "expiresAt"]))
 
 /** What somebody asked for in the name of an address, which may not be theirs. `email` is as typed. */
 export interface SignUp {
@@ -49,10 +66,12 @@ export class SignUps extends Context.Service<SignUps, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
+      const columns = sql.literal(columnsOf(SignUpRow))
+
       const insert = SqlSchema.findOne({
-        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Request: Schema.toType(SignUpRecord.insert),
         Result: Schema.Struct({ id: SignUpIdColumn }),
-        execute: (values) => sql`INSERT INTO sign_ups ${sql.insert(values)} RETURNING id`
+        execute: (values) => sql`${table.insert(sql, values)} RETURNING id`
       })
 
       const newestOf = SqlSchema.findOneOption({
@@ -60,14 +79,14 @@ export class SignUps extends Context.Service<SignUps, {
         Result: SignUpRow,
         execute: ({ key, now }) =>
           sql`
-            SELECT id, email, email_key, name, password_hash FROM sign_ups
+            SELECT ${columns} FROM sign_ups
             WHERE email_key = ${key} AND expires_at > ${now} ORDER BY created_at DESC, id DESC LIMIT 1`
       })
 
       const findById = SqlSchema.findOneOption({
         Request: SignUpId,
         Result: SignUpRow,
-        execute: (id) => sql`SELECT id, email, email_key, name, password_hash FROM sign_ups WHERE id = ${id}`
+        execute: (id) => sql`SELECT ${columns} FROM sign_ups WHERE id = ${id}`
       })
 
       // All of an address, and always in one order: two of its links that are used at once cannot wait for each other.
@@ -76,16 +95,16 @@ export class SignUps extends Context.Service<SignUps, {
         Result: SignUpRow,
         execute: (key) =>
           sql`
-            SELECT id, email, email_key, name, password_hash FROM sign_ups
+            SELECT ${columns} FROM sign_ups
             WHERE email_key = ${key} ORDER BY id FOR UPDATE`
       })
 
       const findAddressee = SqlSchema.findOneOption({
         Request: SignUpId,
-        Result: Schema.Struct({ email: Schema.String, user_id: Schema.NullOr(UserIdColumn) }),
+        Result: Schema.Struct({ email: Schema.String, userId: Schema.NullOr(UserIdColumn) }),
         execute: (id) =>
           sql`
-            SELECT coalesce(u.email, s.email) AS email, u.id AS user_id
+            SELECT coalesce(u.email, s.email) AS email, u.id AS "userId"
             FROM sign_ups s LEFT JOIN users u ON u.email_key = s.email_key AND u.email_verified_at IS NOT NULL
             WHERE s.id = ${id} FOR KEY SHARE OF s`
       })
@@ -95,12 +114,12 @@ export class SignUps extends Context.Service<SignUps, {
           const now = yield* Clock.currentTimeMillis
           const { id } = yield* insert({
             email,
-            email_key: emailKey(email),
+            emailKey: emailKey(email),
             name,
-            password_hash: passwordHash ?? null,
-            is_invited: isInvited,
-            created_at: new Date(now),
-            expires_at: new Date(now + Duration.toMillis(UNPROVEN_LIFETIME))
+            passwordHash: passwordHash ?? null,
+            isInvited,
+            createdAt: new Date(now),
+            expiresAt: new Date(now + Duration.toMillis(UNPROVEN_LIFETIME))
           })
           return id
         }, Effect.orDie),
@@ -119,7 +138,7 @@ export class SignUps extends Context.Service<SignUps, {
 
         addresseeOf: Effect.fn("SignUps.addresseeOf")(function*(id) {
           const found = yield* findAddressee(id)
-          return Option.map(found, ({ email, user_id }) => ({ email, userId: user_id ?? undefined }))
+          return Option.map(found, ({ email, userId }) => ({ email, userId: userId ?? undefined }))
         }, Effect.orDie),
 
         find: Effect.fn("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
@@ -127,7 +146,7 @@ export class SignUps extends Context.Service<SignUps, {
         lock: Effect.fn("SignUps.lock")(function*(id) {
           const found = yield* findById(id)
           if (Option.isNone(found)) return Option.none()
-          const rows = yield* lockAll(found.value.email_key)
+          const rows = yield* lockAll(found.value.emailKey)
           return Option.map(Option.fromUndefinedOr(rows.find((row) => row.id === id)), toSignUp)
         }, Effect.orDie),
 
@@ -148,17 +167,9 @@ export class SignUps extends Context.Service<SignUps, {
   )
 }
 
-const SignUpRow = Schema.Struct({
-  id: SignUpIdColumn,
-  email: Schema.String,
-  email_key: Schema.String,
-  name: Schema.String,
-  password_hash: Schema.NullOr(Schema.String)
-})
-
-const toSignUp = ({ email, id, name, password_hash }: typeof SignUpRow.Type): SignUp => ({
+const toSignUp = ({ email, id, name, passwordHash }: typeof SignUpRow.Type): SignUp => ({
   id,
   email,
   name,
-  passwordHash: password_hash ?? undefined
+  passwordHash: passwordHash ?? undefined
 })
