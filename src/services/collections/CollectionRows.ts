@@ -1,4 +1,5 @@
 import { Effect, Option, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import {
@@ -6,42 +7,56 @@ import {
   RouteIdColumn,
   ShareTokenColumn,
   TimestampColumn,
+  UserIdColumn,
   VersionColumn
 } from "../../schema/Columns.ts"
-import { CollectionId, type CollectionRef, RouteId, type UserId } from "../../schema/Ids.ts"
+import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { collectionVisibility, idOf, NOBODY, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
-const CollectionRow = Schema.Struct({
-  id: CollectionIdColumn,
-  ...OwnerFields,
+class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
+  id: readOnly(CollectionIdColumn),
+  userId: writtenOnce(UserIdColumn, UserId),
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
   visibility: Visibility,
-  share_token: ShareTokenColumn,
-  version: VersionColumn,
-  created_at: TimestampColumn,
-  updated_at: TimestampColumn,
-  route_ids: Schema.Array(RouteId)
-})
+  shareToken: writtenOnce(ShareTokenColumn, ShareToken),
+  version: readOnly(VersionColumn),
+  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  updatedAt: Instant,
+  deletedAt: Model.Field({ update: Schema.NullOr(Schema.Date) })
+}) {}
+
+export const collections = tableOf("collections", CollectionRecord)
+export const NewCollectionRow = Schema.toType(CollectionRecord.insert)
+export type CollectionChanges = Changes<typeof CollectionRecord.update.Type>
+
+const OwnColumns = CollectionRecord.select.mapFields(Struct.omit(["userId"]))
+
+const CollectionRow = Schema.Struct({ ...OwnColumns.fields, ...OwnerFields, routeIds: Schema.Array(RouteId) })
 type CollectionRow = typeof CollectionRow.Type
 
-const toStoredCollection = (row: CollectionRow, pseudonyms: Pseudonyms["Service"]): StoredCollection => ({
+// Responses have these members in this order, and their ETag is of that text.
+const toStoredCollection = (
+  { description, routeIds, ...row }: CollectionRow,
+  pseudonyms: Pseudonyms["Service"]
+): StoredCollection => ({
   id: row.id,
   name: row.name,
-  ...(row.description === null ? {} : { description: row.description }),
+  ...(description === null ? {} : { description }),
   visibility: row.visibility,
-  routeIds: row.route_ids,
-  routeCount: row.route_ids.length,
-  shareToken: row.share_token,
+  routeIds,
+  routeCount: routeIds.length,
+  shareToken: row.shareToken,
   user: toUserSummary(row, pseudonyms),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
   version: row.version
 })
 
@@ -57,12 +72,11 @@ export const collectionQueries = Effect.gen(function*() {
 
   const columns = (viewer: number) =>
     sql`
-      c.id, c.name, c.description, c.visibility, c.share_token, c.version, c.created_at, c.updated_at,
-        ${sql.literal(ownerColumns)}, coalesce((
+      ${sql.literal(columnsOf(OwnColumns, "c"))}, ${sql.literal(ownerColumns)}, coalesce((
           SELECT array_agg(m.route_id::float8 ORDER BY m.position, m.route_id)
           FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
           WHERE m.collection_id = c.id AND ${routes.listed(viewer)}
-        ), '{}') AS route_ids`
+        ), '{}') AS "routeIds"`
 
   const fromWhere = (where: Statement.Fragment) => sql`collections c JOIN users u ON u.id = c.user_id WHERE ${where}`
 

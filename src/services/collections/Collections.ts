@@ -1,4 +1,4 @@
-import { Clock, Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import {
   type Addition,
@@ -22,7 +22,7 @@ import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
-import { collectionQueries } from "./CollectionRows.ts"
+import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
 type Change<A> = (
   owner: UserId,
@@ -89,9 +89,9 @@ export class Collections extends Context.Service<Collections, {
       const { requireActive } = yield* activeUsers
 
       const insert = SqlSchema.findOne({
-        Request: Schema.Record(Schema.String, Schema.Unknown),
+        Request: NewCollectionRow,
         Result: Schema.Struct({ id: CollectionIdColumn }),
-        execute: (values) => sql`INSERT INTO collections ${sql.insert(values)} RETURNING id`
+        execute: (values) => sql`${collections.insert(sql, values)} RETURNING id`
       })
 
       const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
@@ -128,19 +128,19 @@ export class Collections extends Context.Service<Collections, {
         }
       })
 
-      const touch = (id: CollectionId, values: Record<string, unknown>) =>
+      const touch = (id: CollectionId, changes: CollectionChanges) =>
         Effect.flatMap(
-          Clock.currentTimeMillis,
-          (now) =>
+          DateTime.nowAsDate,
+          (updatedAt) =>
             sql`UPDATE collections SET ${
-              sql.update({ ...values, updated_at: new Date(now) })
+              collections.set(sql, { ...changes, updatedAt })
             }, version = version + 1 WHERE id = ${id}`
         )
 
       const changing = <A, E>(
         name: string,
-        change: (owner: UserId, id: CollectionId, value: A) => Effect.Effect<Record<string, unknown>, E>
-      ): Change<A> =>
+        change: (owner: UserId, id: CollectionId) => Effect.Effect<CollectionChanges, E>
+      ) =>
         Effect.fn(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* hold(owner, id, expected)
@@ -157,13 +157,13 @@ export class Collections extends Context.Service<Collections, {
             const now = yield* DateTime.nowAsDate
             yield* requireAddable(owner, routeIds ?? [])
             const { id } = yield* insert({
-              user_id: owner,
+              userId: owner,
               name,
               description: description === "" ? null : description ?? null,
               visibility: visibility ?? "private",
-              share_token: yield* shareToken,
-              created_at: now,
-              updated_at: now
+              shareToken: yield* shareToken,
+              createdAt: now,
+              updatedAt: now
             })
             yield* writeOrder(id, routeIds ?? [])
             return yield* found(id, Option.some(owner))
@@ -189,17 +189,18 @@ export class Collections extends Context.Service<Collections, {
           return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
         }, databaseDefects),
 
-        update: changing("update", (_owner, _id, { description, name, visibility }) =>
-          Effect.succeed({
-            ...(name === undefined ? {} : { name }),
-            ...(visibility === undefined ? {} : { visibility }),
-            ...(description === undefined ? {} : { description: description === "" ? null : description })
-          })),
+        update: ({ description, name, visibility }) =>
+          changing("update", () =>
+            Effect.succeed({
+              name,
+              visibility,
+              description: description === "" ? null : description
+            })),
 
         remove: Effect.fn("Collections.remove")(
           function*(owner, id, expected) {
             yield* hold(owner, id, expected)
-            yield* touch(id, { deleted_at: new Date(yield* sharedTime) })
+            yield* touch(id, { deletedAt: new Date(yield* sharedTime) })
           },
           sql.withTransaction,
           databaseDefects
