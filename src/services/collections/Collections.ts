@@ -17,7 +17,7 @@ import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaConflicts } from "../limits/Quotas.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
-import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
@@ -137,10 +137,14 @@ export class Collections extends Context.Service<Collections, {
             }, version = version + 1 WHERE id = ${id}`
         )
 
-      const changing = <A, E>(
+      const changing = <A>(
         name: string,
-        change: (owner: UserId, id: CollectionId) => Effect.Effect<CollectionChanges, E>
-      ) =>
+        change: (
+          owner: UserId,
+          id: CollectionId,
+          value: A
+        ) => Effect.Effect<CollectionChanges, NotFound | Conflict | DatabaseError>
+      ): Change<A> =>
         Effect.fn(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* hold(owner, id, expected)
@@ -189,13 +193,11 @@ export class Collections extends Context.Service<Collections, {
           return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
         }, databaseDefects),
 
-        update: ({ description, name, visibility }) =>
-          changing("update", () =>
-            Effect.succeed({
-              name,
-              visibility,
-              description: description === "" ? null : description
-            })),
+        update: changing(
+          "update",
+          (_owner, _id, { description, name, visibility }) =>
+            Effect.succeed({ name, visibility, description: description === "" ? null : description })
+        ),
 
         remove: Effect.fn("Collections.remove")(
           function*(owner, id, expected) {

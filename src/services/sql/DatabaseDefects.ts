@@ -1,7 +1,7 @@
 import { Cause, Effect, Schema } from "effect"
 import { SqlError } from "effect/sql"
 
-type DatabaseError = SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError
+export type DatabaseError = SqlError.SqlError | Schema.SchemaError | Cause.NoSuchElementError
 
 /** Turns failed statements, and rows that their schema refuses or that are not there, into defects. */
 export const databaseDefects = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
