@@ -29,7 +29,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
             headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
           })
         }))
-      // Raw: the framework would refuse another content type in a shape of its own.
+      // Raw: the framework refuses other content types with its own error shape.
       .handleRaw("import", ({ endpoint, request }) =>
         Effect.gen(function*() {
           const { userId } = yield* CurrentSession

@@ -28,7 +28,6 @@ export const AdminHandlers = HttpApiBuilder.group(
     const system = yield* SystemStatus
     const { lists } = yield* Bulkheads
 
-    /** A page of rows for an administrator. */
     const answer = Effect.fnUntraced(function*<A>(
       { query, request }: Listing,
       list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>

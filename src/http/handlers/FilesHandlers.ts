@@ -46,7 +46,7 @@ export const FilesHandlers = HttpApiBuilder.group(
       })
 
     return handlers
-      // Raw: the framework would take the one content type that it knows of.
+      // Raw: the framework accepts only the declared content type.
       .handleRaw(
         "import",
         Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
@@ -74,7 +74,6 @@ export const FilesHandlers = HttpApiBuilder.group(
 
 const parsedDisposition = Option.liftThrowable((header: string) => parse(header))
 
-/** What the headers of a request say of the file that is its body. */
 const headersOf = (headers: Headers.Headers) => ({
   contentType: headers["content-type"],
   contentEncoding: headers["content-encoding"],
@@ -85,7 +84,6 @@ const headersOf = (headers: Headers.Headers) => ({
   )
 })
 
-/** What becomes of several tracks; no more than one of the parameters says so. */
 const choiceOf = ({ join, split, track }: {
   readonly join?: "true" | "false"
   readonly split?: "true" | "false"
@@ -100,7 +98,7 @@ const choiceOf = ({ join, split, track }: {
 
 const MAX_FILE_NAME = 100
 
-/** A route's name without what has a meaning in a path, on any system that a file may land on. */
+/** Removes characters with a meaning in paths on Windows, macOS or Linux. */
 const fileName = (name: string): string =>
   [...name.replace(/[\p{Cc}\s\\/:*?"<>|]+/gu, " ").trim()].slice(0, MAX_FILE_NAME).join("").replace(/^\.+|[. ]+$/g, "")
   || "route"

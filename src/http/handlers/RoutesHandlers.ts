@@ -115,7 +115,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
   })
 )
 
-/** A route without a duration has the time from its first to its last waypoint with a timestamp. */
+/** The default duration is the time between the first and the last waypoint with a timestamp. */
 const withDuration = <A extends Pick<NewRoute, "duration" | "waypoints">>(route: A): A => {
   const duration = route.duration ?? durationOf([route.waypoints], ({ timestamp }) => timestamp ?? undefined)
   return duration === undefined || duration > MAX_DURATION ? route : { ...route, duration }

@@ -23,7 +23,7 @@ export const UsersHandlers = HttpApiBuilder.group(
 
     const me = () => Effect.flatMap(Caller, ({ userId }) => profiles.profile(userId))
 
-    // A new password forgets all devices; the one that stays signed in is remembered again.
+    // A new password removes all remembered devices, so the current one is stored again.
     const rememberDevice = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, userId: UserId) {
       if (request.cookies[DEVICE_COOKIE] === undefined) return
       const change = setDeviceCookie(yield* devices.remember(userId))
