@@ -4,13 +4,11 @@ import { RateLimited, Unavailable } from "../../schema/Errors.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects } from "./ClientAddress.ts"
 
-/** How much of something one address may have at once, and all of them together. */
 export interface Shares {
   readonly perAddress: number
   readonly total: number
 }
 
-/** What was taken by an ordinary client is back by then. */
 const RETRY_AFTER = Duration.seconds(5)
 
 const setRetryAfter = HttpEffect.appendPreResponseHandler((_request, response) =>
@@ -26,8 +24,8 @@ const addressFull = (what: string, direction: "to" | "from") =>
   })
 
 /**
- * Gives the client of the current request an amount until the scope closes. `RateLimited` when its address has too much,
- * `Unavailable` when all addresses together have. What an address asks for while it has nothing may be more than its share.
+ * Reserves an amount for the client's address until the scope closes. Fails with `RateLimited` above the share of one
+ * address, `Unavailable` above the total. The first reservation of an idle address may exceed its share.
  */
 export const makeAddressShares = (
   what: string,

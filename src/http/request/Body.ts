@@ -14,14 +14,13 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest, encodings: 
   return Effect.fail(new UnsupportedMediaType({ message: `Send the body ${expected}` }))
 }
 
-/** How many bytes a body says that it has; none where it comes in chunks. */
+/** `Content-Length` in bytes; undefined for a chunked body. */
 export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
 
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   (declaredLength(request) ?? 0) > limitBytes
 
-/** Fails for a body with another encoding than these, or with a declared length over the limit. */
 export const checkReadable = Effect.fnUntraced(
   function*(
     request: HttpServerRequest.HttpServerRequest,
@@ -35,7 +34,7 @@ export const checkReadable = Effect.fnUntraced(
 
 const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
-// Interrupted, the read would close the connection, and with it the response to a body that is too slow.
+// Interrupting the read closes the connection, which loses the 408 response.
 const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
   Effect.uninterruptible(request.arrayBuffer).pipe(
     Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
@@ -46,7 +45,6 @@ const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: num
     )
   )
 
-/** The bytes of a body within its time. Fails when it is longer than the limit, or broken off. */
 export const readBytes = Effect.fnUntraced(
   function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
     const deadline = yield* ResponseDeadline
@@ -55,7 +53,6 @@ export const readBytes = Effect.fnUntraced(
   }
 )
 
-/** The text of a body. Fails where it is not UTF-8. */
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
@@ -64,10 +61,7 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
 
 const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 
-/**
- * The body of a request as it comes, for what is too long to be held. Fails when it is no ZIP archive by its content type,
- * compressed once more, longer than the limit, or broken off.
- */
+/** Streams a ZIP archive that is too large for memory. Fails on another content type or any content encoding. */
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number

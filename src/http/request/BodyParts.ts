@@ -6,11 +6,10 @@ import type { RouteLine } from "../../services/geometry/RouteLine.ts"
 import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
 import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 
-/** What is known of the body of a request beside its text. */
 export interface Parts {
-  /** The geometry of a long body, which was taken out of it and measured. */
+  /** The geometry of a long body, removed from its text and measured. */
   readonly line?: RouteLine
-  /** The points of a long trace, likewise. */
+  /** The same for the positions of a long trace. */
   readonly trace?: MeasuredTrace
   /** SHA-256 of the body. */
   readonly digest?: () => string
@@ -18,7 +17,6 @@ export interface Parts {
 
 export const BodyParts = Context.Reference<Parts>("route-planning-service/BodyParts", { defaultValue: () => ({}) })
 
-/** The digest of the body of the current request. */
 export const bodyDigest = Effect.map(BodyParts, ({ digest }) => digest ?? (() => ""))
 
 interface GivenLine {
@@ -26,10 +24,7 @@ interface GivenLine {
   readonly polyline6?: string | null
 }
 
-/**
- * The payload of a route with its line: measured, or the positions as they came. A polyline is measured here where it
- * is short, else in a thread. Null in place of either form clears the line.
- */
+/** Merges `geometry` and `polyline6` into one geometry; null in either clears it. */
 export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
   const measure = Effect.fnUntraced(function*(encoded: string) {
     const line = yield* heavy.run(readEncodedLine, encoded, encodedBytes(encoded))

@@ -3,17 +3,17 @@ import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
 import { networks } from "../../services/settings/SettingTypes.ts"
 
-/** Networks of proxies that we run (`TRUSTED_PROXIES`, CIDRs, comma separated). Nobody else is believed. */
+/** Forwarding headers count only from these networks (`TRUSTED_PROXIES`, comma-separated CIDRs). */
 export const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
 
-/** Prefix lengths in segments of 16 bits: a host has a /64 at its disposal, a site usually a /48 (RFC 6177, 2). */
+/** Prefix lengths in segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
 const HOST_SEGMENTS = 4
 const SITE_SEGMENTS = 3
 
-/** How many times the limit of a /64 the requests of its /48 may be. */
+/** The limit of a /48 is this multiple of the limit of a /64. */
 export const SITE_FACTOR = 10
 
-/** An IPv4 address that came over an IPv6 socket is an IPv4 address. */
+/** An IPv6 socket reports IPv4 clients as `::ffff:0:0/96`. */
 export const unmapped = (address: NetAddress.IpAddress): NetAddress.IpAddress =>
   NetAddress.isIpv4Address(address) ? address : Option.getOrElse(NetAddress.fromIpv4Mapped(address), () => address)
 
@@ -22,11 +22,10 @@ const prefixOf = (address: NetAddress.Ipv6Address, segments: number) =>
 
 const parseAddress = (text: string) => Result.getSuccess(NetAddress.ipFromString(text.replace(/%.*$/, "")))
 
-/** The client's address, without the zone that a link-local one may have. */
 export const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
   Option.flatMap(request.remoteAddress, parseAddress)
 
-/** Whether a request came over a connection from one of the networks, whatever client it names. */
+/** Checks the address of the connection, not of the client named in forwarding headers. */
 export const isFromPeerIn = (
   request: HttpServerRequest.HttpServerRequest,
   networks: ReadonlyArray<IpNetwork.IpNetwork>
@@ -36,11 +35,11 @@ export const isFromPeerIn = (
     (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
   )
 
-/** Whom a request without a credential is counted for; of an IPv4 address there is no wider network. */
+/** Rate limit subjects of a request without a credential. */
 export interface AddressSubjects {
   /** The IPv4 address, or the /64 of the IPv6 address. */
   readonly host: string
-  /** The /48 of the IPv6 address. */
+  /** The /48 of the IPv6 address; undefined for IPv4. */
   readonly site: string | undefined
 }
 

@@ -9,7 +9,7 @@ type Headers = Schema.Struct.Type<typeof ConfirmHeader>
 
 type Resource = "route" | "collection"
 
-/** People confirm before they call; a script says so with `X-Service-Confirm`, and only as exactly `true`. */
+/** Front ends confirm before the call; a personal access token needs `X-Service-Confirm: true`, case-sensitive. */
 export const isConfirmed = (caller: Principal, headers: Headers): boolean =>
   caller.kind === "session" || headers[HEADERS.confirm.key] === "true"
 
@@ -35,7 +35,6 @@ export const unconfirmed = (impact: Impact) =>
     details: { impact: { ...impact } }
   })
 
-/** Fails with what a call would do unless it is confirmed. */
 export const requireConfirmed = <E, R>(caller: Principal, headers: Headers, impact: Effect.Effect<Impact, E, R>) =>
   isConfirmed(caller, headers)
     ? Effect.void

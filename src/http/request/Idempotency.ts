@@ -25,11 +25,11 @@ interface Call {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** The header `Idempotency-Key`, by which a client whose answer was lost asks again without asking for a second one. */
+/** `Idempotency-Key`: a client that lost the response repeats the request without a second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Without the header the work is done; with it once in 24 hours. Requests are the same if their bodies have the same
-   * digest: one that is written in another way is another request.
+   * Runs the work once per key within 24 hours and replays its response; without the header, runs it always. The digest
+   * of the body identifies the request. Fails with `Conflict` like `IdempotencyKeys.once`.
    */
   readonly once: <E, R>(
     userId: UserId,

@@ -12,22 +12,20 @@ import { byteSize } from "../../services/settings/SettingTypes.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { checkReadable, declaredLength, readBytes } from "./Body.ts"
 
-/** The rest of the body stays unread. */
+// The rest of the body stays unread.
 const closeConnection = HttpEffect.appendPreResponseHandler((_request, response) =>
   Effect.succeed(HttpServerResponse.setHeader(response, "connection", "close"))
 )
 
-/** `BODY_MEMORY_BUDGET`. */
 export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 
-/** Bodies of requests, within what a process has for them in memory at once. */
+/** Reads request bodies within the memory budget of the process. */
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
-   * The body of the current request, as it came. Fails when it has another content encoding than these, is longer than
-   * the limit (before it is read, where that is declared), or is broken off. A body over 64 KiB takes a part of
-   * `BODY_MEMORY_BUDGET` from before it is read until the scope closes; one of unknown length takes its limit until it
-   * has arrived. `RateLimited` and `Unavailable`, without a byte read, when its address has half of the budget already,
-   * or all addresses the whole of it.
+   * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`, or
+   * `ValidationFailed` if the body is incomplete. A body over 64 KiB reserves its length from `BODY_MEMORY_BUDGET` until
+   * the scope closes; one of unknown length reserves `limitBytes` until it has arrived. Fails before reading with
+   * `RateLimited` above half of the budget for one address, `Unavailable` above the whole.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

@@ -4,20 +4,18 @@ import { Api } from "../api/Api.ts"
 
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
-/** Paths that differ in the names of their parameters only are one path to a client. */
+/** Paths that differ only in parameter names have one shape. */
 const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
 
-/** The paths of the contract, each with its endpoints: one for a method. */
+/** The endpoints of the contract, grouped by path. */
 export const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))
 
-/** How the router reads paths: no trailing slash, no double slash, no other case. */
 export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
-/** Where the interactive page and its document are, which are no endpoints of the contract. */
 export const DOCS_PAGE = "/api"
 export const DOCS_DOCUMENT = "/api/openapi.json"
 
-/** Pages for people, which are no endpoints of the contract either. Mails lead to the first two. */
+/** HTML pages, outside of the contract. */
 export const PAGES = {
   home: "/",
   verifyEmail: "/verify-email",
@@ -25,15 +23,13 @@ export const PAGES = {
   cancelDeletion: "/me/cancel-deletion"
 } as const
 
-/** What pages load: the name of a file changes with what is in it. */
 export const ASSETS = "/assets"
 
-/** The scripts of the interactive page. */
 export const DOCS_ASSET = `${ASSETS}/:file` as const
 
 const templates = FindMyWay.make<string>(ROUTER)
 
-// What a path does not have is named as its GET is: HEAD, and what is refused with 405.
+// HEAD and methods refused with 405 have the template of GET.
 for (const path of paths) {
   for (const method of HttpMethod.all) {
     const endpointOf = (method: string) => path.find((endpoint) => endpoint.method === method)
@@ -45,7 +41,7 @@ for (const path of paths) {
 for (const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES)] as const) templates.all(path, path)
 templates.all(DOCS_ASSET, `${ASSETS}/{file}`)
 
-/** The router knows the methods of `HttpMethod.all`. Every other one counts as TRACE, which no path has. */
+/** The router knows only `HttpMethod.all`. Other methods become TRACE, which no path has. */
 export const routedMethod = (method: string): HttpMethod.HttpMethod =>
   HttpMethod.isHttpMethod(method) ? method : "TRACE"
 
@@ -55,15 +51,13 @@ const pathOf = (url: string) => {
 }
 
 /**
- * Whether a request's path has one spelling only. The router decodes percent-encoding and ends a path at `;` and `#`, so
- * that a proxy's rule for `/metrics` would not match `/%6detrics` or `/metrics;x`. No path of the contract needs any of
- * them: ids, handles and share tokens are letters, digits and `-`.
+ * The router decodes percent-encoding and ends a path at `;` and `#`, so `/%6detrics` and `/metrics;x` would bypass a
+ * proxy's rule for `/metrics`. No path of the contract needs these characters.
  */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
-/** Whether a path, as OpenAPI writes it, is there for those who watch the service. */
 export const isProbe = (template: string): boolean => template.startsWith("/health") || template === "/metrics"
 
-/** The path that a request is for, as OpenAPI writes it; undefined for a path that is none of ours. */
+/** The path template in OpenAPI syntax; undefined for an unknown path. */
 export const templateOf = (method: string, url: string): string | undefined =>
   isExactPath(url) ? templates.find(routedMethod(method), pathOf(url))?.handler : undefined
