@@ -7,7 +7,6 @@ import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { Authenticator } from "./Authenticator.ts"
 
-/** Who is admitted to an endpoint, and as what. */
 interface Admission<A, E> {
   readonly identify: (
     authenticator: Authenticator["Service"],
@@ -41,7 +40,6 @@ const required = <A>(
   known
 })
 
-/** A session, or a personal access token with the endpoint's scope. */
 export const anyCaller = required(Effect.fnUntraced(function*(principal, endpoint) {
   yield* checkPending(principal, endpoint)
   yield* checkScope(principal, endpoint)
@@ -62,7 +60,7 @@ export const adminSession = required(Effect.fnUntraced(function*(principal, endp
   return session
 }))
 
-/** Anyone; an account that is pending deletion as an anonymous visitor. */
+/** A session whose account is pending deletion counts as anonymous. */
 export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
   identify: (authenticator, endpoint) => authenticator.readOptional(endpoint),
   anonymous: () => Effect.succeedNone,
@@ -72,7 +70,7 @@ export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
 const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
-/** The order of checks: who, of which kind, with which scope, how often. A refused credential counts for its address. */
+/** Checks identity, kind, scope, then rate. An invalid credential counts against the client's address. */
 export const makeAdmit = Effect.gen(function*() {
   const authenticator = yield* Authenticator
   const limiter = yield* Limiter

@@ -17,7 +17,6 @@ import { adminSession, anyCaller, anySession, anyVisitor, makeAdmit, sessionNeed
 import { Authenticator } from "./Authenticator.ts"
 import { bearerToken } from "./BearerToken.ts"
 
-/** Admits a request, and gives its handler who was admitted. */
 const providing = <I, A, E, R>(
   key: Context.Key<I, A>,
   admit: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<A, E, R>

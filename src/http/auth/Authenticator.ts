@@ -14,12 +14,11 @@ import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 
-/** A request that needs no session does not wait longer for a database that is away. */
+/** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
-/** On every answer whose content depends on who asks. */
 const varyByCredential = HttpEffect.appendPreResponseHandler((_request, response) =>
   Effect.succeed(
     HttpServerResponse.setHeader(
@@ -30,7 +29,7 @@ const varyByCredential = HttpEffect.appendPreResponseHandler((_request, response
   )
 )
 
-/** After our own fault the client keeps the token it has: this answer may never have been meant for it. */
+/** After a 5xx the client keeps its token. */
 const unlessServerError = (
   change: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
 ) =>
@@ -38,21 +37,21 @@ const unlessServerError = (
     Effect.succeed(response.status >= 500 ? response : change(response))
   )
 
-/** Who sends a request: by a session, which the response refreshes, or by a personal access token. */
+/** Authenticates requests by session, which the response refreshes, or by personal access token. */
 export class Authenticator extends Context.Service<Authenticator, {
-  /** None without a credential; `Unauthorized` with one that is invalid, expired or revoked. */
+  /** None without a credential. Fails with `Unauthorized` (invalid, expired, revoked) or `Forbidden` (cross-site). */
   readonly read: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized | Forbidden,
     HttpServerRequest.HttpServerRequest
   >
-  /** The same where a credential is optional: `Authorization` alone can be refused, and an invalid cookie counts as none. */
+  /** Like `read`, but treats an invalid cookie as none; only `Authorization` can fail. */
   readonly readOptional: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized,
     HttpServerRequest.HttpServerRequest
   >
-  /** Clears a session cookie that is no longer valid; leaves it while the database is away. */
+  /** Clears an invalid session cookie; keeps it while the database is unreachable. */
   readonly clearStaleCookie: (
     endpoint: HttpApiEndpoint.Top
   ) => Effect.Effect<void, never, HttpServerRequest.HttpServerRequest>

@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { DEVICE_LIFETIME } from "../../services/credentials/Devices.ts"
 import { COOKIE_ATTRIBUTES } from "./SessionCookie.ts"
 
-/** The name of the cookie by which a device that signed in before is known again. It signs nobody in. */
+/** Identifies a device that signed in before; grants no access. */
 export const DEVICE_COOKIE = "__Host-service_device"
 
 export const setDeviceCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>

@@ -13,31 +13,30 @@ import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
 type AuthEndpoint = keyof typeof Api.groups.auth.endpoints
 
-/** The device that a request comes from, as the list of sessions shows it. */
 export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device => ({
   userAgent: request.headers["user-agent"],
   ipAddress: Option.getOrUndefined(request.remoteAddress)
 })
 
-/** Limits are counted for an address case-insensitively, and no counter holds the address itself. */
+/** Email addresses count case-insensitively; counters store only their hash. */
 const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
 
 const answerWith = (change: ReturnType<typeof setSessionCookie>) =>
   HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
-/** What the JSON endpoints and the pages share: limits by email address, and the cookies of a sign-in. */
+/** Limits by email address and cookies of sign-ins, shared by the JSON endpoints and the pages. */
 export const signInResponses = Effect.gen(function*() {
   const devices = yield* Devices
   const limiter = yield* Limiter
   const sessions = yield* Sessions
 
-  // A browser that signs in again, or as somebody else, leaves no session behind (OWASP ASVS 7.2.4).
+  // A new sign-in ends the previous session (OWASP ASVS 7.2.4).
   const endPrevious = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
     const token = tokenOf(request)
     if (token !== undefined) yield* sessions.end(token)
   })
 
-  // Guesses from elsewhere count for the address, and not for a device that signed in before.
+  // A known device has its own count, so that guesses from elsewhere cannot lock it out.
   const logInSubject = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
     const token = request.cookies[DEVICE_COOKIE]
     const device = token === undefined ? Option.none<string>() : yield* devices.recognise(token, email)
@@ -45,14 +44,12 @@ export const signInResponses = Effect.gen(function*() {
   })
 
   return {
-    /** Ends the session that the request came with, and sets the cookies of the new one. */
     signedIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, signIn: SignIn) {
       yield* endPrevious(request)
       yield* answerWith(setSessionCookie(signIn.accessToken))
       yield* answerWith(setDeviceCookie(yield* devices.remember(signIn.user.id)))
       return signIn
     }),
-    /** Ends the session that the request came with, if any, and clears its cookie. */
     signedOut: (request: HttpServerRequest.HttpServerRequest) =>
       Effect.andThen(endPrevious(request), answerWith(clearSessionCookie)),
     limitEmail: (email: string, endpoint: AuthEndpoint) =>
