@@ -23,9 +23,9 @@ export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
    * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`, or
-   * `ValidationFailed` if the body is incomplete. A body over 64 KiB reserves its length from `BODY_MEMORY_BUDGET` until
-   * the scope closes; one of unknown length reserves `limitBytes` until it has arrived. Fails before reading with
-   * `RateLimited` above half of the budget for one address, `Unavailable` above the whole.
+   * `ValidationFailed` if the body is incomplete. A body over 64 KiB reserves its length from `BODY_MEMORY_BUDGET`
+   * until the scope closes; one of unknown length reserves `limitBytes` until it has arrived. Fails with `RateLimited`
+   * above half of the budget for one address, `Unavailable` above the whole.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,

@@ -5,7 +5,7 @@ import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 
 const toJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
 
-/** A collection. Its tag has all that it shows: that changes with the caller, and with what becomes of its routes. */
+/** The tag covers the whole JSON, which also changes with the caller and with its routes. */
 export const versionedCollection = (collection: StoredCollection): Versioned => {
   const json = toJson(collection)
   return {

@@ -4,7 +4,6 @@ import type { RateLimited, Unavailable } from "../../schema/Errors.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
 
-/** How many files may be on their way to one address, and in all. */
 export const DownloadLimits = Context.Reference<Shares>("route-planning-service/DownloadLimits", {
   defaultValue: () => ({ perAddress: DOWNLOADS_AN_ADDRESS, total: 32 })
 })
@@ -13,12 +12,9 @@ const running = Metric.gauge("downloads_running", {
   description: "Files of routes and exports of accounts that are being sent"
 })
 
-/** Bounds the files that clients take slowly, or not at all. */
+/** Bounds downloads, since clients may read them slowly or not at all. */
 export class Downloads extends Context.Service<Downloads, {
-  /**
-   * Lets a download to the client of the current request begin, which lasts until the scope closes. `RateLimited` when its
-   * address has as many as it may, `Unavailable` when all addresses together have.
-   */
+  /** Admits a download until the scope closes. Fails with `RateLimited` per address, `Unavailable` in total. */
   readonly admit: Effect.Effect<void, RateLimited | Unavailable, HttpServerRequest.HttpServerRequest | Scope.Scope>
 }>()("route-planning-service/Downloads") {
   static readonly layer = Layer.effect(

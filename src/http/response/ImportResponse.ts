@@ -15,7 +15,7 @@ import { createdResponse, jsonResponse } from "./Versioned.ts"
 const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
   bounds === undefined ? {} : { bounds: [bounds.west, bounds.south, bounds.east, bounds.north] }
 
-/** Metres are measured to the millimetre at best. */
+/** Distances are precise to a millimetre at best. */
 const metres = (distance: number) => Math.round(distance * 1000) / 1000
 
 const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummary, place: Place) => ({
@@ -28,7 +28,6 @@ const trackOf = ({ bounds, distance, file, index, name, positions }: TrackSummar
   ...place
 })
 
-/** The tracks of a file, each with the place that it starts at. */
 const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
   const places = yield* Places
   return yield* Effect.forEach(tracks, (track) =>
@@ -38,7 +37,7 @@ const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
     ))
 })
 
-/** Fails for a file with several tracks that nothing says what to do with, and lists them. */
+/** Fails, listing the tracks, if a file has several and the request does not choose. */
 export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   if (file.routes.length > 0) return
   const message = `The file has ${file.trackCount} tracks: expected split=true, join=true or track=0 to `
@@ -49,7 +48,6 @@ export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   })
 })
 
-/** What a file would become, and what of it would not. */
 export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
   const { dropped, format, routes, trackCount } = file
   const places = yield* Places
@@ -73,7 +71,6 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
   return jsonResponse(json)
 })
 
-/** The routes that were made of a file just now: one, or a list where the file was split. */
 export const importedAnswer = (
   { routes: read }: ReadFiles,
   stored: ReadonlyArray<StoredRoute>,

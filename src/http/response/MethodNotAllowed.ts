@@ -4,7 +4,6 @@ import { MethodNotAllowed } from "../../schema/Errors.ts"
 import { paths, routedMethod } from "../request/RouteTemplates.ts"
 import { toResponse } from "./ErrorResponse.ts"
 
-/** A path that answers GET answers HEAD. */
 const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
 
 const refusal = (allowed: ReadonlyArray<string>) => {
@@ -19,11 +18,11 @@ const refusalsOf = (path: HttpRouter.PathInput, allowed: ReadonlyArray<string>) 
     .filter((method) => !allowed.includes(method))
     .map((method) => HttpRouter.route(method, path, refusal(allowed)))
 
-/** The same for a path outside the contract, which has GET unless it is said. */
+/** 405 for a path outside of the contract. */
 export const methodsRefusedAt = (path: HttpRouter.PathInput, methods: ReadonlyArray<string> = ["GET"]) =>
   HttpRouter.addAll(refusalsOf(path, withHead(methods)))
 
-/** Answers every known path with a method that it does not have; the router alone would call it unknown. */
+/** 405 for known paths; the router alone would return 404. */
 export const methodNotAllowedLayer = HttpRouter.addAll(
   paths.flatMap((endpoints) =>
     refusalsOf(endpoints[0].path, withHead(Arr.dedupe(endpoints.map((endpoint) => endpoint.method))))
@@ -35,7 +34,7 @@ const routed = (request: HttpServerRequest.HttpServerRequest): HttpServerRequest
   return method === request.method ? request : Object.create(request, { method: { value: method } })
 }
 
-/** Routes a request with an unusual method (PROPFIND, PURGE) to where its path is refused, or to no path at all. */
+/** Routes methods unknown to the router (PROPFIND, PURGE) to the 405 or 404 of their path. */
 export const otherMethodsLayer = HttpRouter.middleware(
   (httpEffect) => Effect.updateService(httpEffect, HttpServerRequest.HttpServerRequest, routed),
   { global: true }

@@ -9,9 +9,8 @@ const linkTo = (path: string, query: URLSearchParams, page: Page, relation: stri
 }
 
 /**
- * `X-Total-Count`, and `Link` with the pages around this one (RFC 8288); the links keep the other parameters. A page may
- * be shorter than its limit before the list ends, so the next one begins after what this one has. `prev` and `last` count in
- * whole limits: where they lead to a page that is shorter, the rest of it is in its `next`.
+ * `X-Total-Count` and `Link` (RFC 8288), which keeps other query parameters. A page may be shorter than its limit
+ * before the list ends, so `next` begins after its last item; `prev` and `last` count in whole limits.
  */
 export const pageHeaders = (
   url: string,
@@ -37,7 +36,7 @@ export const pageHeaders = (
   }
 }
 
-/** A page of a list that is short by its rules, and so read as a whole. */
+/** For lists of bounded length, which are read as a whole. */
 export const sliceOf = <A>(items: ReadonlyArray<A>, { limit, offset }: Page): PageOf<A> => ({
   items: items.slice(offset, offset + limit),
   total: items.length

@@ -17,30 +17,24 @@ const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): st
     ["polyline6", polyline6]
   )
 
-/**
- * What a route shows that changes without an edit: its owner, their mark, which others do not see, and the place, which
- * is derived again when the cities change.
- */
+/** Members that change without a new version; places are derived again when the list of cities changes. */
 const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
   JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
 
-/** A route with its line in a form. */
 export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
   path: `/api/v1/routes/${route.id}`,
   etag: weakTag(`${route.version}-${form}`, shownOf(route)),
   json: () => toJson(route)
 })
 
-/** A route of a file, with what the import did to it. */
 export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versionedRoute(route),
   json: () => withMembers(toJson(route), ["warnings", JSON.stringify(warnings)])
 })
 
-/** So much of a page is written and encoded at once: a page of 16 MiB would hold up others for more than 50 ms. */
+/** Characters encoded at once: encoding a page of 16 MiB would block other requests for more than 50 ms. */
 const PART_LENGTH = 1024 * 1024
 
-/** The JSON of a page in parts, of which each but the last is long. */
 function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
   let part = "["
   for (const [index, route] of routes.entries()) {
@@ -52,7 +46,7 @@ function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
   yield `${part}]`
 }
 
-/** A page of routes. Other requests run between the parts of a long one. */
+/** Yields between the parts of a long page so that other requests run. */
 export const routePage = Effect.fnUntraced(function*(url: string, page: Page, found: PageOf<StoredRoute>) {
   const parts: Array<Uint8Array> = []
   for (const part of partsOf(found.items)) {
