@@ -6,14 +6,14 @@ import { origins } from "../../services/settings/SettingTypes.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { SameSite } from "../api/Requests.ts"
 
-/** The front ends that browsers may call us from, by exact origin (`CORS_ORIGINS`, comma separated). */
+/** Exact origins, comma-separated. */
 export const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
 
-/** Tells requests that another site made a browser send from all others. */
+/** Protects against CSRF. */
 export class CrossSite extends Context.Service<CrossSite, {
   /**
-   * Fails unless the request is of our own site, of an allowed origin, or of no browser at all: browsers always send
-   * `Sec-Fetch-Site`, or at least `Origin`, with what can do harm.
+   * Fails with `Forbidden` unless the request is same-origin, from an allowed origin, or not from a browser: browsers
+   * send `Sec-Fetch-Site`, or at least `Origin`, with every unsafe request.
    */
   readonly check: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, Forbidden>
 }>()("route-planning-service/CrossSite") {
@@ -80,7 +80,7 @@ const cors = (origins: ReadonlyArray<string>) =>
     { global: true }
   )
 
-/** CORS headers for the allowed origins; without any no answer has one (Effect's own default would be `*`). */
+/** Without origins there is no CORS middleware: Effect's default would be `*`. */
 export const corsLayer = Layer.unwrap(
   Effect.map(corsOrigins, (origins) => origins.length === 0 ? Layer.empty : cors(origins))
 )

@@ -4,7 +4,7 @@ import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { AnswerWithin, Deadline } from "../api/Requests.ts"
 import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
 
-/** What is waited for, since when, and in milliseconds for how long. */
+/** In milliseconds. */
 interface Wait {
   readonly since: number
   readonly allowed: () => number
@@ -13,10 +13,10 @@ interface Wait {
 
 const tooLate = Effect.fail(new Unavailable({ message: "The service did not get an answer in time" }))
 
-/** As a defect, since not every endpoint has a body: those that read one declare this error. */
+/** A defect, since only endpoints with a body declare this error. */
 const tooSlow = Effect.die(new RequestTimeout({ message: "The body did not arrive in time" }))
 
-/** Waits for a body and for the response to it. There is one timer for both. */
+/** One timer for the body and the response. */
 const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
   const { bytesPerSecond, grace } = yield* BodyAllowance
   const arrivedOf = yield* ArrivedBytes
@@ -36,7 +36,7 @@ const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
     const { allowed, since, timedOut: failed } = state.wait
     const left = since + allowed() - (yield* Clock.currentTimeMillis)
     if (left <= 0) return yield* failed
-    // No longer than any body has: one may begin to arrive meanwhile.
+    // At most `grace`, since a body may begin to arrive meanwhile.
     yield* Effect.sleep(Duration.min(Duration.millis(left), grace))
     return yield* timedOut
   })
@@ -54,10 +54,8 @@ const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
 })
 
 /**
- * Fails when a response is not begun in time, counted from when the request has arrived, or when its body does not arrive
- * in time. The usual 10 seconds are longer than any statement or lock may take, shorter than a client's timeout. A query to
- * a server that hangs is not over when it is interrupted, so the work is told to stop and left behind rather than waited
- * for. An interruption, as by a client that went away, stops the work the same way.
+ * Fails with `Unavailable` if the response does not begin in time after the request has arrived. Interrupts the work
+ * without waiting for it: a query to a hanging server does not end when interrupted.
  */
 export const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,

@@ -22,10 +22,7 @@ const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ pat
 
 const isServiceError = Schema.is(ServiceError)
 
-/**
- * What a request's schemas refuse: a path names nothing, the rest is a validation failure with all its issues. What an
- * answer's schema refuses is our own fault.
- */
+/** A response that does not match its schema is our own fault, so a defect. */
 export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
   (error): Effect.Effect<HttpServerResponse.HttpServerResponse, NotFound | ValidationFailed> => {
@@ -43,12 +40,11 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   }
 )
 
-/** What another request keeps locked or busy is usually free again after this. */
 const BUSY_FOR = Duration.seconds(1)
 
 const isBusy = Schema.is(NoFreeConnection)
 
-/** The database is away or overloaded: the same request may succeed later. Everything else that SQL says is our fault. */
+/** Errors after which the same request may succeed later; others are our own faults. */
 const fromSql = ({ reason }: SqlError.SqlError) => {
   switch (reason._tag) {
     case "ConnectionError":
@@ -80,7 +76,6 @@ const fromHttpServer = (error: HttpServerError.HttpServerError) => {
   }
 }
 
-/** The error that a failure or defect stands for; none for what only an operator can tell apart. */
 const toServiceError = (failure: unknown): ServiceError | undefined => {
   if (isServiceError(failure)) return failure
   if (HttpServerError.isHttpServerError(failure)) return fromHttpServer(failure)
@@ -99,7 +94,7 @@ const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   return new Internal({ message: "Something went wrong on our side" })
 })
 
-/** As nginx has it: nobody reads this answer, but logs and metrics tell it from a fault of ours. */
+/** nginx's status, for logs and metrics only: the client has disconnected. */
 const CLIENT_CLOSED_REQUEST = 499
 
 const isAbandoned = (cause: Cause.Cause<unknown>) =>
@@ -109,9 +104,7 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
 
 const shuttingDown = new Unavailable({ message: "The service is shutting down" })
 
-/**
- * The error that a client gets for a cause. What only an operator can tell apart is logged, and is an internal error.
- */
+/** Logs causes without a public error, and maps them to `Internal`. */
 export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   const known = Cause.hasInterruptsOnly(cause) ? shuttingDown : toServiceError(failureOf(cause))
   return known ?? (yield* renderUnknown(cause))
@@ -125,14 +118,14 @@ const render = (cause: Cause.Cause<unknown>) =>
 const faultOf = (error: unknown): ServiceError | undefined =>
   isServiceError(error) && isFault(error) ? error : undefined
 
-/** Faults that an endpoint declares are rendered here: the framework would encode them without a trace. */
+/** Renders the faults that an endpoint declares: the framework would encode them without a trace id. */
 export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
   httpEffect.pipe(Effect.catch((error) => {
     const fault = faultOf(error)
     return fault === undefined ? Effect.fail(error) : respond(fault)
   })))
 
-/** Whatever goes wrong, and whoever finds it (router, body reader, a defect), leaves in the one error shape. */
+/** Renders errors of the router and the body reader, and defects. */
 export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.catchCause(httpEffect, (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),

@@ -3,7 +3,6 @@ import { HttpRouter, HttpServerRequest } from "effect/http"
 import { isExactPath } from "../request/RouteTemplates.ts"
 import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
 
-/** Another spelling of a path is an unknown path, whatever the method. */
 export const exactPathsLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.flatMap(

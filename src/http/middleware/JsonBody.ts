@@ -19,15 +19,13 @@ const checkType = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: "Send the body as application/json in UTF-8" }))
 
-/** The request with its body read: what stands behind sees the text alone. */
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
   Object.create(request, { text: { value: Effect.succeed(text) } })
 
-/** A body as the handler gets it. */
 interface ReadBody {
   readonly text: string
   readonly parts: Parts
-  /** Why the text is refused; called where it was. */
+  /** All issues of a text that the framework's decoder refused. */
   readonly refusals: () => ReadonlyArray<ValidationIssue>
 }
 
@@ -37,7 +35,7 @@ const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Part
   trace: readTrace
 }
 
-/** Reads a body in a thread, and what it refuses as well: nothing that is long comes back. */
+/** Runs in a thread, which also finds the issues, so that no long value returns to this one. */
 const readLong = Effect.fnUntraced(function*(
   heavy: HeavyWork["Service"],
   bytes: ArrayBuffer,
@@ -56,7 +54,7 @@ const readShort = Effect.fnUntraced(function*(
   return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(text) }
 })
 
-/** What an endpoint's payload is checked by: made once for each endpoint, when its first request comes. */
+/** Cached by endpoint. */
 const makeBoundsOf = () => {
   const known = new Map<HttpApiEndpoint.Top, ReturnType<typeof boundsOf>>()
   return (endpoint: HttpApiEndpoint.Top) => {
@@ -72,8 +70,8 @@ const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues))
 
 /**
- * Reads the body before the framework does, which takes any content type, any size and broken UTF-8, and counts what it
- * has before anything parses it. The framework's decoder stops at the first reason; the others are collected here.
+ * Reads the body before the framework, which accepts any content type, any size and invalid UTF-8. Checks bounds before
+ * parsing, and collects all issues: the framework's decoder stops at the first.
  */
 export const jsonBodyLayer = Layer.effect(
   JsonBody,

@@ -5,10 +5,10 @@ import { WhenResponseSent } from "../response/ResponseSent.ts"
 
 const MIB = 1024 * 1024
 
-/** A shorter response costs less than its connection. */
+/** Shorter responses cost less memory than their connection. */
 const COUNTED_BYTES = 16 * 1024
 
-/** How many bytes of responses may be in memory for one address, and in all: eight of the largest, and 16. */
+/** In bytes: 8 and 16 of the largest responses. */
 export const LargeResponseLimits = Context.Reference<Shares>("route-planning-service/LargeResponseLimits", {
   defaultValue: () => ({ perAddress: 128 * MIB, total: 256 * MIB })
 })
@@ -17,8 +17,8 @@ const bytesHeld = ({ body }: HttpServerResponse.HttpServerResponse) =>
   body._tag === "Uint8Array" && body.contentLength >= COUNTED_BYTES ? body.contentLength : 0
 
 /**
- * Bounds the memory of responses that clients take slowly, or not at all. They are counted in bytes and not in responses:
- * many short ones of one pipelining connection are as much as a long one.
+ * Bounds the memory of responses that clients read slowly or not at all. Counts bytes, since a connection can pipeline
+ * many short responses.
  */
 export const largeResponsesLayer = HttpRouter.middleware(
   Effect.map(LargeResponseLimits, (limits) => {

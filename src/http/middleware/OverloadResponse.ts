@@ -5,18 +5,17 @@ import { encodeError, retryAfter } from "../response/ErrorResponse.ts"
 import { corsOrigins, EXPOSED_HEADERS } from "./CrossSite.ts"
 import { defaultHeaders } from "./ResponseHeaders.ts"
 
-/** A second after an overload everything is as before. */
 const RETRY_AFTER = Duration.seconds(1)
 
 const overloaded = Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER)
 
 type Headers = Readonly<Record<string, string | number>>
 
-/** The response to what is refused before any work, made once: its body, and its headers for an origin. */
+/** Built once, so that a refusal costs little. */
 export const overloadResponse = Effect.gen(function*() {
   const origins = yield* corsOrigins
   const error = encodeError(overloaded)
-  // A text is sent in one write with the headers, which is a fifth of the work of a refusal.
+  // Node sends a string in one write with the headers, which saves a fifth of the work of a refusal.
   const body = JSON.stringify(error)
   const headers: Headers = {
     ...(yield* defaultHeaders),

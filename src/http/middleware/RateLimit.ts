@@ -8,7 +8,7 @@ import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, SITE_FACTOR, trustedProxies } from "../request/ClientAddress.ts"
 
-/** The header fields of draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3) with a refusal. */
+/** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
 const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
   [HEADERS.rateLimitPolicy.key]: `"${tier}";q=${limit};w=${RATE_WINDOW_SECONDS}`,
   [HEADERS.rateLimit.key]: `"${tier}";r=${remaining};t=${resetSeconds}`,
@@ -33,12 +33,12 @@ const tell = (limit: RateLimit) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(limit)))
   )
 
-/** Counts a request for a subject and tells the client what is left, by the endpoint's tier. */
+/** Counts requests against the endpoint's tier and sets the rate limit headers. Fails with `RateLimited`. */
 export class Limiter extends Context.Service<Limiter, {
   readonly count: Count
-  /** Counts a request for the address of its client; of IPv6 also for the /48 that it lies in. */
+  /** Counts against the client's address; for IPv6 also against its /48. */
   readonly countAddress: (endpoint: Endpoint) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
-  /** Counts for a second subject of the request, of whom the client hears only when it is refused. */
+  /** Counts against a second subject; sets headers only on refusal. */
   readonly countBeside: Count
 }>()("route-planning-service/Limiter") {
   static readonly layer = Layer.effect(
@@ -77,7 +77,7 @@ export const addressLimitLayer = Layer.effect(
   )
 )
 
-/** The client's address: the socket's, or what the last proxy of ours says of where a request came from. */
+/** Takes the client's address from forwarding headers of trusted proxies. */
 export const clientAddressLayer = Layer.unwrap(
   Effect.map(trustedProxies, (trustedProxies) =>
     trustedProxies.length === 0

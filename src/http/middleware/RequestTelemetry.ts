@@ -17,7 +17,7 @@ import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
 import { isProbe, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./Refusal.ts"
 
-/** What a request is to logs, metrics and traces: never what its path says. */
+/** Labels never contain the path, which may include a share token. */
 interface Labels {
   readonly method: string
   readonly route: string
@@ -25,13 +25,10 @@ interface Labels {
 
 const UNMATCHED = "unmatched"
 
-/** Any method that no HTTP specification has. */
+/** OpenTelemetry's name for unknown methods. */
 const OTHER = "_OTHER"
 
-/**
- * Whatever is asked for, there are so many labels as the contract has paths (OpenTelemetry's HTTP conventions). The path of
- * a request that is refused as such was not looked at.
- */
+/** Bounded by the paths of the contract (OpenTelemetry's HTTP conventions). */
 const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefused: boolean): Labels => ({
   method: HttpMethod.isHttpMethod(method) ? method : OTHER,
   route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
@@ -46,7 +43,6 @@ const durations = (labels: Labels, status: number) =>
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
   })
 
-/** One series for each kind of answer that was ever given, made once. */
 const makeSeries = () => {
   const known = new Map<string, ReturnType<typeof durations>>()
   return (labels: Labels, status: number) => {
@@ -57,7 +53,7 @@ const makeSeries = () => {
   }
 }
 
-/** A span that goes nowhere, for its ids. */
+/** A span that is not exported. */
 const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>, links: Array<Tracer.SpanLink>) =>
   Tracer.nativeTracer.span({
     name,
@@ -70,13 +66,13 @@ const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>, links: Arr
     sampled: false
   })
 
-/** The trace that a caller names: to be continued where the caller is one of our proxies, else only to be referred to. */
+/** The trace in `traceparent`: the parent if it comes from a trusted proxy, else only a link. */
 interface CallerTrace {
   readonly parent: Option.Option<Tracer.ExternalSpan>
   readonly links: Array<Tracer.SpanLink>
 }
 
-/** A stranger who chose our trace ids could force or prevent sampling, and forge which requests belong together. */
+/** Untrusted trace ids could force or prevent sampling, and join unrelated requests. */
 const callerTraceOf = (
   request: HttpServerRequest.HttpServerRequest,
   trusted: ReadonlyArray<IpNetwork.IpNetwork>
@@ -104,7 +100,7 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-/** Below a span that is not sampled there need be none. */
+/** Disables child spans of a span that is not sampled. */
 const within = <A, E, R>({ refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
   Effect.provideService(
     span.sampled ? work : Effect.withTracerEnabled(work, false),
@@ -124,7 +120,7 @@ const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, sta
   span.end(now, status >= 500 ? SERVER_ERROR : Exit.void)
 }
 
-/** Bytes of an answer's body; of one that is streamed those that were taken from it so far. */
+/** Of a stream, the bytes read so far. */
 interface Size {
   bytes: number
 }
@@ -144,7 +140,6 @@ const counting = (
   return HttpServerResponse.setBody(response, HttpBody.stream(stream, body.contentType, body.contentLength))
 }
 
-/** A request while it is answered. */
 interface Watch {
   readonly labels: Labels
   readonly span: Tracer.Span
@@ -162,10 +157,7 @@ const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: b
   )
 }
 
-/**
- * Gives every request a trace, a line in the log and a place in the metrics, all by its method and the template of its
- * path. Stands around everything else, the sending of the answer included.
- */
+/** The outermost middleware, which includes sending the response: a trace, a log line and metrics for every request. */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
   const trusted = yield* trustedProxies
@@ -206,7 +198,7 @@ export const requestTelemetry = Effect.gen(function*() {
       return Effect.andThen(writeLine(watch, status, ended - watch.started), exit)
     })
 
-  // Nothing here can be interrupted but the work itself, so what was begun is ended.
+  // Only the work is interruptible, so `end` always follows `begin`.
   return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
     Effect.flatMap(begin, (watch) =>
       within(watch, httpEffect).pipe(

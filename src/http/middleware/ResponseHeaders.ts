@@ -12,13 +12,13 @@ const HARDENING = {
 
 const TWO_YEARS = 63_072_000
 
-/** What a client did to a response's headers stays; what it left open is filled in. */
+/** Keeps headers that are already set. */
 const withDefaults = (
   response: HttpServerResponse.HttpServerResponse,
   defaults: Readonly<Record<string, string>>
 ) => HttpServerResponse.setHeaders(response, { ...defaults, ...response.headers })
 
-/** What a status asks for: a 401 says which credentials would do (RFC 9110, 15.5.2), a 408 and a 413 left a body unread. */
+/** A 401 names the scheme (RFC 9110, 15.5.2); after a 408 or 413 the body is unread. */
 const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { [HEADERS.wwwAuthenticate.key]: "Bearer realm=\"route-planning-service\"" },
   408: { connection: "close" },
@@ -27,17 +27,13 @@ const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 
 const CLOSE = { connection: "close" }
 
-/** The headers that every response has, unless it has others of the same names. */
 export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
   ...HARDENING,
   "cache-control": "no-store",
   ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
 }))
 
-/**
- * The headers of every answer: hardening (OWASP HTTP Headers Cheat Sheet), `Cache-Control: no-store` where nothing else
- * was said, what the status asks for, and `Connection: close` from a process that is to end.
- */
+/** OWASP HTTP Headers Cheat Sheet; also `Connection: close` while draining. */
 export const answerHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const draining = yield* Draining
