@@ -87,13 +87,13 @@ const routes = Layer.mergeAll(
   methodNotAllowedLayer
 )
 
-/** The whole contract on an `HttpServer`. Paths are exact: no trailing slash, no double slash, no other case. */
+/** Paths are exact: no trailing slash, no double slash, case-sensitive. */
 export const serverLayer = Layer.unwrap(
   Effect.map(
     requestTelemetry,
     (middleware) => HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware })
   )
 ).pipe(
-  // Effect's own span of a request holds its path, and with it share tokens.
+  // Effect's own request span contains the path, and so share tokens.
   Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
 )

@@ -9,13 +9,13 @@ import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./Assets.ts"
 
-/** Whether to serve the interactive page (`API_DOCS_ENABLED`): where nobody said, everywhere but in production. */
+/** `API_DOCS_ENABLED`; the default is true except in production. */
 export const docsEnabled = Config.all({
   asked: Config.option(Config.Boolean("API_DOCS_ENABLED")),
   environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
 }).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
 
-/** All that the page could ask of its maker's servers is off: fonts, proxy, accounts, telemetry, an agent. */
+/** Disables everything that calls the vendor's servers: fonts, proxy, accounts, telemetry, agent. */
 const SCALAR = {
   withDefaultFonts: false,
   showDeveloperTools: "never",
@@ -27,10 +27,7 @@ const SCALAR = {
 
 const hashOf = (script: string) => `'sha256-${createHash("sha256").update(script).digest("base64")}'`
 
-/**
- * Our own file and the page's own script by its hash, requests to our origin only. Styles have
- * to be allowed: the page makes them at run time.
- */
+/** Inline styles have to be allowed: the page creates them at run time. */
 const policyFor = (start: string) =>
   [
     "default-src 'none'",
@@ -49,7 +46,7 @@ interface DocsPage {
   readonly bundle: Asset
 }
 
-/** Effect's page has its 3 MB of scripts in it. They become a file of their own, which browsers keep. */
+/** Effect's page contains 3 MB of inline scripts, moved here to a file that browsers cache. */
 const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
   const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
   const [before, script = "", between, start = "", after] = text.split(/<script>|<\/script>/)
@@ -61,7 +58,6 @@ const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => 
   }
 }
 
-/** The scripts are loaded when the page is opened, not at the start. */
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const page = yield* HttpRouter.toHttpEffect(HttpApiScalar.layer(DocumentedApi, { path: DOCS_PAGE, scalar: SCALAR }))
     .pipe(
@@ -81,7 +77,6 @@ const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   yield* router.add("GET", DOCS_DOCUMENT, document)
 }))
 
-/** The interactive page with its OpenAPI document; nothing at all where it is not wanted. */
 export const apiDocsLayer = Layer.unwrap(
   Effect.map(docsEnabled, (isEnabled) =>
     isEnabled

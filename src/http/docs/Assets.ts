@@ -7,7 +7,7 @@ import { ASSETS } from "../request/RouteTemplates.ts"
 import { toResponse } from "../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
 
-/** A file that pages load. Its path changes with its text, so that browsers keep it as long as they like. */
+/** A file loaded by pages; its path contains a hash of its text. */
 export interface Asset {
   readonly path: `/${string}`
   readonly text: string
@@ -21,7 +21,7 @@ export const makeAsset = (name: string, extension: keyof typeof CONTENT_TYPES, t
   return { path: `${ASSETS}/${name}-${hash}.${extension}`, text, contentType: CONTENT_TYPES[extension] }
 }
 
-/** Compresses responses, and counts requests by address: all routes that one layer is provided to share a count. */
+/** Compresses responses and limits requests by address; the routes of one layer share a count. */
 export const countedAndCompressed = (path: HttpRouter.PathInput) =>
   HttpRouter.middleware(Effect.gen(function*() {
     const limiter = yield* Limiter
@@ -36,7 +36,7 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
 
 const ONE_YEAR_SECONDS = 31_536_000
 
-/** A file to be kept for a year: another text has another path (RFC 8246). */
+/** Immutable (RFC 8246): another text has another path. */
 export const assetResponse = ({ contentType, text }: Asset) =>
   HttpServerResponse.text(text, {
     contentType,

@@ -74,7 +74,7 @@ access tokens that you do not know.</p>`
 
 const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
 
-/** The screen for those whose account is to be deleted: it signs them in, says when, and takes it back. */
+/** Signs in to an account pending deletion, shows the date, and cancels the deletion. */
 export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const authenticator = yield* Authenticator
@@ -84,7 +84,6 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { limitLogIn, signedIn } = yield* signInResponses
   const { auth: { endpoints: { logIn } }, users: { endpoints: { cancelDeletion } } } = Api.groups
 
-  /** The session of a request. Personal access tokens have none. */
   const currentSession = Effect.map(
     authenticator.readOptional(cancelDeletion),
     Option.flatMap((principal) => principal.kind === "session" ? Option.some(principal) : Option.none())

@@ -8,14 +8,14 @@ import { retryAfter } from "../response/ErrorResponse.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
 
-/** A page for people. With an error its status and `Retry-After` are those of the error. */
+/** With an error, the response has its status and `Retry-After`. */
 export interface Page {
   readonly title: string
   readonly body: Html
   readonly error?: ServiceError | undefined
 }
 
-/** Neither scripts nor anything of another origin; forms are sent to ourselves. `data:` is the empty icon. */
+/** `data:` is for the empty icon. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
@@ -25,10 +25,10 @@ const POLICY = [
   "frame-ancestors 'none'"
 ].join("; ")
 
-/** Screen readers read the title first, so it says that something went wrong. */
+/** Screen readers read the title first, so it names the error. */
 const titleOf = ({ error, title }: Page) => error === undefined ? title : `Error: ${title}`
 
-/** Links are relative, so that a proxy may serve us below a path of its own. */
+/** Links are relative so that a proxy may add a path prefix. */
 const render = (page: Page, root: string) =>
   html`<!doctype html>
 <html lang="en">
@@ -51,17 +51,14 @@ ${page.body}
 </html>
 `
 
-/** From a page's path to the root. */
 const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
 
 /**
- * The token of a mailed link is in the address of its page: no request says more of it than its origin. With `no-referrer`
- * browsers send a form with `Origin: null` (Fetch, "append a request Origin header"), and over plain HTTP, without
- * `Sec-Fetch-Site`, nothing else would show that the form is ours.
+ * Hides the token in the URL of a page from other requests. `no-referrer` makes browsers send forms with `Origin: null`
+ * (Fetch, "append a request Origin header"), which over plain HTTP, without `Sec-Fetch-Site`, looks cross-site.
  */
 const REFERRER_POLICY = "strict-origin"
 
-/** The response with a page that is at a path. It is not cached. */
 export const pageResponse = (path: string, page: Page): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(render(page, rootFrom(path)).html, {
     status: page.error?.statusCode ?? 200,

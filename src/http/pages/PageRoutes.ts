@@ -14,18 +14,17 @@ import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
 import { type Page, pageResponse } from "./Layout.ts"
 import { alert, plainWords } from "./Refusals.ts"
 
-/** The fields of a form as they were sent. One that is missing is undefined. */
 export type Fields = Readonly<Record<string, string | undefined>>
 
-/** A page, or a path relative to it to go on with (303). */
+/** A page, or a redirect (303) to a relative path. */
 export type PageResult = Page | { readonly seeOther: string }
 
-/** A path for people: `show` for a GET, which changes nothing, and `submit` for a form. */
+/** `show` is safe (GET); `submit` handles the form. */
 export interface PageRoute<E, R, E2, R2> {
   readonly path: HttpRouter.PathInput
   readonly show: (query: URLSearchParams) => Effect.Effect<PageResult, E, R>
   readonly submit?: {
-    /** Whatever it fails with is shown by `refused`. */
+    /** `refused` shows its errors. */
     readonly run: (
       fields: Fields,
       request: HttpServerRequest.HttpServerRequest
@@ -34,7 +33,7 @@ export interface PageRoute<E, R, E2, R2> {
   } | undefined
 }
 
-/** A password of the greatest length, of which every character takes twelve, and a token. */
+/** Fits a token and the longest password with 12 bytes for each character. */
 const FORM_LIMIT_BYTES = 32 * 1024
 
 const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i
@@ -46,7 +45,6 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-/** The page for an error outside of a form. */
 const failure = (error: ServiceError): Page => ({
   title: "This did not work",
   body: html`${alert(plainWords(error))}`,
@@ -56,7 +54,7 @@ const failure = (error: ServiceError): Page => ({
 const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
-/** Makes a page of a failure or a defect. A client that went away gets none. */
+/** Renders failures and defects as a page, unless the client has disconnected. */
 const orPage = <E, R>(
   work: Effect.Effect<PageResult, E, R>,
   refused: (error: ServiceError) => Page
@@ -68,7 +66,7 @@ const orPage = <E, R>(
 
 const DEADLINE = AnswerWithin.defaultValue()
 
-/** Serves a page. Its requests are limited by address; what another site makes a browser send is refused. */
+/** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
   HttpRouter.use(Effect.fnUntraced(function*(router) {
     const bodies = yield* RequestBodies
@@ -109,6 +107,6 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
     )
   })).pipe(Layer.merge(methodsRefusedAt(path, submit === undefined ? ["GET"] : ["GET", "POST"])))
 
-/** A field decoded. It fails with `refused`, since the issues of a schema are for programs. */
+/** Fails with `refused`, since schema issues are for programs. */
 export const decodeField = <A, I>(schema: Schema.Codec<A, I>, value: string | undefined, refused: () => ServiceError) =>
   Effect.mapError(Schema.decodeUnknownEffect(schema)(value), refused)

@@ -6,10 +6,9 @@ import { STYLESHEET } from "./Layout.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
-/** Whether there are pages (`PAGES_ENABLED`). */
 export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
 
-/** The pages that mailed links lead to where an operator has no front end. */
+/** Targets of mailed links for operators without a front end. */
 export const pagesLayer = Layer.unwrap(
   Effect.map(pagesEnabled, (isEnabled) =>
     isEnabled

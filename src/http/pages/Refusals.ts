@@ -6,7 +6,7 @@ const waitFor = (details: ServiceError["details"]) => {
   return typeof seconds === "number" ? `Try again in ${seconds} seconds.` : "Try again in a moment."
 }
 
-/** What went wrong, for somebody who does not know what HTTP is. */
+/** The error in words for readers who do not know HTTP. */
 export const plainWords = ({ details, message, statusCode }: ServiceError): string => {
   switch (statusCode) {
     case 429:
@@ -21,9 +21,8 @@ export const plainWords = ({ details, message, statusCode }: ServiceError): stri
   }
 }
 
-/** The id of the message that a field refers to by `aria-describedby`. */
+/** For `aria-describedby`. */
 export const ERROR_ID = "error"
 
-/** The message about a form, read at once by a screen reader. */
 export const alert = (text: string | undefined): Html =>
   text === undefined ? html`` : html`<p class="error" id="${ERROR_ID}" role="alert">${text}</p>`

@@ -24,7 +24,6 @@ const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
 )
 
-/** The issue of the password, if it has one. */
 const passwordIssue = ({ details }: ServiceError) =>
   Option.getOrUndefined(issuesOf(details))?.issues.find(({ path }) => path === "password")?.message
 
@@ -69,7 +68,7 @@ you do not know.</p>
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
 }
 
-/** Where the link of a reset or an invitation leads. The link alone does nothing: a new password uses it up. */
+/** The page of reset and invitation links. Opening it changes nothing; the form consumes the token. */
 export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges

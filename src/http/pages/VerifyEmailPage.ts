@@ -45,10 +45,7 @@ const verified = (email: string): Page => ({
 <a href="./">see what this service does</a>.</p>`
 })
 
-/**
- * Where the link of a sign-up leads. The link alone does nothing, since mail scanners follow links: its reader must
- * confirm.
- */
+/** Requires a confirmation, since mail scanners follow links. */
 export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const limiter = yield* Limiter
