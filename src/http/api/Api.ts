@@ -13,7 +13,7 @@ import { SessionsApi } from "./SessionsApi.ts"
 import { TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
-/** The contract: what clients may import without a line of the server. */
+/** The contract, which clients can import without server code. */
 export class Api extends HttpApi.make("route-planning-service")
   .add(AuthApi, TokensApi, SessionsApi, UsersApi, AccountDataApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
   .add(AdminApi)

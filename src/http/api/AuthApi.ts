@@ -11,10 +11,10 @@ import { texts } from "./texts/AuthTexts.ts"
 
 const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)))
 
-/** `accessToken` is the JWT that the session cookie carries too. */
+/** `accessToken` is also the value of the session cookie. */
 const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotate({ identifier: "SignIn" })
 
-/** One of the three: an authorization code of the popup flow, an ID token, or the field that one-tap posts. */
+/** The code of the popup flow, an ID token, or the `credential` of One Tap. */
 const ProviderCredential = Schema.Struct({
   code: optionalMember(Secret),
   idToken: optionalMember(Secret),

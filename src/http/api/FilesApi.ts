@@ -38,13 +38,13 @@ const file = { schema: { type: "string" } }
 
 const binary = { schema: { type: "string", format: "binary" } }
 
-/** A part with a file name is a file, whatever the name of its field is. */
+/** A part with a file name is a file, under any field name. */
 const form = { schema: { type: "object", additionalProperties: { type: "string", format: "binary" } } }
 
-/** For a client that knows no content type of its file: its content decides on the format. */
+/** The content decides the format. */
 const anyFile = Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES.bytes }))
 
-/** A content type that names a format is believed. */
+/** A specific content type decides the format. */
 const importBody = {
   required: true,
   content: {

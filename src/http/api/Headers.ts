@@ -2,7 +2,7 @@ import { Context, String as Str } from "effect"
 
 const header = <const Name extends string>(name: Name) => ({ name, key: Str.toLowerCase(name) })
 
-/** Header fields: documents have them by `name`, messages by `key`, in lower case. */
+/** `name` is for documentation, `key` (lower case) for messages. */
 export const HEADERS = {
   accessToken: header("X-Access-Token"),
   cache: header("X-Cache"),
@@ -26,10 +26,9 @@ export type HeaderName = (typeof HEADERS)[keyof typeof HEADERS]["name"]
 
 const NAMES: ReadonlyMap<string, string> = new Map(Object.values(HEADERS).map(({ key, name }) => [key, name]))
 
-/** The name of a header field by its key. */
 export const headerName = (key: string): string => NAMES.get(key) ?? key
 
-/** Headers of an endpoint's response that follow from nothing else which it declares. */
+/** Response headers that do not follow from other declarations of the endpoint. */
 export const OwnHeaders = Context.Reference<ReadonlyArray<HeaderName>>("route-planning-service/OwnHeaders", {
   defaultValue: () => []
 })

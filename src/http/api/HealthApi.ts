@@ -6,7 +6,7 @@ import { texts } from "./texts/HealthTexts.ts"
 
 const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
 
-/** Beside it, what the service can do without. */
+/** Readiness does not depend on `routingEngine`. */
 const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({ identifier: "Readiness" })
 
 export class HealthApi extends HttpApiGroup.make("health")

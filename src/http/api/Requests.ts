@@ -17,29 +17,28 @@ import { HEADERS } from "./Headers.ts"
 
 const KIB = 1024
 
-/** The most bytes that an endpoint's body may have. Declared on the endpoint where it is more than the usual 64 KiB. */
+/** Maximum body size in bytes. */
 export const BodyLimit = Context.Reference<number>("route-planning-service/BodyLimit", {
   defaultValue: () => 64 * KIB
 })
 
-/** 8 MiB: a route of 100,000 positions, with room to spare. */
+/** Fits a route of 100,000 positions. */
 export const ROUTE_BODY_LIMIT = 8 * KIB * KIB
 
-/** By which a script confirms a destructive call: exactly `true`. Sessions need not. */
+/** Required of personal access tokens only. */
 export const ConfirmHeader = {
   [HEADERS.confirm.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "`true` confirms what a personal access token must confirm" })
   )
 }
 
-/** By which a client says which version it changes: a stale one is refused, so that two devices never overwrite each other. */
+/** A stale version is refused, so that two devices do not overwrite each other. */
 export const MatchHeader = {
   [HEADERS.ifMatch.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
   )
 }
 
-/** By which a client says which answer it has: it is spared another of the same. */
 export const NoneMatchHeader = {
   [HEADERS.ifNoneMatch.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "The `ETag` one has; 304 if it is still so" })
@@ -48,7 +47,6 @@ export const NoneMatchHeader = {
 
 const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/
 
-/** By which a client repeats a call without its being done twice. */
 export const IdempotencyHeader = {
   [HEADERS.idempotencyKey.key]: Schema.optionalKey(
     Schema.String.check(Schema.makeFilter(
@@ -65,49 +63,48 @@ export const IdempotencyHeader = {
   )
 }
 
-/** How much of a route's line an answer has. */
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
 export type LongBodyKind = "newRoute" | "routePatch" | "trace"
 
-/** The endpoints whose bodies may be long: those are read in a thread, so that they do not block the event loop. */
+/** Long bodies are read in a thread, so that they do not block the event loop. */
 export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-planning-service/LongBodies", {
   defaultValue: () => undefined
 })
 
-/** 2 MiB: a trace of 50,000 points. */
+/** Fits a trace of 50,000 positions. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
-/** 512 MiB: the archive of some 10,000 routes of 1,000 positions, twice over. */
+/** Twice the archive of 10,000 routes of 1,000 positions. */
 export const ARCHIVE_BODY_LIMIT = 512 * KIB * KIB
 
-/** Every endpoint can fail so: a request that does not fit its schema, our own fault, the database away. */
+/** Errors of every endpoint: schema mismatch, uncaught exception, unreachable database. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",
   { error: [ValidationFailed, NotFound, Internal, Unavailable] }
 ) {}
 
-/** Within how long an endpoint's answer must begin. Declared on the endpoint where it is more than the usual 10 seconds. */
+/** The default is above the timeouts of statements and locks, and below those of clients. */
 export const AnswerWithin = Context.Reference<Duration.Duration>("route-planning-service/AnswerWithin", {
   defaultValue: () => Duration.seconds(10)
 })
 
-/** An answer that is not begun within the endpoint's `AnswerWithin` is given up. */
+/** Fails if the response does not begin within `AnswerWithin`. */
 export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   "route-planning-service/Deadline",
   { error: Unavailable }
 ) {}
 
-/** Faults name the trace of their request. It comes last, to see those of all other middleware. */
+/** Adds the trace id to 5xx errors. Comes last, to include those of all other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
 
-/** A body must be declared as JSON, be well-formed UTF-8, and fit the endpoint's `BodyLimit`. */
+/** Requires JSON in valid UTF-8 within `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(
   "route-planning-service/JsonBody",
   { error: [ValidationFailed, RequestTimeout, PayloadTooLarge, RateLimited, UnsupportedMediaType, Unavailable] }
 ) {}
 
-/** Refuses what another site makes a browser send (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */
+/** Refuses cross-site requests (OWASP CSRF Prevention Cheat Sheet, Fetch Metadata). */
 export class SameSite extends HttpApiMiddleware.Service<SameSite>()(
   "route-planning-service/SameSite",
   { error: Forbidden }

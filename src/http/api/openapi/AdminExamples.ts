@@ -6,7 +6,6 @@ const grafana = { apiOverview: "https://grafana.example/d/api", runtime: "https:
 
 const engine = { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" }
 
-/** What an administrator is answered, by the name of its schema. */
 export const ADMIN_EXAMPLES: Readonly<Record<string, unknown>> = {
   AdminRoute: {
     id: 12,

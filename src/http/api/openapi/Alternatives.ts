@@ -2,7 +2,7 @@ import { Predicate } from "effect"
 
 type JsonObject = Readonly<Record<string, unknown>>
 
-/** The members of which a body has exactly one (`oneOfMembers`). */
+/** Members of which exactly one is present (`oneOfMembers`). */
 const exclusiveMembers = ({ oneOf }: JsonObject): ReadonlyArray<string> =>
   Array.isArray(oneOf)
     ? oneOf.flatMap((choice) =>
@@ -16,8 +16,8 @@ const withoutNull = (schema: unknown) =>
 const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 /**
- * A body of which some members exclude each other as a choice of bodies: `TraceRequestByShape`,
- * `TraceRequestByEncodedPolyline`. Generators make nothing of members that stand beside a choice.
+ * Splits a body with exclusive members into `TraceRequestByShape`, `TraceRequestByEncodedPolyline`: generators ignore
+ * `properties` beside `oneOf`.
  */
 export const alternatives = (name: string, schema: unknown): ReadonlyArray<readonly [string, unknown]> => {
   const exclusive = Predicate.isObject(schema) ? exclusiveMembers(schema) : []

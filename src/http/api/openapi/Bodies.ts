@@ -18,7 +18,6 @@ const describeMember = (body: string) => ([name, member]: readonly [string, unkn
   ] as const
 }
 
-/** A schema whose members all say what they are. */
 const describeMembers = (body: string, schema: unknown): unknown => {
   if (!Predicate.isObject(schema)) return schema
   const { items, properties } = schema
@@ -31,7 +30,6 @@ const describeMembers = (body: string, schema: unknown): unknown => {
   }
 }
 
-/** A schema whose references are to the components of the document. */
 const referring = (schema: unknown): unknown =>
   JSON.parse(
     JSON.stringify(schema),
@@ -49,7 +47,7 @@ const errorSchema = () => ({
   }
 })
 
-/** The schemas of bodies: each with words, an example, and members with words. Errors have one for all. */
+/** All errors share one schema. */
 export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
   const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
   const all = { Error: errorSchema(), ...GEOJSON, ...Object.fromEntries(bodies) }

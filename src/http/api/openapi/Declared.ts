@@ -7,18 +7,17 @@ import { Api } from "../Api.ts"
 import { CallerAuthentication, OptionalAuthentication } from "../Authentication.ts"
 import { BodyLimit, CommonFailures, JsonBody } from "../Requests.ts"
 
-/** Who may call an endpoint; `session` refuses personal access tokens. */
+/** `session` refuses personal access tokens. */
 type Callers =
   | { readonly kind: "anybody" | "signed-out" | "visitor" | "session" }
   | { readonly kind: "caller"; readonly scope: Scope }
 
-/** What the contract declares of an endpoint beside its schemas. */
 export interface Declared {
   readonly callers: Callers
   readonly isOpenWhilePending: boolean
   readonly rateLimit: RateLimit | undefined
   readonly bodyLimit: number | undefined
-  /** The error statuses that it can really answer. */
+  /** The possible error statuses, fewer than those declared by middleware. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
 }
@@ -63,7 +62,7 @@ const rateLimitOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Rat
 
 const hasBody = ({ payload }: HttpApiEndpoint.Top) => payload.size > 0
 
-/** A middleware declares what it may answer somewhere; an endpoint without the cause of it cannot. */
+/** Middleware declares its errors for every endpoint; some endpoints cannot cause them. */
 const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: number): boolean => {
   const { annotations, params, query } = endpoint
   switch (middleware) {
@@ -97,7 +96,7 @@ const declaredOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Decl
   endpoint
 })
 
-/** Every endpoint of the contract by its operation's id. */
+/** Keys are operation ids. */
 export const declaredEndpoints = (): ReadonlyMap<string, Declared> => {
   const endpoints = new Map<string, Declared>()
   HttpApi.reflect(Api, {

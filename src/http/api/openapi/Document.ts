@@ -16,28 +16,25 @@ import { conditionsOf } from "./Words.ts"
 type Operation = OpenApi.OpenAPISpecOperation
 type Response = OpenApi.OpenApiSpecResponse
 
-/** Linters require a contact; its address is the operator's to publish. */
+/** Linters require a contact. */
 const CONTACT = { name: "The operator of this service" }
 
-/** For the interactive page, which calls the server that it was loaded from. */
+/** The interactive page calls the server that it was loaded from. */
 const RELATIVE = "/"
 
 const METHODS = ["get", "put", "post", "patch", "delete"] as const
 
 const COMPONENT = "#/components/schemas/"
 
-/** The name of the error class that an error answer has as its body. */
 const errorName = ({ content }: Response): string =>
   String(content?.[MEDIA_TYPES.json]?.schema["$ref"]).replace(COMPONENT, "").replace(/Encoded$/, "")
 
 const isError = (status: string) => Number(status) >= 400
 
-/** What was asked for is what the client has already. */
 const notModified = { description: "It is still what the client has.", headers: references([HEADERS.etag.name]) }
 
 const nameIn = (schema: unknown) => /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema) ?? "")?.[1] ?? ""
 
-/** What a response is: its body, a page of such, or a file. */
 const wordsOf = ({ content = {}, description }: Response): string => {
   const [[type, { schema }] = ["", { schema: {} }]] = Object.entries(content)
   const body = BODIES[nameIn(schema)]
@@ -45,7 +42,7 @@ const wordsOf = ({ content = {}, description }: Response): string => {
   return "items" in schema ? `One page. Each item: ${body}` : body
 }
 
-/** GeoJSON is JSON: what is text to the handler is an object to a client. */
+/** GeoJSON is text to the handler, but JSON to a client. */
 const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
   Record.map(
     content,
@@ -90,7 +87,7 @@ const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name 
 
 const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
 
-/** Paths that differ in the names of their parameters only are one path, so they need one name: that of its GET. */
+/** OpenAPI forbids paths that differ only in parameter names, so all operations use the path of GET. */
 const sharedPath = (paths: OpenApi.OpenAPISpecPaths, path: string): string => {
   const alike = Object.keys(paths).filter((other) => shapeOf(other) === shapeOf(path))
   return alike.find((other) => paths[other]?.get !== undefined) ?? path
@@ -114,7 +111,6 @@ const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
   )
 }
 
-/** Every error that an operation names, once. */
 const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
   Object.fromEntries(
     Object.values(paths).flatMap((item) => METHODS.flatMap((method) => Object.entries(item[method]?.responses ?? {})))
@@ -135,7 +131,7 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
       })
   )
 
-/** The whole contract as an OpenAPI 3.1 document: what Effect derives of the schemas, and what they do not say. */
+/** OpenAPI 3.1. */
 const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => ({
   ...spec,
   info: { ...info, contact: CONTACT },
@@ -148,13 +144,11 @@ const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) 
   }
 })
 
-/** The contract that the documentation is made of: the same, with all that its declarations say put into words. */
 export const DocumentedApi = Api.annotate(
   OpenApi.Transform,
   ({ components, info, openapi, paths, security, servers, tags }) =>
     describeApi({ components, info, openapi, paths, security, servers, tags })
 )
 
-/** The OpenAPI document as it is served at an address. */
 export const openApiDocument = (address: string = RELATIVE) =>
   OpenApi.fromApi(DocumentedApi.annotate(OpenApi.Servers, [{ url: address, description: "This service" }]))

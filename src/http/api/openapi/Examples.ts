@@ -105,7 +105,7 @@ const usage = {
   collections: { used: 1, limit: 1000 }
 }
 
-/** What stands in the documentation for a schema, by the schema's name. A test holds that each one fits. */
+/** By name of the schema. A test checks that each matches. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
@@ -205,7 +205,6 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   Waypoint: { coord: [9.5209, 47.1415], type: "routed", name: "Start" }
 }
 
-/** The same for errors, by the name of their class. */
 export const ERROR_EXAMPLES: Readonly<
   Record<string, { readonly statusCode: number; readonly code: string; readonly message: string }>
 > = {

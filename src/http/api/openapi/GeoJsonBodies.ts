@@ -12,7 +12,7 @@ const typed = (type: string, properties: Readonly<Record<string, unknown>>) => (
   properties: { type: { type: "string", enum: [type], description: "Its type" }, ...properties }
 })
 
-/** What a route is as GeoJSON (RFC 7946): a feature for its line, then one for each waypoint. */
+/** RFC 7946: a feature for the geometry, then one for each waypoint. */
 export const GEOJSON = {
   Feature: typed("Feature", {
     properties: { type: "object", description: "The other members of the route or of the waypoint; `role` says which" },

@@ -1,6 +1,6 @@
 import { DEFAULT_TOKEN_DAYS, inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
-/** What the bodies are, by the names of their schemas. */
+/** By name of the schema. */
 export const BODIES: Readonly<Record<string, string>> = {
   AccountInput: "An account to be made.",
   Addition: "A route to be added to a collection.",
@@ -65,7 +65,7 @@ export const BODIES: Readonly<Record<string, string>> = {
   Waypoint: "A point that the rider chose."
 }
 
-/** What a response is that has no schema of its own, by its content type. */
+/** Responses without a schema, by content type. */
 export const MEDIA: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.geojson]: "The route as GeoJSON (RFC 7946).",
   [MEDIA_TYPES.gpx]: "The route as GPX 1.1.",
@@ -76,7 +76,7 @@ export const MEDIA: Readonly<Record<string, string>> = {
   "text/plain; version=0.0.4; charset=utf-8": "The figures in Prometheus' text format."
 }
 
-/** What members and parameters are that say nothing of themselves, by their names; `Body.member` before `member`. */
+/** Members and parameters without their own description; `Body.member` takes precedence over `member`. */
 const MEMBERS: Readonly<Record<string, string>> = {
   accessToken: `The JWT of the session, for \`Authorization: Bearer\`; expires after ${
     inWords(SESSION_TOKEN_LIFETIME)
@@ -190,5 +190,4 @@ const MEMBERS: Readonly<Record<string, string>> = {
   "EngineReady.version": "The version of the engine"
 }
 
-/** The words for a member of a body, or for a parameter. */
 export const wordsFor = (name: string, body = ""): string | undefined => MEMBERS[`${body}.${name}`] ?? MEMBERS[name]

@@ -11,7 +11,6 @@ const count = (description: string, example: number) => ({
   example
 })
 
-/** The headers of answers that mean something to a client. */
 export const HEADER_COMPONENTS = {
   [HEADERS.contentDisposition.name]: text(
     "The name of the file (RFC 6266)",
@@ -53,7 +52,7 @@ const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
 
 const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condition ? names : []
 
-/** The headers of an answer that is not an error: by what was asked for, what is answered and who asks. */
+/** The headers of a response that is not an error. */
 export const answerHeaders = (
   status: number,
   response: OpenApi.OpenApiSpecResponse,
@@ -75,7 +74,6 @@ export const answerHeaders = (
   ]
 }
 
-/** The headers of an error. */
 export const errorHeaders = (status: number): ReadonlyArray<HeaderName> => [
   ...when(status === 401, HEADERS.wwwAuthenticate.name),
   ...when(status === 429, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name, HEADERS.retryAfter.name),

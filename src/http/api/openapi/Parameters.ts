@@ -7,7 +7,7 @@ const JsonSchemas = Schema.decodeUnknownSync(
   Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))
 )
 
-/** The schemas of parameters as they are once decoded: on the wire each one is a string, which says nothing. */
+/** Encoded schemas are plain strings; decoded ones have types and bounds. */
 const decodedSchemas = (schema: Schema.Top | undefined) =>
   schema === undefined
     ? {}
@@ -18,7 +18,6 @@ type JsonObject = Readonly<Record<string, unknown>>
 const isText = (schema: unknown): schema is { readonly pattern: string } =>
   Predicate.isObject(schema) && "pattern" in schema && typeof schema.pattern === "string"
 
-/** Texts of different forms are one text with the pattern of each. */
 const oneText = (schema: JsonObject): JsonObject => {
   const { anyOf } = schema
   return Array.isArray(anyOf) && anyOf.every(isText)
@@ -26,7 +25,6 @@ const oneText = (schema: JsonObject): JsonObject => {
     : schema
 }
 
-/** As it is once decoded where that is a number, and as it is on the wire where that says more. */
 const schemaOf = (parameter: Parameter, decoded: JsonObject | undefined): JsonObject =>
   decoded === undefined || decoded["type"] === "object" || "anyOf" in decoded
     ? oneText({ ...parameter.schema })
@@ -39,16 +37,13 @@ const describe = (parameter: Parameter, decoded: JsonObject | undefined) => {
   return { ...parameter, schema, ...(description === undefined ? {} : { description }) }
 }
 
-/** In a path that names something by its id or otherwise, an id is a text too. */
+/** Where a path also accepts references other than ids, an id is a string. */
 const inPath = (parameter: Parameter, name: string) =>
   name === parameter.name
     ? undefined
     : { ...parameter, name, schema: oneText({ ...parameter.schema }), description: wordsFor("id") }
 
-/**
- * The parameters of an operation with their units, bounds and meaning; those in its path by the names that it is shared
- * under.
- */
+/** Path parameters have the names shared by all operations of their path. */
 export const parametersOf = (
   operation: OpenApi.OpenAPISpecOperation,
   endpoint: HttpApiEndpoint.Top,

@@ -7,26 +7,26 @@ const MAX_INT32 = 2 ** 31 - 1
 const without = (object: JsonObject, ...names: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 
-/** Bounds that say no more than "a safe integer" are left out. */
+/** Omits the bounds of safe integers. */
 const integer = (schema: JsonObject): JsonObject => {
   const isBounded = schema["minimum"] !== Number.MIN_SAFE_INTEGER
   const isShort = typeof schema["maximum"] === "number" && schema["maximum"] <= MAX_INT32
   return { ...(isBounded ? schema : without(schema, "minimum", "maximum")), format: isShort ? "int32" : "int64" }
 }
 
-/** What a generator makes of a number without a format may be a `float`: it loses digits of a coordinate. */
+/** Generators may map a number without a format to `float`, which loses digits of coordinates. */
 const withFormat = (schema: JsonObject): JsonObject => {
   if (schema["type"] === "integer") return integer(schema)
   return schema["type"] === "number" ? { format: "double", ...schema } : schema
 }
 
-/** Items for arrays whose elements are all named: generators want them. */
+/** Generators require `items`, even beside `prefixItems`. */
 const withItems = (schema: JsonObject): JsonObject =>
   schema["type"] === "array" && schema["items"] === undefined && Array.isArray(schema["prefixItems"])
     ? { ...schema, items: { type: "number", format: "double" } }
     : schema
 
-/** Generators make an enumeration of texts of `true` alone. */
+/** Generators map an enumeration of `true` to strings. */
 const withoutFlags = (schema: JsonObject): JsonObject => schema["type"] === "boolean" ? without(schema, "enum") : schema
 
 const isNull = (schema: unknown) => Predicate.isObject(schema) && "type" in schema && schema.type === "null"
@@ -34,7 +34,7 @@ const isNull = (schema: unknown) => Predicate.isObject(schema) && "type" in sche
 const isPlain = (schema: unknown): schema is JsonObject =>
   Predicate.isObject(schema) && "type" in schema && typeof schema.type === "string"
 
-/** A value or null as one type of two: as a choice of two schemas generators make a class of it. */
+/** Generators make a class of `anyOf` with null, but not of a type list. */
 const withNull = ({ anyOf, ...schema }: JsonObject): JsonObject => {
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return anyOf === undefined ? schema : { ...schema, anyOf }
   const [value, nothing] = anyOf
@@ -43,7 +43,6 @@ const withNull = ({ anyOf, ...schema }: JsonObject): JsonObject => {
   return { ...value, ...values, ...schema, type: [value["type"], "null"] }
 }
 
-/** What is stricter of two facts. */
 const STRICTER: Readonly<Record<string, (a: number, b: number) => number>> = {
   maxItems: Math.min,
   maxLength: Math.min,
@@ -66,7 +65,7 @@ const merged = (schema: JsonObject, fact: JsonObject): JsonObject =>
 const isFactOf = (type: unknown) => (schema: unknown): schema is JsonObject =>
   Predicate.isObject(schema) && !("$ref" in schema) && (!("type" in schema) || schema.type === type)
 
-/** Facts that Effect keeps apart because two checks say the same of a value. */
+/** Merges constraints that Effect splits into `allOf` because two checks set the same one. */
 const withFacts = ({ allOf, ...schema }: JsonObject): JsonObject => {
   if (!Array.isArray(allOf)) return schema
   const isFact = isFactOf(schema["type"])
@@ -81,8 +80,8 @@ const isLeftOut = (name: string, value: unknown) =>
   name.startsWith("x-effect-") || (name === "additionalProperties" && !isConstraint(value))
 
 /**
- * The same as generators of clients understand it. Members that a schema does not name are ignored in requests, and may
- * come to responses with a later version.
+ * Rewrites a schema for client generators. Objects stay open: requests ignore unknown members, and later versions may
+ * add members to responses.
  */
 export const portable = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(portable)

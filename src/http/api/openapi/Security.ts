@@ -2,7 +2,6 @@ import { inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../Authentication.ts"
 import type { Declared } from "./Declared.ts"
 
-/** The ways to prove who one is. */
 export const SECURITY_SCHEMES = {
   sessionCookie: {
     type: "apiKey",
@@ -29,7 +28,7 @@ export const SECURITY_SCHEMES = {
 
 const sessions = [{ sessionCookie: [] }, { sessionToken: [] }]
 
-/** What an operation asks for: any one of these. None is an empty list, an empty one is nobody in particular. */
+/** Alternatives: an empty list means no authentication, `{}` an anonymous caller. */
 export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> => {
   switch (callers.kind) {
     case "anybody":

@@ -41,6 +41,6 @@ const limitOf = (declared: Declared): string => {
 const bodyOf = ({ bodyLimit }: Declared): string =>
   bodyLimit === undefined ? "" : ` A body of at most ${bytes(bodyLimit)}.`
 
-/** Who may call an endpoint, how often and with how much, in words. */
+/** Describes the callers, the rate limit and the body limit. */
 export const conditionsOf = (declared: Declared): string =>
   `${whoOf(declared)}${pendingOf(declared)} ${limitOf(declared)}${bodyOf(declared)}`
