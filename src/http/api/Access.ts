@@ -14,7 +14,7 @@ export const OpenWhilePending = Context.Reference<boolean>("route-planning-servi
   defaultValue: () => false
 })
 
-/** Whether accounts past the grace period get the endpoint's own response; all other endpoints return 401. */
+/** Whether accounts past the grace period get the endpoint's own response instead of 401. */
 export const OpenWhenOver = Context.Reference<boolean>("route-planning-service/OpenWhenOver", {
   defaultValue: () => false
 })
@@ -27,7 +27,7 @@ export class AddressLimit extends HttpApiMiddleware.Service<AddressLimit>()(
   { error: RateLimited }
 ) {}
 
-/** Refuses personal access tokens at endpoints for signing in and out. */
+/** Refuses personal access tokens. */
 export class TokensRefused extends HttpApiMiddleware.Service<TokensRefused>()(
   "route-planning-service/TokensRefused",
   { error: Forbidden }

@@ -14,7 +14,7 @@ const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength
 /** `accessToken` is also the value of the session cookie. */
 const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotate({ identifier: "SignIn" })
 
-/** The code of the popup flow, an ID token, or the `credential` of One Tap. */
+/** `code` is of the popup flow, `credential` of One Tap. */
 const ProviderCredential = Schema.Struct({
   code: optionalMember(Secret),
   idToken: optionalMember(Secret),

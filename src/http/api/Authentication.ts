@@ -20,8 +20,8 @@ export class Viewer extends Context.Service<Viewer, Option.Option<Principal>>()(
 const error = [Unauthorized, Forbidden, RateLimited]
 
 /**
- * Requires a session (cookie, or JWT as bearer token) or a personal access token with `RequiredScope`. `Authorization`
- * takes precedence. The response refreshes a session the way the request sent it.
+ * Requires a session (cookie or bearer token) or a personal access token with `RequiredScope`. `Authorization` takes
+ * precedence. The response refreshes a session the way the request sent it.
  */
 export class CallerAuthentication extends HttpApiMiddleware.Service<CallerAuthentication, { provides: Caller }>()(
   "route-planning-service/CallerAuthentication",
@@ -34,15 +34,15 @@ export class SessionAuthentication extends HttpApiMiddleware.Service<
   { provides: CurrentSession }
 >()("route-planning-service/SessionAuthentication", { error }) {}
 
-/** Requires a session of an administrator; the role follows from the verified email address at each request. */
+/** Requires a session of an administrator, by verified email address at the time of the request. */
 export class AdminAuthentication extends HttpApiMiddleware.Service<
   AdminAuthentication,
   { provides: CurrentSession }
 >()("route-planning-service/AdminAuthentication", { error }) {}
 
 /**
- * Accepts any credential. Without one, with an invalid cookie (which is cleared), or while account deletion is pending,
- * the caller is anonymous. Refuses an invalid `Authorization`.
+ * The caller is anonymous without a credential, with an invalid cookie (which is cleared), or while account deletion is
+ * pending. Refuses an invalid `Authorization`.
  */
 export class OptionalAuthentication extends HttpApiMiddleware.Service<OptionalAuthentication, { provides: Viewer }>()(
   "route-planning-service/OptionalAuthentication",

@@ -2,7 +2,7 @@ import { Context, String as Str } from "effect"
 
 const header = <const Name extends string>(name: Name) => ({ name, key: Str.toLowerCase(name) })
 
-/** `name` is for documentation, `key` (lower case) for messages. */
+/** Documentation uses `name`, messages `key`. */
 export const HEADERS = {
   accessToken: header("X-Access-Token"),
   cache: header("X-Cache"),
@@ -28,7 +28,7 @@ const NAMES: ReadonlyMap<string, string> = new Map(Object.values(HEADERS).map(({
 
 export const headerName = (key: string): string => NAMES.get(key) ?? key
 
-/** Response headers that do not follow from other declarations of the endpoint. */
+/** Only headers that no other declaration implies. */
 export const OwnHeaders = Context.Reference<ReadonlyArray<HeaderName>>("route-planning-service/OwnHeaders", {
   defaultValue: () => []
 })

@@ -3,7 +3,6 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { NotFound, Unavailable } from "../../schema/Errors.ts"
 import { texts } from "./texts/MetricsTexts.ts"
 
-/** Prometheus text format. */
 const Exposition = Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain; version=0.0.4; charset=utf-8" }))
 
 export class MetricsApi extends HttpApiGroup.make("metrics")

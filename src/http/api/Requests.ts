@@ -32,7 +32,7 @@ export const ConfirmHeader = {
   )
 }
 
-/** A stale version is refused, so that two devices do not overwrite each other. */
+/** Prevents two devices from overwriting each other's changes. */
 export const MatchHeader = {
   [HEADERS.ifMatch.key]: Schema.optionalKey(
     Schema.String.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
@@ -67,7 +67,7 @@ export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
 export type LongBodyKind = "newRoute" | "routePatch" | "trace"
 
-/** Long bodies are read in a thread, so that they do not block the event loop. */
+/** Long bodies are read in a thread, since they would block the event loop. */
 export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-planning-service/LongBodies", {
   defaultValue: () => undefined
 })
@@ -95,7 +95,7 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   { error: Unavailable }
 ) {}
 
-/** Adds the trace id to 5xx errors. Comes last, to include those of all other middleware. */
+/** Adds the trace id to 5xx errors. Comes last, to see those of other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
 
 /** Requires JSON in valid UTF-8 within `BodyLimit`. */

@@ -8,7 +8,7 @@ import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { AnswerWithin, BodyLimit, JsonBody, LongBodies, TRACE_BODY_LIMIT } from "./Requests.ts"
 import { texts } from "./texts/RoutingTexts.ts"
 
-/** Above the maximum of `ROUTING_ENGINE_TIMEOUT`, since interrupted calls do not count as failures of the engine. */
+/** Above the maximum of `ROUTING_ENGINE_TIMEOUT`: interrupted calls do not count as failures of the engine. */
 const WHILE_THE_ENGINE_WORKS = Duration.seconds(30)
 
 const error = [NotFound, BadGateway, GatewayTimeout]

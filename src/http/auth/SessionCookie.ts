@@ -4,7 +4,7 @@ import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 
-/** OWASP Session Management Cheat Sheet; `Lax` keeps users signed in when they follow a link from another site. */
+/** OWASP Session Management Cheat Sheet; `Lax` keeps users signed in after links from other sites. */
 export const COOKIE_ATTRIBUTES = { httpOnly: true, secure: true, sameSite: "lax", path: "/" } as const
 
 export const setSessionCookie = (token: string) => (response: HttpServerResponse.HttpServerResponse) =>

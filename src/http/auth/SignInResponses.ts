@@ -24,7 +24,6 @@ const emailSubject = (email: string) => `email:${createHash("sha256").update(ema
 const answerWith = (change: ReturnType<typeof setSessionCookie>) =>
   HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
-/** Limits by email address and cookies of sign-ins, shared by the JSON endpoints and the pages. */
 export const signInResponses = Effect.gen(function*() {
   const devices = yield* Devices
   const limiter = yield* Limiter
@@ -36,7 +35,7 @@ export const signInResponses = Effect.gen(function*() {
     if (token !== undefined) yield* sessions.end(token)
   })
 
-  // A known device has its own count, so that guesses from elsewhere cannot lock it out.
+  // Guesses from elsewhere cannot lock out a known device.
   const logInSubject = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
     const token = request.cookies[DEVICE_COOKIE]
     const device = token === undefined ? Option.none<string>() : yield* devices.recognise(token, email)

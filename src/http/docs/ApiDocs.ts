@@ -15,7 +15,7 @@ export const docsEnabled = Config.all({
   environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
 }).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
 
-/** Disables everything that calls the vendor's servers: fonts, proxy, accounts, telemetry, agent. */
+/** Disables everything that calls the vendor's servers. */
 const SCALAR = {
   withDefaultFonts: false,
   showDeveloperTools: "never",
@@ -46,7 +46,7 @@ interface DocsPage {
   readonly bundle: Asset
 }
 
-/** Effect's page contains 3 MB of inline scripts, moved here to a file that browsers cache. */
+/** Moves the 3 MB of inline scripts of Effect's page to a file that browsers cache. */
 const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
   const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
   const [before, script = "", between, start = "", after] = text.split(/<script>|<\/script>/)

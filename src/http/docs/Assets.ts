@@ -21,7 +21,7 @@ export const makeAsset = (name: string, extension: keyof typeof CONTENT_TYPES, t
   return { path: `${ASSETS}/${name}-${hash}.${extension}`, text, contentType: CONTENT_TYPES[extension] }
 }
 
-/** Compresses responses and limits requests by address; the routes of one layer share a count. */
+/** The routes of one layer share a rate limit. */
 export const countedAndCompressed = (path: HttpRouter.PathInput) =>
   HttpRouter.middleware(Effect.gen(function*() {
     const limiter = yield* Limiter

@@ -16,7 +16,6 @@ const tooLate = Effect.fail(new Unavailable({ message: "The service did not get 
 /** A defect, since only endpoints with a body declare this error. */
 const tooSlow = Effect.die(new RequestTimeout({ message: "The body did not arrive in time" }))
 
-/** One timer for the body and the response. */
 const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
   const { bytesPerSecond, grace } = yield* BodyAllowance
   const arrivedOf = yield* ArrivedBytes
@@ -54,8 +53,8 @@ const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
 })
 
 /**
- * Fails with `Unavailable` if the response does not begin in time after the request has arrived. Interrupts the work
- * without waiting for it: a query to a hanging server does not end when interrupted.
+ * Fails with `Unavailable` if the response does not begin in time. Does not wait for the interrupted work: a query to a
+ * hanging server does not end.
  */
 export const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,

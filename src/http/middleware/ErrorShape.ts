@@ -22,7 +22,7 @@ const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ pat
 
 const isServiceError = Schema.is(ServiceError)
 
-/** A response that does not match its schema is our own fault, so a defect. */
+/** A response that does not match its schema is a defect. */
 export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
   (error): Effect.Effect<HttpServerResponse.HttpServerResponse, NotFound | ValidationFailed> => {
@@ -44,7 +44,7 @@ const BUSY_FOR = Duration.seconds(1)
 
 const isBusy = Schema.is(NoFreeConnection)
 
-/** Errors after which the same request may succeed later; others are our own faults. */
+/** Only for errors after which a retry may succeed. */
 const fromSql = ({ reason }: SqlError.SqlError) => {
   switch (reason._tag) {
     case "ConnectionError":
@@ -94,7 +94,7 @@ const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   return new Internal({ message: "Something went wrong on our side" })
 })
 
-/** nginx's status, for logs and metrics only: the client has disconnected. */
+/** As in nginx; only logs and metrics see it. */
 const CLIENT_CLOSED_REQUEST = 499
 
 const isAbandoned = (cause: Cause.Cause<unknown>) =>
@@ -118,14 +118,14 @@ const render = (cause: Cause.Cause<unknown>) =>
 const faultOf = (error: unknown): ServiceError | undefined =>
   isServiceError(error) && isFault(error) ? error : undefined
 
-/** Renders the faults that an endpoint declares: the framework would encode them without a trace id. */
+/** The framework would encode declared 5xx errors without a trace id. */
 export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
   httpEffect.pipe(Effect.catch((error) => {
     const fault = faultOf(error)
     return fault === undefined ? Effect.fail(error) : respond(fault)
   })))
 
-/** Renders errors of the router and the body reader, and defects. */
+/** Covers errors of the router and the body reader, and defects. */
 export const errorShapeLayer = HttpRouter.middleware(
   (httpEffect) =>
     Effect.catchCause(httpEffect, (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),

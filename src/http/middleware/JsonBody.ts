@@ -35,7 +35,7 @@ const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Part
   trace: readTrace
 }
 
-/** Runs in a thread, which also finds the issues, so that no long value returns to this one. */
+/** Finds the issues in the thread, so that no long value returns from it. */
 const readLong = Effect.fnUntraced(function*(
   heavy: HeavyWork["Service"],
   bytes: ArrayBuffer,
@@ -54,7 +54,6 @@ const readShort = Effect.fnUntraced(function*(
   return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(text) }
 })
 
-/** Cached by endpoint. */
 const makeBoundsOf = () => {
   const known = new Map<HttpApiEndpoint.Top, ReturnType<typeof boundsOf>>()
   return (endpoint: HttpApiEndpoint.Top) => {
@@ -70,8 +69,8 @@ const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues))
 
 /**
- * Reads the body before the framework, which accepts any content type, any size and invalid UTF-8. Checks bounds before
- * parsing, and collects all issues: the framework's decoder stops at the first.
+ * The framework accepts any content type, any size and invalid UTF-8, and stops at the first issue. Bounds are checked
+ * before parsing.
  */
 export const jsonBodyLayer = Layer.effect(
   JsonBody,

@@ -16,10 +16,7 @@ export const LargeResponseLimits = Context.Reference<Shares>("route-planning-ser
 const bytesHeld = ({ body }: HttpServerResponse.HttpServerResponse) =>
   body._tag === "Uint8Array" && body.contentLength >= COUNTED_BYTES ? body.contentLength : 0
 
-/**
- * Bounds the memory of responses that clients read slowly or not at all. Counts bytes, since a connection can pipeline
- * many short responses.
- */
+/** For clients that read slowly or not at all. Counts bytes, since a connection can pipeline many short responses. */
 export const largeResponsesLayer = HttpRouter.middleware(
   Effect.map(LargeResponseLimits, (limits) => {
     const hold = makeAddressShares("large responses", limits)

@@ -11,11 +11,10 @@ const overloaded = Unavailable.retryAfter("The service has too many requests: tr
 
 type Headers = Readonly<Record<string, string | number>>
 
-/** Built once, so that a refusal costs little. */
 export const overloadResponse = Effect.gen(function*() {
   const origins = yield* corsOrigins
   const error = encodeError(overloaded)
-  // Node sends a string in one write with the headers, which saves a fifth of the work of a refusal.
+  // Node sends a string in one write with the headers, which saves a fifth of the work.
   const body = JSON.stringify(error)
   const headers: Headers = {
     ...(yield* defaultHeaders),

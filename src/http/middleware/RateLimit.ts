@@ -77,7 +77,6 @@ export const addressLimitLayer = Layer.effect(
   )
 )
 
-/** Takes the client's address from forwarding headers of trusted proxies. */
 export const clientAddressLayer = Layer.unwrap(
   Effect.map(trustedProxies, (trustedProxies) =>
     trustedProxies.length === 0

@@ -17,7 +17,7 @@ import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
 import { isProbe, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./Refusal.ts"
 
-/** Labels never contain the path, which may include a share token. */
+/** Never the path, which may include a share token. */
 interface Labels {
   readonly method: string
   readonly route: string
@@ -66,13 +66,13 @@ const idsOnly = (name: string, parent: Option.Option<Tracer.AnySpan>, links: Arr
     sampled: false
   })
 
-/** The trace in `traceparent`: the parent if it comes from a trusted proxy, else only a link. */
+/** The parent comes only from trusted proxies; other traces become links. */
 interface CallerTrace {
   readonly parent: Option.Option<Tracer.ExternalSpan>
   readonly links: Array<Tracer.SpanLink>
 }
 
-/** Untrusted trace ids could force or prevent sampling, and join unrelated requests. */
+/** Untrusted trace ids could control sampling and join unrelated requests. */
 const callerTraceOf = (
   request: HttpServerRequest.HttpServerRequest,
   trusted: ReadonlyArray<IpNetwork.IpNetwork>
@@ -100,7 +100,6 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-/** Disables child spans of a span that is not sampled. */
 const within = <A, E, R>({ refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
   Effect.provideService(
     span.sampled ? work : Effect.withTracerEnabled(work, false),
@@ -157,7 +156,7 @@ const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: b
   )
 }
 
-/** The outermost middleware, which includes sending the response: a trace, a log line and metrics for every request. */
+/** The outermost middleware: traces, logs and measures every request until its response is sent. */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
   const trusted = yield* trustedProxies

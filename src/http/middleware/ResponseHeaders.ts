@@ -12,7 +12,6 @@ const HARDENING = {
 
 const TWO_YEARS = 63_072_000
 
-/** Keeps headers that are already set. */
 const withDefaults = (
   response: HttpServerResponse.HttpServerResponse,
   defaults: Readonly<Record<string, string>>

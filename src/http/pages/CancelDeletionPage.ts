@@ -74,7 +74,6 @@ access tokens that you do not know.</p>`
 
 const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
 
-/** Signs in to an account pending deletion, shows the date, and cancels the deletion. */
 export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const authenticator = yield* Authenticator

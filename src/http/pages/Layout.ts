@@ -54,8 +54,8 @@ ${page.body}
 const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
 
 /**
- * Hides the token in the URL of a page from other requests. `no-referrer` makes browsers send forms with `Origin: null`
- * (Fetch, "append a request Origin header"), which over plain HTTP, without `Sec-Fetch-Site`, looks cross-site.
+ * Hides tokens in URLs. With `no-referrer`, forms have `Origin: null` (Fetch, "append a request Origin header"), which
+ * over plain HTTP, without `Sec-Fetch-Site`, looks cross-site.
  */
 const REFERRER_POLICY = "strict-origin"
 

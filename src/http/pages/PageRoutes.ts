@@ -19,7 +19,6 @@ export type Fields = Readonly<Record<string, string | undefined>>
 /** A page, or a redirect (303) to a relative path. */
 export type PageResult = Page | { readonly seeOther: string }
 
-/** `show` is safe (GET); `submit` handles the form. */
 export interface PageRoute<E, R, E2, R2> {
   readonly path: HttpRouter.PathInput
   readonly show: (query: URLSearchParams) => Effect.Effect<PageResult, E, R>
@@ -54,7 +53,6 @@ const failure = (error: ServiceError): Page => ({
 const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
-/** Renders failures and defects as a page, unless the client has disconnected. */
 const orPage = <E, R>(
   work: Effect.Effect<PageResult, E, R>,
   refused: (error: ServiceError) => Page

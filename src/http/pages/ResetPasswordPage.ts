@@ -68,7 +68,7 @@ you do not know.</p>
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
 }
 
-/** The page of reset and invitation links. Opening it changes nothing; the form consumes the token. */
+/** For reset and invitation links. Opening a link does not consume its token. */
 export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges

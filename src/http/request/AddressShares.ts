@@ -24,8 +24,8 @@ const addressFull = (what: string, direction: "to" | "from") =>
   })
 
 /**
- * Reserves an amount for the client's address until the scope closes. Fails with `RateLimited` above the share of one
- * address, `Unavailable` above the total. The first reservation of an idle address may exceed its share.
+ * Reserves an amount for the client's address until the scope closes. Fails with `RateLimited` above `perAddress` and
+ * `Unavailable` above `total`; the first reservation may exceed either.
  */
 export const makeAddressShares = (
   what: string,

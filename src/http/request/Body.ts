@@ -61,7 +61,7 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
 
 const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
 
-/** Streams a ZIP archive that is too large for memory. Fails on another content type or any content encoding. */
+/** Streams, since archives are too large for memory. */
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number

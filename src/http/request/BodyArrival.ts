@@ -1,7 +1,7 @@
 import { Context, Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
-/** The timeout of a body: `grace`, plus its bytes divided by the minimum rate. */
+/** The timeout of a body: `grace` plus its bytes at the minimum rate. */
 export const BodyAllowance = Context.Reference<{ readonly grace: Duration.Duration; readonly bytesPerSecond: number }>(
   "route-planning-service/BodyAllowance",
   { defaultValue: () => ({ grace: Duration.seconds(30), bytesPerSecond: 64 * 1024 }) }
@@ -13,7 +13,7 @@ export const ArrivedBytes = Context.Reference<(request: HttpServerRequest.HttpSe
   { defaultValue: () => () => 0 }
 )
 
-/** `awaitBody` replaces the deadline of the response by the `BodyAllowance`; `begin` starts the deadline. */
+/** `awaitBody` replaces the deadline by the `BodyAllowance`; `begin` restarts it. */
 export const ResponseDeadline = Context.Reference<{
   readonly awaitBody: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void>
   readonly begin: Effect.Effect<void>

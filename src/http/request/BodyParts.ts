@@ -7,9 +7,8 @@ import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
 import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 
 export interface Parts {
-  /** The geometry of a long body, removed from its text and measured. */
+  /** The geometry of a long body, removed from its text. */
   readonly line?: RouteLine
-  /** The same for the positions of a long trace. */
   readonly trace?: MeasuredTrace
   /** SHA-256 of the body. */
   readonly digest?: () => string
@@ -24,7 +23,7 @@ interface GivenLine {
   readonly polyline6?: string | null
 }
 
-/** Merges `geometry` and `polyline6` into one geometry; null in either clears it. */
+/** Null in `geometry` or `polyline6` clears the geometry. */
 export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
   const measure = Effect.fnUntraced(function*(encoded: string) {
     const line = yield* heavy.run(readEncodedLine, encoded, encodedBytes(encoded))

@@ -3,14 +3,14 @@ import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
 import { networks } from "../../services/settings/SettingTypes.ts"
 
-/** Forwarding headers count only from these networks (`TRUSTED_PROXIES`, comma-separated CIDRs). */
+/** Forwarding headers from other networks are ignored. */
 export const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
 
-/** Prefix lengths in segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
+/** In segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
 const HOST_SEGMENTS = 4
 const SITE_SEGMENTS = 3
 
-/** The limit of a /48 is this multiple of the limit of a /64. */
+/** Multiplies the limit of a /64 for its /48. */
 export const SITE_FACTOR = 10
 
 /** An IPv6 socket reports IPv4 clients as `::ffff:0:0/96`. */
@@ -25,7 +25,7 @@ const parseAddress = (text: string) => Result.getSuccess(NetAddress.ipFromString
 export const clientAddress = (request: HttpServerRequest.HttpServerRequest): Option.Option<NetAddress.IpAddress> =>
   Option.flatMap(request.remoteAddress, parseAddress)
 
-/** Checks the address of the connection, not of the client named in forwarding headers. */
+/** Checks the connection, not the client in forwarding headers. */
 export const isFromPeerIn = (
   request: HttpServerRequest.HttpServerRequest,
   networks: ReadonlyArray<IpNetwork.IpNetwork>
@@ -35,7 +35,6 @@ export const isFromPeerIn = (
     (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
   )
 
-/** Rate limit subjects of a request without a credential. */
 export interface AddressSubjects {
   /** The IPv4 address, or the /64 of the IPv6 address. */
   readonly host: string

@@ -9,7 +9,7 @@ type Headers = Schema.Struct.Type<typeof ConfirmHeader>
 
 type Resource = "route" | "collection"
 
-/** Front ends confirm before the call; a personal access token needs `X-Service-Confirm: true`, case-sensitive. */
+/** Front ends ask before the call; the value for tokens is case-sensitive. */
 export const isConfirmed = (caller: Principal, headers: Headers): boolean =>
   caller.kind === "session" || headers[HEADERS.confirm.key] === "true"
 

@@ -25,11 +25,11 @@ interface Call {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** `Idempotency-Key`: a client that lost the response repeats the request without a second effect. */
+/** `Idempotency-Key`: repeats after a lost response have no second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Runs the work once per key within 24 hours and replays its response; without the header, runs it always. The digest
-   * of the body identifies the request. Fails with `Conflict` like `IdempotencyKeys.once`.
+   * Runs the work once per key in 24 hours, then replays its response; without a key, runs it always. Fails with
+   * `Conflict` like `IdempotencyKeys.once`, for example if the digest differs.
    */
   readonly once: <E, R>(
     userId: UserId,

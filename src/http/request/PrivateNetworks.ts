@@ -10,7 +10,7 @@ const DEFAULT = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.1
 
 export const insideNetworks = networks("METRICS_ALLOWED_CIDRS").pipe(Config.withDefault(DEFAULT))
 
-/** Headers that proxies and content delivery networks add: `Via` (RFC 9110, 7.6.3), and names of the client. */
+/** Headers that proxies and content delivery networks add. */
 const FORWARDING = [
   "cdn-loop",
   "cf-connecting-ip",
@@ -33,13 +33,13 @@ const FORWARDING = [
 
 const addressOf = (request: HttpServerRequest.HttpServerRequest) => Option.getOrNull(request.remoteAddress)
 
-/** A forwarded request counts by its client behind one of `TRUSTED_PROXIES`, and as external behind any other proxy. */
+/** Requests forwarded by a proxy that is not in `TRUSTED_PROXIES` count as external. */
 export const isInside = (
   request: HttpServerRequest.HttpServerRequest,
   networks: ReadonlyArray<IpNetwork.IpNetwork>
 ): boolean => {
   const isForwarded = FORWARDING.some((name) => request.headers[name] !== undefined)
-  // The two addresses differ only if a trusted proxy named the client.
+  // They differ only if a trusted proxy named the client.
   if (isForwarded && addressOf(request) === Option.getOrNull(request.peerAddress)) return false
   return Option.exists(
     clientAddress(request),

@@ -4,10 +4,9 @@ import { Api } from "../api/Api.ts"
 
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
-/** Paths that differ only in parameter names have one shape. */
+/** Ignores parameter names. */
 const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
 
-/** The endpoints of the contract, grouped by path. */
 export const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))
 
 export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
@@ -15,7 +14,6 @@ export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: fals
 export const DOCS_PAGE = "/api"
 export const DOCS_DOCUMENT = "/api/openapi.json"
 
-/** HTML pages, outside of the contract. */
 export const PAGES = {
   home: "/",
   verifyEmail: "/verify-email",
@@ -41,7 +39,7 @@ for (const path of paths) {
 for (const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES)] as const) templates.all(path, path)
 templates.all(DOCS_ASSET, `${ASSETS}/{file}`)
 
-/** The router knows only `HttpMethod.all`. Other methods become TRACE, which no path has. */
+/** The router knows only `HttpMethod.all`; no path has TRACE. */
 export const routedMethod = (method: string): HttpMethod.HttpMethod =>
   HttpMethod.isHttpMethod(method) ? method : "TRACE"
 
@@ -50,10 +48,7 @@ const pathOf = (url: string) => {
   return query === -1 ? url : url.slice(0, query)
 }
 
-/**
- * The router decodes percent-encoding and ends a path at `;` and `#`, so `/%6detrics` and `/metrics;x` would bypass a
- * proxy's rule for `/metrics`. No path of the contract needs these characters.
- */
+/** The router decodes `%` and ends paths at `;` and `#`: `/%6detrics` would bypass a proxy's rule for `/metrics`. */
 export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
 export const isProbe = (template: string): boolean => template.startsWith("/health") || template === "/metrics"

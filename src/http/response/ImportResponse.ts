@@ -37,7 +37,7 @@ const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
     ))
 })
 
-/** Fails, listing the tracks, if a file has several and the request does not choose. */
+/** The error lists the tracks. */
 export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   if (file.routes.length > 0) return
   const message = `The file has ${file.trackCount} tracks: expected split=true, join=true or track=0 to `

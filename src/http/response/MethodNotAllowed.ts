@@ -34,7 +34,7 @@ const routed = (request: HttpServerRequest.HttpServerRequest): HttpServerRequest
   return method === request.method ? request : Object.create(request, { method: { value: method } })
 }
 
-/** Routes methods unknown to the router (PROPFIND, PURGE) to the 405 or 404 of their path. */
+/** Returns 405 or 404 for methods unknown to the router (PROPFIND, PURGE). */
 export const otherMethodsLayer = HttpRouter.middleware(
   (httpEffect) => Effect.updateService(httpEffect, HttpServerRequest.HttpServerRequest, routed),
   { global: true }

@@ -9,8 +9,8 @@ const linkTo = (path: string, query: URLSearchParams, page: Page, relation: stri
 }
 
 /**
- * `X-Total-Count` and `Link` (RFC 8288), which keeps other query parameters. A page may be shorter than its limit
- * before the list ends, so `next` begins after its last item; `prev` and `last` count in whole limits.
+ * `Link` (RFC 8288) keeps other query parameters. Pages may be shorter than `limit`, so `next` begins after the last
+ * item; `prev` and `last` count in whole limits.
  */
 export const pageHeaders = (
   url: string,
@@ -36,7 +36,7 @@ export const pageHeaders = (
   }
 }
 
-/** For lists of bounded length, which are read as a whole. */
+/** For lists of bounded length. */
 export const sliceOf = <A>(items: ReadonlyArray<A>, { limit, offset }: Page): PageOf<A> => ({
   items: items.slice(offset, offset + limit),
   total: items.length

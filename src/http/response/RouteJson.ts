@@ -17,7 +17,7 @@ const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): st
     ["polyline6", polyline6]
   )
 
-/** Members that change without a new version; places are derived again when the list of cities changes. */
+/** Members that change without a new version; a new list of cities changes places. */
 const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
   JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
 
@@ -32,7 +32,7 @@ export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<Import
   json: () => withMembers(toJson(route), ["warnings", JSON.stringify(warnings)])
 })
 
-/** Characters encoded at once: encoding a page of 16 MiB would block other requests for more than 50 ms. */
+/** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const PART_LENGTH = 1024 * 1024
 
 function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
@@ -46,7 +46,6 @@ function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
   yield `${part}]`
 }
 
-/** Yields between the parts of a long page so that other requests run. */
 export const routePage = Effect.fnUntraced(function*(url: string, page: Page, found: PageOf<StoredRoute>) {
   const parts: Array<Uint8Array> = []
   for (const part of partsOf(found.items)) {

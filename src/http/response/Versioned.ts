@@ -14,8 +14,8 @@ export interface Versioned {
 }
 
 /**
- * An entity tag (RFC 9110, 8.8.3) of the version and a checksum of the content. `If-None-Match` compares all of it,
- * `If-Match` only the version. It is weak because one state has several encodings.
+ * RFC 9110, 8.8.3. `If-None-Match` compares the version and the checksum, `If-Match` only the version. Weak, since one
+ * state has several encodings.
  */
 export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
 
@@ -31,7 +31,7 @@ const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
 
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
 
-/** The versions in `If-Match` (RFC 9110, 13.1.1); undefined without the header and for `*`. Ignores foreign tags. */
+/** RFC 9110, 13.1.1. Ignores foreign tags. */
 export const expectedVersions = (
   { [HEADERS.ifMatch.key]: ifMatch }: Schema.Struct.Type<typeof MatchHeader>
 ): ExpectedVersion =>

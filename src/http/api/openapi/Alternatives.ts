@@ -15,10 +15,7 @@ const withoutNull = (schema: unknown) =>
 
 const capital = (name: string) => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
-/**
- * Splits a body with exclusive members into `TraceRequestByShape`, `TraceRequestByEncodedPolyline`: generators ignore
- * `properties` beside `oneOf`.
- */
+/** Generators ignore `properties` beside `oneOf`; bodies become `TraceRequestByShape` and so on. */
 export const alternatives = (name: string, schema: unknown): ReadonlyArray<readonly [string, unknown]> => {
   const exclusive = Predicate.isObject(schema) ? exclusiveMembers(schema) : []
   if (!Predicate.isObject(schema) || !Predicate.isObject(schema["properties"]) || exclusive.length === 0) {

@@ -47,7 +47,6 @@ const errorSchema = () => ({
   }
 })
 
-/** All errors share one schema. */
 export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
   const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
   const all = { Error: errorSchema(), ...GEOJSON, ...Object.fromEntries(bodies) }

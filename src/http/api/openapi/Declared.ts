@@ -17,7 +17,7 @@ export interface Declared {
   readonly isOpenWhilePending: boolean
   readonly rateLimit: RateLimit | undefined
   readonly bodyLimit: number | undefined
-  /** The possible error statuses, fewer than those declared by middleware. */
+  /** Possible statuses, fewer than declared by middleware. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
 }
@@ -62,7 +62,7 @@ const rateLimitOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Rat
 
 const hasBody = ({ payload }: HttpApiEndpoint.Top) => payload.size > 0
 
-/** Middleware declares its errors for every endpoint; some endpoints cannot cause them. */
+/** Middleware also declares errors that an endpoint cannot cause. */
 const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: number): boolean => {
   const { annotations, params, query } = endpoint
   switch (middleware) {

@@ -87,7 +87,7 @@ const namesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name 
 
 const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
 
-/** OpenAPI forbids paths that differ only in parameter names, so all operations use the path of GET. */
+/** OpenAPI forbids paths that differ only in parameter names. */
 const sharedPath = (paths: OpenApi.OpenAPISpecPaths, path: string): string => {
   const alike = Object.keys(paths).filter((other) => shapeOf(other) === shapeOf(path))
   return alike.find((other) => paths[other]?.get !== undefined) ?? path
@@ -131,7 +131,6 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
       })
   )
 
-/** OpenAPI 3.1. */
 const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => ({
   ...spec,
   info: { ...info, contact: CONTACT },

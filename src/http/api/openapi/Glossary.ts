@@ -76,7 +76,7 @@ export const MEDIA: Readonly<Record<string, string>> = {
   "text/plain; version=0.0.4; charset=utf-8": "The figures in Prometheus' text format."
 }
 
-/** Members and parameters without their own description; `Body.member` takes precedence over `member`. */
+/** `Body.member` takes precedence over `member`. */
 const MEMBERS: Readonly<Record<string, string>> = {
   accessToken: `The JWT of the session, for \`Authorization: Bearer\`; expires after ${
     inWords(SESSION_TOKEN_LIFETIME)

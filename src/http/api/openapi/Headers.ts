@@ -52,7 +52,6 @@ const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
 
 const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condition ? names : []
 
-/** The headers of a response that is not an error. */
 export const answerHeaders = (
   status: number,
   response: OpenApi.OpenApiSpecResponse,

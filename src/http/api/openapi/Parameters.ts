@@ -7,7 +7,7 @@ const JsonSchemas = Schema.decodeUnknownSync(
   Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown))
 )
 
-/** Encoded schemas are plain strings; decoded ones have types and bounds. */
+/** Encoded schemas have no types or bounds. */
 const decodedSchemas = (schema: Schema.Top | undefined) =>
   schema === undefined
     ? {}
@@ -43,7 +43,6 @@ const inPath = (parameter: Parameter, name: string) =>
     ? undefined
     : { ...parameter, name, schema: oneText({ ...parameter.schema }), description: wordsFor("id") }
 
-/** Path parameters have the names shared by all operations of their path. */
 export const parametersOf = (
   operation: OpenApi.OpenAPISpecOperation,
   endpoint: HttpApiEndpoint.Top,

@@ -7,14 +7,13 @@ const MAX_INT32 = 2 ** 31 - 1
 const without = (object: JsonObject, ...names: ReadonlyArray<string>): JsonObject =>
   Object.fromEntries(Object.entries(object).filter(([name]) => !names.includes(name)))
 
-/** Omits the bounds of safe integers. */
 const integer = (schema: JsonObject): JsonObject => {
   const isBounded = schema["minimum"] !== Number.MIN_SAFE_INTEGER
   const isShort = typeof schema["maximum"] === "number" && schema["maximum"] <= MAX_INT32
   return { ...(isBounded ? schema : without(schema, "minimum", "maximum")), format: isShort ? "int32" : "int64" }
 }
 
-/** Generators may map a number without a format to `float`, which loses digits of coordinates. */
+/** Generators map other numbers to `float`, which loses digits of coordinates. */
 const withFormat = (schema: JsonObject): JsonObject => {
   if (schema["type"] === "integer") return integer(schema)
   return schema["type"] === "number" ? { format: "double", ...schema } : schema
@@ -65,7 +64,7 @@ const merged = (schema: JsonObject, fact: JsonObject): JsonObject =>
 const isFactOf = (type: unknown) => (schema: unknown): schema is JsonObject =>
   Predicate.isObject(schema) && !("$ref" in schema) && (!("type" in schema) || schema.type === type)
 
-/** Merges constraints that Effect splits into `allOf` because two checks set the same one. */
+/** Effect uses `allOf` if two checks set the same constraint. */
 const withFacts = ({ allOf, ...schema }: JsonObject): JsonObject => {
   if (!Array.isArray(allOf)) return schema
   const isFact = isFactOf(schema["type"])
@@ -79,10 +78,7 @@ const isConstraint = (schema: unknown) => Predicate.isObject(schema) && Object.k
 const isLeftOut = (name: string, value: unknown) =>
   name.startsWith("x-effect-") || (name === "additionalProperties" && !isConstraint(value))
 
-/**
- * Rewrites a schema for client generators. Objects stay open: requests ignore unknown members, and later versions may
- * add members to responses.
- */
+/** Objects stay open: requests ignore unknown members, and later versions may add members to responses. */
 export const portable = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(portable)
   if (!Predicate.isObject(value)) return value

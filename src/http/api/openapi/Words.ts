@@ -41,6 +41,5 @@ const limitOf = (declared: Declared): string => {
 const bodyOf = ({ bodyLimit }: Declared): string =>
   bodyLimit === undefined ? "" : ` A body of at most ${bytes(bodyLimit)}.`
 
-/** Describes the callers, the rate limit and the body limit. */
 export const conditionsOf = (declared: Declared): string =>
   `${whoOf(declared)}${pendingOf(declared)} ${limitOf(declared)}${bodyOf(declared)}`
