@@ -15,21 +15,18 @@ import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 
-/** What its sender says of a file, and wants of it. */
 export interface ImportOptions extends TrackChoice {
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
   readonly fileName: string | undefined
-  /** The name of its route, whatever the file says. */
+  /** Overrides the name in the file. */
   readonly name: string | undefined
 }
 
-/** A file as it came. */
 interface GivenFile extends ImportOptions {
   readonly bytes: ArrayBuffer
 }
 
-/** A route that a file would become. */
 interface ReadFile {
   readonly route: Omit<RouteDraft, "geometry">
   readonly line: RouteLine
@@ -38,20 +35,19 @@ interface ReadFile {
   readonly warnings: ReadonlyArray<ImportWarning>
 }
 
-/** A file that was read. It becomes no route where it has several tracks and nothing says what to do with them. */
+/** `routes` is empty for a file with several tracks and no choice between them. */
 export interface ReadFiles {
   readonly format: FileFormat
   readonly tracks: ReadonlyArray<TrackSummary>
   readonly trackCount: number
   readonly routes: ReadonlyArray<ReadFile>
   readonly dropped: ReadonlyArray<Dropped>
-  /** By which the same file with the same options is known. */
+  /** The same for the same file with the same options. */
   readonly digest: string
 }
 
 type Refusal = ValidationFailed | PayloadTooLarge | UnsupportedMediaType
 
-/** A file that was read, or why it was not. */
 type FileOutcome =
   | { readonly read: ReadFiles }
   | { readonly kind: Refusal["_tag"]; readonly refused: Pick<Refusal, "message" | "details"> }
@@ -78,7 +74,6 @@ const routeOf = Effect.fnUntraced(function*(draft: Draft) {
 
 const named = (draft: Draft, name: string | undefined): Draft => ({ ...draft, names: [name, ...draft.names] })
 
-/** A name that the sender gives is the first of all; several routes have their number behind it. */
 const withName = (drafts: ReadonlyArray<Draft>, name: string | undefined): ReadonlyArray<Draft> =>
   drafts.map((draft, index) => named(draft, name === undefined || drafts.length === 1 ? name : `${name} ${index + 1}`))
 
@@ -108,7 +103,6 @@ const refused = ({ _tag, details, message }: Refusal): FileOutcome => ({
 const digestOf = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
 
-/** Reads a file, or several that were sent together, of one route or several. */
 export const readFile: HeavyJob<GivenFile, FileOutcome> = {
   name: "read file",
   share: "files",
@@ -116,7 +110,6 @@ export const readFile: HeavyJob<GivenFile, FileOutcome> = {
     Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
 }
 
-/** A route to be written, its long members as they are stored. */
 interface WrittenFile {
   readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
   readonly geometry: string
@@ -126,7 +119,6 @@ interface WrittenFile {
 const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
 const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
 
-/** Writes a course of FIT. */
 export const writeFitFile: HeavyJob<WrittenFile, Uint8Array> = {
   name: "write FIT",
   share: "files",

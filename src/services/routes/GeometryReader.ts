@@ -17,7 +17,7 @@ const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20]
 
 const NAME = Buffer.from("geometry")
 
-/** What stands for a geometry in the text that it was taken out of; one value for `JsonScanner`. */
+/** Replaces a geometry in its text; one value for `JsonScanner`. */
 const TAKEN_OUT = Buffer.from("[]")
 
 const pastSpaces = (text: Buffer, from: number): number => {
@@ -26,10 +26,7 @@ const pastSpaces = (text: Buffer, from: number): number => {
   return index
 }
 
-/**
- * The index of the value of the next member `geometry` of the outermost object; the length of the text if there is none. -1
- * where a name is spelt with escapes: it may be the same one.
- */
+/** Index of the value of the next outermost `geometry`, `text.length` without one, -1 at a name with escapes. */
 const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
   let level: number = levels
   for (let index = from; index < text.length; index++) {
@@ -52,7 +49,6 @@ const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
   return text.length
 }
 
-/** A text with an empty geometry, and the one that it had. */
 interface CutText {
   readonly rest: Buffer
   readonly scanned: ScannedLine
@@ -66,14 +62,12 @@ const cutGeometry = (text: Buffer): CutText | undefined => {
   return { rest: Buffer.concat([text.subarray(0, start), TAKEN_OUT, text.subarray(scanned.end)]), scanned }
 }
 
-/** Decodes the bytes of a JSON text that `taken` values were taken out of. */
 type Decode<A, E> = (text: Buffer, taken: number) => Result.Result<A, E>
 
 interface WithGeometry {
   readonly geometry?: ReadonlyArray<Position> | null
 }
 
-/** A decoded body, and its geometry measured. */
 export interface WithLine<A> {
   readonly rest: Omit<A, "geometry">
   readonly line: Line
@@ -87,9 +81,8 @@ const withLine =
   })
 
 /**
- * Decodes a body with a geometry, and measures that. A geometry as most clients write it goes past the decoder, from bytes
- * to numbers: parsed, checked and written again, it would take most of the time. A text that fails without it is decoded
- * once more as a whole, so that it is refused for the same reasons as ever.
+ * Decodes a body and measures its geometry, which bypasses the schema decoder where it is written as most clients do:
+ * parsing and checking it would take most of the time. On failure the whole text is decoded, for the same issues.
  */
 export const readerWithLine =
   <A extends WithGeometry, E>(decode: Decode<A, E>) => (text: Buffer): Result.Result<WithLine<A>, E> => {

@@ -8,10 +8,8 @@ import { placeColumns } from "./RouteColumns.ts"
 
 const BATCH = 100
 
-/** Between two batches, so that a million routes leave the database and the processor to the requests. */
 const PAUSE = Duration.millis(100)
 
-/** Enough of a geometry's text for its first position, so that a long line is not read whole. */
 const START_CHARACTERS = 200
 
 const START = Schema.Tuple([Schema.Finite, Schema.Finite])
@@ -28,18 +26,16 @@ const StartRow = Schema.Struct({
   waypoints: Schema.NullOr(Schema.String)
 })
 
-/** Where a stored route starts; none where its row cannot be read. */
 const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
   waypoints === null
     ? decodeStart(start)
     : Option.map(decodeWaypoints(waypoints), ([{ coord }]) => coord)
 
-/** Derives the places of stored routes again after the cities, or the rule, have changed. */
+/** Derives the places of stored routes again after the cities or the rule have changed. */
 export class PlaceSweep extends Context.Service<PlaceSweep, {
   /**
-   * Derives every route of an earlier version: 100 in a transaction, which takes none that another process has taken,
-   * so that a crash loses one batch at most and the next run goes on there. `version` and `updated_at` of a route stay
-   * as they are, because it is no edit. Without cities it does nothing.
+   * Derives the routes of earlier versions, 100 per transaction, skipping those that another process has locked: a
+   * crash loses at most one batch. `version` and `updated_at` stay, as this is no edit. Does nothing without cities.
    */
   readonly deriveDue: Effect.Effect<Swept>
   /** Whether a route of an earlier version is left. */
@@ -113,19 +109,18 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
   )
 }
 
-/** Processes of an earlier version, which run during a deployment, add routes that are due. */
+/** During a deployment, processes of an earlier version add routes that are due. */
 const LONGEST_SLEEP = Duration.hours(1)
 
-/** Derives places again beside the requests, for as long as the process lives; never in one that has no cities. */
 export const placeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { hasCities } = yield* Places
   const { deriveDue, isDue } = yield* PlaceSweep
   const sweeping = scheduled({
     longestSleep: Config.succeed(LONGEST_SLEEP),
     run: runSweep("places", deriveDue),
-    // What is left was locked or failed, and is due since ever.
+    // The rest was locked or failed, and is overdue.
     earliestDue: Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
   })
-  // The start does not wait for the cities.
+  // Startup does not wait for the cities.
   yield* Effect.forkScoped(Effect.flatMap(hasCities, (found) => found ? sweeping : Effect.void))
 }))

@@ -13,13 +13,12 @@ import { routeVisibility } from "../visibility/Visibility.ts"
 import { boundedPage } from "./RoutePages.ts"
 import { RouteRow, toStoredRoute } from "./RouteRows.ts"
 
-/** A map that is moved asks for the same totals again and again; one that is read is not moved in this time. */
 const COUNT_KEPT_FOR = Duration.seconds(5)
 const MAX_COUNTS_KEPT = 1000
 
 const FULL_TURN = 360
 
-/** The boxes that a viewport is, as stored boxes may begin in the west of it or run past its east edge at 180 degrees. */
+/** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
 const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
   const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
   const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
@@ -32,14 +31,11 @@ const filtersOf = (listing: Listing) => Effect.orDie(Schema.encodeEffect(Listing
 
 const listingOf = (filters: string) => Effect.orDie(Schema.decodeEffect(ListingText)(filters))
 
-/** What anybody may find. */
+/** Public routes, for anyone. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
-  /**
-   * Public routes that every filter lets through: `indexable` newest-updated first, `public` newest-published first. The
-   * total is exact, of now where the page shows the end of the list, else of at most 5 seconds ago.
-   */
+  /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
-  /** A user's public routes, newest-published first. `NotFound` without such a user, or while their deletion is pending. */
+  /** A user's public routes, newest-published first. `NotFound` also while the user's deletion is pending. */
   readonly byUser: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, NotFound>
 }>()("route-planning-service/PublicRoutes") {
   static readonly layer = Layer.effect(
@@ -51,10 +47,10 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
 
-      // A favourite is its owner's own business.
+      // Favourites are private to the owner.
       const asSeen = (row: RouteRow) => toStoredRoute({ ...row, favourite: false }, pseudonyms)
 
-      // Ids first: what is skipped or sorted is narrow, and only what is answered has its line read.
+      // Ids first: skipping and sorting work on narrow rows, and only returned routes have their polylines read.
       const page = (
         where: Statement.Fragment,
         order: Statement.Fragment,
@@ -105,7 +101,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const whereOf = ({ bbox, ...listing }: Listing) =>
         sql.and([...conditionsOf(listing), ...(bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))])])
 
-      // An index alone answers for one box, where "in the one or the other" would look every route up in the table.
+      // One box is counted by an index alone; "in one or the other" would look up every route in the table.
       const totalOf = ({ bbox, ...listing }: Listing) => {
         if (bbox === undefined) return countOf(count(whereOf(listing)))
         const [first, second] = boxesOf(bbox)
@@ -117,13 +113,11 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const newestPublished = sql`r.published_at DESC, r.id DESC`
       const newestUpdated = sql`r.updated_at DESC, r.id DESC`
 
-      // By the filters, for each of which a total is counted once for all concurrent requests. A failure is not kept. By their
-      // text: a client chooses a city, and may choose many of one structural hash.
+      // Keyed by text: a client could choose many cities with one structural hash. Failures are not kept.
       const counts = yield* Cache.makeWith(
         (filters: string) => Effect.timed(Effect.flatMap(listingOf(filters), totalOf)),
         {
           capacity: MAX_COUNTS_KEPT,
-          // A total is as old as the beginning of its count.
           timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(COUNT_KEPT_FOR, exit.value[0]) : Duration.zero
         }
       )

@@ -18,27 +18,22 @@ import { Spool, type SpooledFile } from "../spool/Spool.ts"
 import { type ImportOptions, readFile, type ReadFiles, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
-/** A route as a file that is ready to be sent. `name` is the route's. */
 export interface ExportedFile extends SpooledFile {
   readonly name: string
 }
 
-/** Routes as files of other programs: GPX, GeoJSON, TCX, KML and FIT. */
+/** Routes as GPX, GeoJSON, TCX, KML and FIT files. */
 export class RouteFiles extends Context.Service<RouteFiles, {
-  /**
-   * A route that the viewer may see, as a file; by the rules of `Routes.get`. Nothing of the route stays in memory while
-   * the file is sent: it is on the disk until the scope closes. `Unavailable` where the disk has no room.
-   */
+  /** By the rules of `Routes.get`; on disk until the scope closes. `Unavailable` where the disk has no room. */
   readonly write: (
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
   ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
   /**
-   * The routes that a file becomes, or several of a form or an archive. The content type decides on the format, else
-   * the content. `UnsupportedMediaType` when no format in it is read, `PayloadTooLarge` when a file of it, or all
-   * together, unpack to too much, `ValidationFailed` when it is malformed or has no route, `Unavailable` when too many
-   * are read. The bytes may be transferred to a thread.
+   * A file, a multipart form or an archive; the format is that of the content type, else of the content.
+   * `PayloadTooLarge` when too much is unpacked, `ValidationFailed` for a malformed file or one without routes,
+   * `Unavailable` under load. The bytes may be transferred to a thread.
    */
   readonly read: (
     bytes: ArrayBuffer,
@@ -52,7 +47,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const routes = yield* Routes
       const spool = yield* Spool
 
-      /** Its encoder takes 6 us for a field: in a thread, of the texts as they are stored. */
+      /** In a thread: the FIT encoder takes 6 us for each field. */
       const fitOf = ({ activity, createdAt, duration, geometry, name, waypoints }: StoredRoute) => {
         const written = {
           route: {
@@ -84,7 +79,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
   )
 }
 
-/** How many times longer writing FIT takes than parsing the stored text. */
+/** Writing FIT takes this many times longer than parsing the stored text. */
 const FIT_WEIGHT = 8
 
 const REFUSALS = { PayloadTooLarge, UnsupportedMediaType, ValidationFailed }
@@ -93,10 +88,8 @@ const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(W
 
 const decodePositions = Schema.decodeEffect(Schema.fromJsonString(Positions))
 
-/** 64 KiB are parsed in about a millisecond. */
 const PIECE_LENGTH = 65_536
 
-/** The text of an array of positions as arrays that are short enough to be parsed at once; any other text as it is. */
 function* piecesOf(text: string): Generator<string> {
   const end = text.length - 1
   if (!text.startsWith("[[") || !text.endsWith("]]")) return yield text
@@ -108,7 +101,7 @@ function* piecesOf(text: string): Generator<string> {
   }
 }
 
-/** The positions of a stored line, parsed in pieces between which the event loop is free: all of 8 MiB would take 100 ms. */
+/** Parses stored positions in pieces, yielding to the event loop: 8 MiB at once would block it for 100 ms. */
 export const decodeLine = Effect.fnUntraced(function*(text: string) {
   const line: Array<Position> = []
   for (const piece of piecesOf(text)) {
@@ -118,7 +111,6 @@ export const decodeLine = Effect.fnUntraced(function*(text: string) {
   return line
 })
 
-/** A stored route as it is written to a file. */
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {

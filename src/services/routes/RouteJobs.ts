@@ -8,12 +8,10 @@ import { longBodyJob } from "../json/LongBody.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
 import type { Line } from "./RouteColumns.ts"
 
-/** What the body of a route has beside its text. */
 interface RouteParts {
   readonly line?: RouteLine
 }
 
-/** The line of a body in either form. Null clears it. */
 const lineOf = (
   { line, rest: { polyline6 } }: WithLine<NewRoute | RoutePatch>
 ): Result.Result<Line, ReadonlyArray<ValidationIssue>> =>
@@ -21,7 +19,7 @@ const lineOf = (
     ? Result.fromNullishOr(encodedLine(polyline6), () => [BROKEN_LINE])
     : Result.succeed(line === undefined ? polyline6 : line)
 
-/** A line that is cleared stays in the text. */
+/** A null polyline stays in the text. */
 const split = (body: WithLine<NewRoute | RoutePatch>) =>
   Result.map(lineOf(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
     const { polyline6: _, ...rest } = body.rest
@@ -32,10 +30,8 @@ const split = (body: WithLine<NewRoute | RoutePatch>) =>
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 
-/** Takes the geometry out of the body of a new route, and measures it. */
 export const readNewRoute = longBodyJob("read new route", (text) => Result.flatMap(newRoute(text), split))
 
 const routePatch = readerWithLine(decodeBounded(RoutePatch))
 
-/** The same for the change of a route. */
 export const readRoutePatch = longBodyJob("read route patch", (text) => Result.flatMap(routePatch(text), split))

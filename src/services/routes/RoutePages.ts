@@ -7,15 +7,13 @@ const LINE_BYTES: Record<GeometryForm, string> = {
   full: "coalesce(octet_length(r.geometry), 0)",
   simplified: "coalesce(octet_length(r.simplified), 0)",
   none: "0",
-  // JSON doubles each backslash, and a line may have nothing else.
+  // JSON doubles each backslash, the only character of a polyline to be escaped.
   polyline6: "2 * coalesce(octet_length(r.polyline6), 0)"
 }
 
 /**
- * Reads a page of routes up to `MAX_PAGE_BYTES` of lines and waypoints, and at least one route, in order of `page_place`.
- * Sizes are read before texts: what is over the bound is neither read nor sent. `ids` selects the page as `f`, `order`
- * sorts it by columns of `f` and `r`. PostgreSQL knows the length of a long text without reading it. `page_rows` is how
- * many routes the page has beside that bound.
+ * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`; `page_rows` is its length
+ * without the limit. Sizes are read before texts, so that nothing over it is read. `ids` is `f`; `order` sorts `f, r`.
  */
 export const boundedPage = (
   sql: SqlClient.SqlClient,

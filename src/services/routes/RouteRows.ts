@@ -20,10 +20,10 @@ const ENCODED: Record<GeometryForm, string> = {
   polyline6: "to_json(r.polyline6)::text"
 }
 
-// The driver cannot decode an array of arrays, and fails all rows of a statement with it.
+// The driver cannot decode an array of arrays, and would fail all rows of the statement.
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
 
-/** What a read of a route selects from `routes r JOIN users u`: of its line nothing but the form that is asked for. */
+/** Selects from `routes r JOIN users u`, with the polyline in the requested form only. */
 export const routeColumns = (form: GeometryForm) => `
   r.id, r.name, r.description, r.activity, r.visibility, ${TAGS}, r.favourite, r.waypoints,
   ${POSITIONS[form]} AS geometry, ${
@@ -32,7 +32,6 @@ export const routeColumns = (form: GeometryForm) => `
   r.place_region, r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at,
   r.version, ${ownerColumns}`
 
-/** The metres of routes `r` together. A distance that a route may not have counts as one that it may. */
 export const TOTAL_DISTANCE =
   `coalesce(sum(greatest(0, least(r.distance, ${MAX_DISTANCE}))) FILTER (WHERE r.distance IS NOT NULL), 0)`
 
@@ -68,7 +67,6 @@ export const RouteRow = Schema.Struct({
 })
 export type RouteRow = typeof RouteRow.Type
 
-/** The members of a record that have a value. */
 const present = <A extends Record<string, unknown>>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {
   const result: { [K in keyof A]?: NonNullable<A[K]> } = {}
   for (const key in record) {
@@ -78,7 +76,6 @@ const present = <A extends Record<string, unknown>>(record: A): { readonly [K in
   return result
 }
 
-/** A row as its owner sees it. */
 export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
   id: row.id,
   name: row.name,
@@ -109,7 +106,6 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   version: row.version
 })
 
-/** Where a stored route starts. */
 export const StartRow = Schema.Struct({
   has_geometry: Schema.Boolean,
   waypoints: Schema.fromJsonString(

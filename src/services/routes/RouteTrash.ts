@@ -16,13 +16,11 @@ import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** Deleted routes, for 30 days. */
 export class RouteBin extends Context.Service<RouteBin, {
-  /** An owner's deleted routes that can be taken back, newest deletion first. */
+  /** An owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
-  /** The name and visibility of a deleted route that can be restored, for saying what that would do. */
+  /** For a confirmation before restoring. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, NotFound>
-  /**
-   * Restores a route as it was, a public one only if it `mayPublish`. Of any number of callers at once one does it.
-   */
+  /** Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. */
   readonly restore: (
     owner: UserId,
     id: RouteId,

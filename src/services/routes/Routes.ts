@@ -27,40 +27,33 @@ import {
 import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, StartRow, toStoredRoute } from "./RouteRows.ts"
 
-/** The versions that a caller has seen and would change; undefined changes whatever there is. */
+/** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
 
-/** Planned routes: whose they are, who may see them. Whatever is not to be seen is not found, and no more is said. */
+/** Planned routes, their owners and visibility. A route that the viewer may not see is `NotFound`. */
 export class Routes extends Context.Service<Routes, {
-  /**
-   * Stores a route. Its place is derived from where it starts, its distance from its geometry unless given. `Conflict`
-   * when the account is over one of its quotas.
-   */
+  /** Derives the place, and the distance unless given. `Conflict` when the account exceeds a quota. */
   readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, Conflict>
-  /** Stores routes like `create`, all of them or none. */
+  /** Stores all routes or none, like `create`. */
   readonly createAll: (owner: UserId, routes: ReadonlyArray<RouteDraft>) => Effect.Effect<Array<StoredRoute>, Conflict>
-  /** The owner's routes of every visibility, newest first; page and total are of one snapshot. */
+  /** The owner's routes of every visibility, newest first; page and total are from one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
-  /** By id: the owner's own, or public. By share token: public and unlisted to anyone, private to the owner. */
+  /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
     form: GeometryForm
   ) => Effect.Effect<StoredRoute, NotFound>
-  /** The name of a route of one's own, for saying what would happen to it. */
+  /** For the text of a confirmation. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
-  /**
-   * Changes what the patch names, all of it or nothing. A geometry without a distance is measured, as by `create`.
-   * `Conflict`, with the current version in `details`, when the route is no longer of the expected version, and when the
-   * route grows over a quota of the account.
-   */
+  /** All or nothing. `Conflict` for another version (`details` has the current one), or over a quota. */
   readonly update: (
     owner: UserId,
     id: RouteId,
     patch: RouteChange,
     expected: ExpectedVersion
   ) => Effect.Effect<StoredRoute, NotFound | Conflict>
-  /** Deletes softly: gone for everyone at once, for good after 30 days. */
+  /** Soft delete: hidden from everyone at once, erased after 30 days. */
   readonly remove: (owner: UserId, id: RouteId, expected: ExpectedVersion) => Effect.Effect<void, NotFound | Conflict>
 }>()("route-planning-service/Routes") {
   static readonly layer = Layer.effect(
@@ -129,7 +122,7 @@ export class Routes extends Context.Service<Routes, {
             WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
       })
 
-      // Where a patched route starts and lies follows from what it says and from what is stored, so the row is held.
+      // Start and bounding box depend on the patch and on the stored row, so the row is locked.
       const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RouteChange) {
         if (patch.geometry === undefined && patch.waypoints === undefined) return {}
         const stored = yield* lockStart({ owner, id })
@@ -143,7 +136,7 @@ export class Routes extends Context.Service<Routes, {
         }
       })
 
-      // The row is held, so that of two devices that saw one version one is refused.
+      // Locked, so that of two devices that saw the same version one gets a conflict.
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
         if (expected === undefined) return
         const rows = yield* sql<{ version: bigint }>`
@@ -242,7 +235,7 @@ export class Routes extends Context.Service<Routes, {
   )
 }
 
-/** A row with the line that was just stored: as long as a body, it need not come back from the database. */
+/** With the polyline just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
 
