@@ -9,7 +9,6 @@ import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { collectionVisibility, idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
-/** What reads the routes of a collection. */
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
@@ -18,10 +17,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
   const decodeRows = readableRows("routes", RouteRow)
 
   return {
-    /**
-     * The routes of a collection that are shown to a viewer, in its order; none without such a collection. One statement
-     * decides and reads, so that no route is shown that was hidden between the two.
-     */
+    /** One statement decides and reads, so that no route hidden in between is returned. */
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, { limit, offset }: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
       const ids = sql`
@@ -47,7 +43,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
       return Option.some({
         total: first.total,
         covered: found.length,
-        // A favourite is its owner's own business.
+        // Favourites are private to the owner.
         items: items.map((row) => toStoredRoute(isOwn(row) ? row : { ...row, favourite: false }, pseudonyms))
       })
     })

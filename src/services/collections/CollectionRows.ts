@@ -42,7 +42,7 @@ const OwnColumns = CollectionRecord.select.mapFields(Struct.omit(["userId"]))
 const CollectionRow = Schema.Struct({ ...OwnColumns.fields, ...OwnerFields, routeIds: Schema.Array(RouteId) })
 type CollectionRow = typeof CollectionRow.Type
 
-// Responses have these members in this order, and their ETag is of that text.
+// Responses have their members in this order, and the ETag is computed from that text.
 const toStoredCollection = (
   { description, routeIds, ...row }: CollectionRow,
   pseudonyms: Pseudonyms["Service"]
@@ -60,10 +60,10 @@ const toStoredCollection = (
   version: row.version
 })
 
-/** A share token shows unlisted routes, so it is not for those who came by a collection's id. */
+/** A share token gives access to unlisted routes, so only viewers who have it, or the owner, get it. */
 const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
 
-/** What reads and checks collections, from `collections c`, their members `m`, and the members' routes `r`. */
+/** Queries on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const visibility = collectionVisibility(sql)
@@ -103,7 +103,6 @@ export const collectionQueries = Effect.gen(function*() {
   const decodeRow = Schema.decodeUnknownEffect(CollectionRow)
 
   return {
-    /** A collection as a viewer sees it who opens it so. */
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
       const rows = yield* sql`SELECT ${columns(viewerId)} FROM ${fromWhere(visibility.visibleBy(ref, viewerId))}`
@@ -127,7 +126,6 @@ export const collectionQueries = Effect.gen(function*() {
         ({ items, total }) => ({ total, items: items.map(withoutToken) })
       ),
 
-    /** Of these routes those that an owner may not put into a collection. */
     notAddable: Effect.fnUntraced(function*(
       owner: UserId,
       routeIds: ReadonlyArray<RouteId>,
@@ -141,7 +139,7 @@ export const collectionQueries = Effect.gen(function*() {
       return routeIds.filter((id) => !addable.has(id))
     }),
 
-    /** All of a collection's routes in their order, the hidden ones included. */
+    /** In order, hidden routes included. */
     order: (id: CollectionId) => Effect.map(findOrder(id), (rows) => rows.map(({ route_id }) => route_id))
   }
 })

@@ -31,33 +31,24 @@ type Change<A> = (
   expected: ExpectedVersion
 ) => Effect.Effect<StoredCollection, NotFound | Conflict>
 
-/** Ordered lists of routes, one's own and others' public ones, with the visibilities of routes. */
+/** Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. */
 export class Collections extends Context.Service<Collections, {
-  /**
-   * `NotFound` when one of its routes is neither one's own nor public; `details.routeIds` names those. `Conflict` when
-   * the account has as many collections as it may have.
-   */
+  /** `NotFound` for routes neither own nor public, with `details.routeIds`. `Conflict` at the limit of collections. */
   readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound | Conflict>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /**
-   * A user's public collections as a stranger sees them, newest first. `NotFound` without such a user, or while their
-   * deletion is pending.
-   */
+  /** A user's public collections, newest first. `NotFound` without such a user, or while their deletion is pending. */
   readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, NotFound>
-  /**
-   * By id: one's own, or public, the latter without its share token. By share token: public and unlisted to anyone,
-   * private to the owner.
-   */
+  /** By the rules of `Routes.get`. Other users' collections by id come without their share token. */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>
-  /** Its routes in order, for anyone who may open it so. Unlisted ones for its owner, or by its share token only. */
+  /** The routes that the viewer may see, in order. Unlisted ones for the owner or by share token only. */
   readonly routes: (
     ref: CollectionRef,
     viewer: Viewer,
     page: Page,
     form: GeometryForm
   ) => Effect.Effect<PageOf<StoredRoute>, NotFound>
-  /** The name of a collection of one's own, for saying what would happen to it. */
+  /** For the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,
     id: CollectionId
@@ -69,9 +60,9 @@ export class Collections extends Context.Service<Collections, {
     id: CollectionId,
     expected: ExpectedVersion
   ) => Effect.Effect<void, NotFound | Conflict>
-  /** Sets the routes and their order. */
+  /** Replaces the routes and their order. */
   readonly setRoutes: Change<ReadonlyArray<RouteId>>
-  /** Adds a route at a place in the order, or moves it there; `Conflict` when the collection is full. */
+  /** Adds a route at an index, or moves it there; `Conflict` when the collection is full. */
   readonly addRoute: Change<Addition>
   /** `NotFound` when the route is not in it. */
   readonly removeRoute: Change<RouteId>
@@ -117,7 +108,7 @@ export class Collections extends Context.Service<Collections, {
           SELECT ${id}, member, place FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
       })
 
-      // The collection's row is held for as long as it changes: what two devices add at once is added one after the other.
+      // The row is locked, so that concurrent additions of two devices are both kept.
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const rows = yield* sql<{ version: bigint }>`
           SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
