@@ -8,15 +8,14 @@ import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
-/** Leaving, with 30 days to come back. */
+/** Account deletion with a grace period of 30 days. */
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
-   * Asks for an account to be deleted. It is hidden at once, by the predicates of every read; its sessions end, its tokens
-   * stop. Asked again it stays with the first time, and only sessions since then end. It is audited as done by its owner
-   * or by whom else asks. `NotFound` when there is no such account.
+   * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the
+   * first date and ends sessions started since. Audited as by its owner, or by `by`.
    */
   readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, NotFound>
-  /** Takes it back, and with it everything that it hid. `Conflict` when there is nothing to take back, or no longer. */
+  /** Cancels the deletion and restores all it hid. `Conflict` when none is pending, or the grace period is over. */
   readonly cancel: (userId: UserId) => Effect.Effect<void, Conflict>
 }>()("route-planning-service/AccountDeletion") {
   static readonly layer = Layer.effect(

@@ -11,14 +11,11 @@ import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 100
 
-/** The end of an account: nothing of the person is left in any table. */
+/** Erases accounts: no personal data is left in any table. */
 export class AccountErasure extends Context.Service<AccountErasure, {
-  /**
-   * Erases every account whose 30 days are over: one a transaction, so that a crash leaves each whole or gone. Any number
-   * of callers may do so at once; an account that resists is left for the next time and holds up no other.
-   */
+  /** One transaction per account, safe to run concurrently. An account that fails is retried and delays no other. */
   readonly eraseDue: Effect.Effect<Swept>
-  /** When the first of all accounts that are to be deleted is due, now or later. */
+  /** When the next account is due; may be in the past. */
   readonly earliestDue: Effect.Effect<Option.Option<Date>>
 }>()("route-planning-service/AccountErasure") {
   static readonly layer = Layer.effect(
@@ -46,7 +43,6 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE deletion_requested_at <= ${began}`
       })
 
-      // Everything that is somebody's refers to their row, and goes with it.
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, began: Schema.Date }),
         Result: Schema.Struct({ email: Schema.String, deletion_requested_at: Schema.Date }),
@@ -57,11 +53,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ) RETURNING email, deletion_requested_at`
       })
 
-      // An account may hold more than a statement's five seconds delete. That it is gone is told of nobody.
+      // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
       const erase = Effect.fn("AccountErasure.erase")(
         function*(id: UserId, began: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
-          // Before the user, as whoever uses a link of the address locks them.
+          // Before the user: a use of a mailed link locks in this order.
           yield* sql`
             DELETE FROM sign_ups WHERE email_key IN (
               SELECT email_key FROM users WHERE id = ${id} AND deletion_requested_at <= ${began}
@@ -91,7 +87,6 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ? Effect.succeed(swept)
             : Effect.map(eraseFrom(began, [...resisting, ...failed]), (rest) => plus(swept, rest)))
 
-      // An account that resists is late for as long as it is there.
       const stillDue = (began: Date) =>
         Effect.map(findOldest(began), ({ oldest }) => ({
           rows: 0,
@@ -127,7 +122,6 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 /** The longest sleep of the sweep (`ERASURE_SWEEP_INTERVAL`). */
 export const erasureInterval = period("ERASURE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
 
-/** Erases accounts at the instant when their 30 days are over, for as long as the process lives. */
 export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { earliestDue, eraseDue } = yield* AccountErasure
   yield* scheduled({

@@ -13,15 +13,14 @@ import { appUrl } from "../settings/Addresses.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
-/** A mail, and the account that it goes to, if it goes to one. */
 export interface ComposedMail {
   readonly userId: UserId | undefined
   readonly mail: Mail
 }
 
-/** Writes the mails by which an address is proven. */
+/** Composes the mails that prove an address. */
 export class AccountMails extends Context.Service<AccountMails, {
-  /** The mail that a request leads to, with a new link; none where there is nobody to mail. To be called in a transaction. */
+  /** The mail for a request, with a new link; none without a recipient. Call in a transaction. */
   readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>
 }>()("route-planning-service/AccountMails") {
   static readonly layer = Layer.effect(
@@ -40,8 +39,7 @@ export class AccountMails extends Context.Service<AccountMails, {
         execute: (key) => sql`SELECT id, email FROM users WHERE email_key = ${key}`
       })
 
-      // Where an account has the address too, whose sign-ups have no links: who knows the password of a sign-up sees how long
-      // it is kept.
+      // Also where an account has the address: how long a sign-up is kept, which its password reveals, must not differ.
       const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
         const now = yield* Clock.currentTimeMillis
         yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))

@@ -19,7 +19,6 @@ import { Profiles } from "./Profiles.ts"
 import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
-/** A sign-in: the session's token and whose it is. */
 export interface SignIn {
   readonly accessToken: string
   readonly user: User
@@ -32,25 +31,18 @@ interface Credentials {
 
 /** Accounts by email and password. */
 export class Accounts extends Context.Service<Accounts, {
-  /**
-   * Asks for an account, which there is once the link that this mails is used. Any number of sign-ups of one address may be
-   * pending. Succeeds alike, and takes the same time, whether or not the address has an account: its owner gets a mail that
-   * says so. `Forbidden` for every address where sign-up is closed.
-   */
+  /** Mails a link to create the account, or its owner a notice, in equal time. `Forbidden` where sign-up is closed. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined }
   ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
-  /**
-   * Uses a verification link: the name, the spelling of the address and the password of its sign-up become those of the
-   * account, every other sign-up of the address ends, and the caller is signed in.
-   */
+  /** Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. */
   readonly verifyEmail: (
     token: Redacted.Redacted,
     device: Device
   ) => Effect.Effect<SignIn, ValidationFailed | Forbidden | Unavailable>
   /**
-   * Signs in. Unknown address, wrong password and an account without one fail alike, by time too. The password of the
-   * newest pending sign-up of the address gets `Forbidden` and another mail, whether or not the address has an account.
+   * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
+   * The password of the newest pending sign-up gets `Forbidden` and a new mail, also where the address has an account.
    */
   readonly logIn: (
     credentials: Credentials,
@@ -72,7 +64,7 @@ export class Accounts extends Context.Service<Accounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // What is not proven is no account: an earlier version made such rows.
+      // Unproven rows, made by an earlier version, are not accounts.
       const findByEmail = SqlSchema.findOneOption({
         Request: Schema.Struct({ key: Schema.String, began: Schema.Date }),
         Result: AccountRow,
@@ -83,7 +75,7 @@ export class Accounts extends Context.Service<Accounts, {
               AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})`
       })
 
-      /** The account and the newest sign-up of an address: the same queries for every address. */
+      /** The same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
         const account = yield* findByEmail({ key: emailKey(email), began: yield* deletionCutoff })
         return {
@@ -97,11 +89,11 @@ export class Accounts extends Context.Service<Accounts, {
         return { accessToken, user: yield* profiles.user(userId) }
       })
 
-      // An address without an account leaves an entry too: it takes as long, and its address is in none.
+      // Unknown addresses leave an audit entry too, without the address, so that both take the same time.
       const refuse = (userId: UserId | undefined) =>
         Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(wrongCredentials))
 
-      // A password that was changed while it was being verified signs nobody in.
+      // Fails if the password was changed during verification.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
         const rows = yield* sql`
           SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR NO KEY UPDATE`
@@ -116,7 +108,7 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.andThen(outbox.wake)
         )
 
-      /** A password that was hashed with other parameters than today's, hashed again; none where the queue is long. */
+      /** With current parameters if outdated; skipped under load. */
       const rehash = (password: Redacted.Redacted, digest: string) =>
         passwords.isOutdated(digest)
           ? Effect.orElseSucceed(passwords.hash(password), () => undefined)
@@ -136,8 +128,7 @@ export class Accounts extends Context.Service<Accounts, {
         return yield* signInUnchanged(userId, rehashed ?? digest, device)
       })
 
-      // Anyone may sign up an address and try the password of that sign-up here, to learn whether the address has an account.
-      // So the response is the same with one, and a refused password is verified twice for every address.
+      // A sign-up must not reveal whether its address has an account: same response, and two verifications always.
       const decline = Effect.fnUntraced(function*(
         { account, signUp }: Effect.Success<ReturnType<typeof candidatesOf>>,
         password: Redacted.Redacted
@@ -176,7 +167,7 @@ export class Accounts extends Context.Service<Accounts, {
         ),
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
-          // An account whose 30 days are over is nobody's, even before a sweep has been there.
+          // An account past its grace period is not found, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
           const { id: userId, password_hash } = candidates.account ?? NO_ACCOUNT
           const digest = password_hash ?? undefined

@@ -12,17 +12,11 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { SignUps } from "./SignUps.ts"
 
-/** Accounts that operators ask for, also where sign-up is closed. */
+/** Accounts created by operators, also where sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
-  /**
-   * Mails a link that expires after 7 days, by which the addressee chooses a password, which makes the account.
-   * `Conflict` when the address has one.
-   */
+  /** Mails a link, which expires after 7 days: choosing a password creates the account. `Conflict` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, Conflict>
-  /**
-   * Makes an account of an address that the operator vouches for, without a password. The link, by which one is chosen,
-   * expires after 30 minutes. `Conflict` when the address has an account.
-   */
+  /** For an address that the operator has verified. The link expires after 30 minutes. `Conflict` as for `invite`. */
   readonly create: (email: string) => Effect.Effect<Redacted.Redacted, Conflict>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(
@@ -64,7 +58,7 @@ export class Invitations extends Context.Service<Invitations, {
             return mailedLink(app, "reset-password", token)
           },
           sql.withTransaction,
-          // The address is invited.
+          // Cannot be `Forbidden`: the address is invited.
           Effect.catchTags({ Forbidden: Effect.die, SqlError: Effect.die })
         )
       })

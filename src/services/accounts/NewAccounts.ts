@@ -10,10 +10,9 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
-/** Somebody whose address is proven. */
 export interface ProvenPerson {
   readonly email: string
-  /** The local part of the address where there is none. */
+  /** Defaults to the local part of the address. */
   readonly name: string | undefined
   readonly avatar?: string | undefined
   readonly passwordHash?: string | undefined
@@ -21,22 +20,14 @@ export interface ProvenPerson {
 
 const MAX_HANDLE_ATTEMPTS = 10
 
-/** The name of somebody who gave none. */
 export const nameFrom = (email: string, name: string | undefined): string =>
   name ?? email.slice(0, email.lastIndexOf("@"))
 
-/** Makes accounts. */
+/** Creates accounts. Call both methods in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {
-  /**
-   * The sign-up of a mailed link; none when the link cannot be used. To be called in a transaction, which no other link of
-   * the address gets past before it ends.
-   */
+  /** The sign-up of a mailed link; none when the link cannot be used. Blocks the other links of the address. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
-  /**
-   * Makes the account of a proven address with a handle of its own, and deletes every sign-up of the address. None when an
-   * account has proven the address already. `Forbidden` where sign-up is closed and the address was not invited. To be
-   * called in a transaction.
-   */
+  /** Deletes the sign-ups of the address. None if it has an account. `Forbidden` if uninvited and sign-up is closed. */
   readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, Forbidden>
 }>()("route-planning-service/NewAccounts") {
   static readonly layer = Layer.effect(
@@ -48,7 +39,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // A row that is not proven is one that a process of an earlier version made.
+      // Unproven rows were made by processes of an earlier version.
       const insert = SqlSchema.findOneOption({
         Request: Schema.Record(Schema.String, Schema.Unknown),
         Result: Schema.Struct({ id: UserIdColumn }),

@@ -16,26 +16,22 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { NewAccounts } from "./NewAccounts.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
-/** How long a use of a link is queued for others of the same account. */
+/** Timeout in the queue behind other uses of the same account's links. */
 const LONGEST_WAIT = Duration.seconds(2)
 
-/** A new password for those who forgot theirs, and for those who have a session. */
+/** Password resets by mail, and changes with a session. */
 export class PasswordChanges extends Context.Service<PasswordChanges, {
-  /**
-   * Has a link, which expires after 30 minutes, mailed to an address that has an account or a pending sign-up. Writes the
-   * same row for every address and leaves the rest to the outbox: the caller learns nothing, not even by time.
-   */
+  /** Mails a link that expires after 30 minutes. Same row and time for every address: the caller learns nothing. */
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
-   * Uses a link: the password is set, every session ends, and no other link can be used. Personal access tokens stay. The
-   * link of a sign-up proves the address and makes the account; `Forbidden` where sign-up is closed and it is no
-   * invitation. A password that the policy refuses leaves the link as it is.
+   * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
+   * `Forbidden` where sign-up is closed and it is no invitation. A refused password does not consume the link.
    */
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
   ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
-  /** Sets or changes the password; the current one is asked for where there is one. All other sessions end. */
+  /** Requires the current password if there is one. Ends all other sessions. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
     request: { readonly currentPassword: Redacted.Redacted | undefined; readonly newPassword: Redacted.Redacted }
@@ -62,7 +58,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         execute: (id) => sql`SELECT id, email, name, password_hash FROM users WHERE id = ${id}`
       })
 
-      // Of the links of one account that are used at once, one is hashed for: the others are found used up in their turn.
+      // Concurrent uses of one account's links queue, so that only one costs a hash.
       const turns = yield* RcMap.make({ lookup: (_owner: string) => Semaphore.make(1) })
 
       const turnOf = (owner: TokenOwner) =>
@@ -131,7 +127,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* openAccount(signUp.value, digest)
       }, sql.withTransaction)
 
-      // The hash is made before the transaction: no connection and no lock waits for it.
+      // Hashed before the transaction, so that no connection or lock waits for it.
       const useLink = Effect.fnUntraced(function*(token: Redacted.Redacted, password: Redacted.Redacted) {
         yield* turnOf(yield* ownerOf(token))
         const owner = yield* ownerOf(token)
@@ -166,7 +162,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           yield* policy.check("newPassword", newPassword, owner)
           const digest = yield* passwords.hash(newPassword)
           yield* Effect.gen(function*() {
-            // Somebody else changed it meanwhile: then it is no longer the password that was proven.
+            // The password was changed since it was verified.
             if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* wrongPassword
             yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
@@ -182,7 +178,6 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
 type LookupFailure = ValidationFailed | SqlError.SqlError | Schema.SchemaError
 
-/** What a password may not be made of. */
 interface Person {
   readonly email: string
   readonly name: string

@@ -5,7 +5,7 @@ type Members = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** JSON Merge Patch (RFC 7396): `null` takes a member out, objects are merged, everything else replaces. */
+/** JSON Merge Patch (RFC 7396): `null` removes a member, objects are merged, everything else replaces. */
 const merge = (stored: Members, patch: Members): Members =>
   Object.entries(patch).reduce<Members>((merged, [key, value]) => {
     const { [key]: previous, ...others } = merged

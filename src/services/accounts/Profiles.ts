@@ -21,18 +21,15 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
-/** What users see of themselves. */
+/** Users' own profiles, and their public ones. */
 export class Profiles extends Context.Service<Profiles, {
-  /** A user whose id comes from a session, so one that is there. */
+  /** Dies without such a user: the id comes from a session. */
   readonly user: (id: UserId) => Effect.Effect<User>
-  /** The same with the statistics of the user's live routes, and with what of the account's quotas is used. */
+  /** With statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /**
-   * Changes what the patch names. `Conflict` when somebody else has the handle, `ValidationFailed` when nobody may have
-   * it. The old handle is free at once.
-   */
+  /** `Conflict` for a taken handle, `ValidationFailed` for a reserved one. The old handle is free at once. */
   readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, Conflict | ValidationFailed>
-  /** What anybody sees of the user who has a handle now, unless the account is about to be deleted. */
+  /** By current handle. `NotFound` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, NotFound>
 }>()("route-planning-service/Profiles") {
   static readonly layer = Layer.effect(

@@ -1,10 +1,9 @@
 import { Config, Effect } from "effect"
 import { Forbidden } from "../../schema/Errors.ts"
 
-/** Whether anyone may sign up (`SIGNUP_ENABLED`); else accounts are for those who are invited. */
+/** Whether anyone may sign up (`SIGNUP_ENABLED`), or only those who are invited. */
 export const signUpEnabled = Config.Boolean("SIGNUP_ENABLED").pipe(Config.withDefault(true))
 
-/** Fails a sign-up without an invitation. */
 export const signUpClosed = () =>
   Effect.fail(
     new Forbidden({

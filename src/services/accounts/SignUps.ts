@@ -22,7 +22,7 @@ const table = tableOf("sign_ups", SignUpRecord)
 
 const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "createdAt", "expiresAt"]))
 
-/** What somebody asked for in the name of an address, which may not be theirs. `email` is as typed. */
+/** Unproven: anyone may sign up any address. `email` is as typed. */
 export interface SignUp {
   readonly id: SignUpId
   readonly email: string
@@ -30,35 +30,28 @@ export interface SignUp {
   readonly passwordHash: string | undefined
 }
 
-/** The recipient of a mail about a sign-up: the address as typed in it, or the account that has proven the address. */
 export interface Addressee {
   readonly email: string
   readonly userId: UserId | undefined
 }
 
-/**
- * Sign-ups whose address nobody has proven. They are no accounts: nobody sees them, and they take no handle. Any number may
- * be pending for one address, each with its own password and links; the account is made from the one whose link is used.
- */
+/** Unproven sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
 export class SignUps extends Context.Service<SignUps, {
-  /** With `isInvited` its link makes an account also where sign-up is closed. */
+  /** With `isInvited` the link creates an account also where sign-up is closed. */
   readonly add: (signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean }) => Effect.Effect<SignUpId>
-  /** Whether a pending sign-up of an address is an invitation. */
+  /** Whether any pending sign-up of an address is an invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>
-  /** The newest pending sign-up of an address, for a log-in or a reset before any link was used. */
+  /** The newest pending sign-up of an address. */
   readonly findNewest: (email: string) => Effect.Effect<Option.Option<SignUp>>
-  /** None when the sign-up is gone. Until the caller's transaction ends it stays. */
+  /** None when the sign-up is gone. Prevents its deletion until the caller's transaction ends. */
   readonly addresseeOf: (id: SignUpId) => Effect.Effect<Option.Option<Addressee>>
-  /** None when the sign-up is gone. It may be the next instant. */
+  /** None when the sign-up is gone. Takes no lock. */
   readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
-  /**
-   * A sign-up for the caller's transaction: of all that ask for one of its address at once, the others wait for the end of
-   * it. None when the sign-up is gone.
-   */
+  /** Locks all sign-ups of the address until the caller's transaction ends. None when the sign-up is gone. */
   readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
-  /** Keeps a sign-up at least until an instant. */
+  /** Extends the lifetime to at least an instant. */
   readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
-  /** Deletes every sign-up of an address with its links, in the transaction of the caller. */
+  /** Deletes every sign-up of an address with its links, in the caller's transaction. */
   readonly removeAll: (email: string) => Effect.Effect<void>
 }>()("route-planning-service/SignUps") {
   static readonly layer = Layer.effect(
@@ -89,7 +82,7 @@ export class SignUps extends Context.Service<SignUps, {
         execute: (id) => sql`SELECT ${columns} FROM sign_ups WHERE id = ${id}`
       })
 
-      // All of an address, and always in one order: two of its links that are used at once cannot wait for each other.
+      // Always in one order, so that concurrent uses of an address's links cannot deadlock.
       const lockAll = SqlSchema.findAll({
         Request: Schema.String,
         Result: SignUpRow,
