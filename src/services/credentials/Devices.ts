@@ -6,14 +6,13 @@ import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 
-/** How long a device is remembered after its last sign-in. */
 export const DEVICE_LIFETIME = Duration.days(180)
 
 const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/device"
 const ALGORITHM = "HS256"
 
-/** `iat` is in seconds with milliseconds, because what is revoked is compared with it. */
+/** `iat` is in seconds with decimals, because it is compared with the time of revocation. */
 const Claims = Schema.Struct({
   sub: Schema.FiniteFromString.pipe(Schema.decodeTo(UserId)),
   jti: Schema.String,
@@ -23,16 +22,13 @@ const Claims = Schema.Struct({
 const decodeClaims = Schema.decodeUnknownOption(Claims)
 
 /**
- * Devices that have signed in (OWASP, Slow Down Online Guessing Attacks with Device Cookies). A device has a limit of its
- * own for wrong passwords, so that strangers who guess cannot lock the owner out. Its token proves nothing else.
+ * Devices that have signed in (OWASP, Slow Down Online Guessing Attacks with Device Cookies). Each has its own limit
+ * for wrong passwords, so that attackers cannot lock the owner out. Its token proves nothing else.
  */
 export class Devices extends Context.Service<Devices, {
   /** A token for a device on which a user has just signed in. */
   readonly remember: (userId: UserId) => Effect.Effect<string>
-  /**
-   * The id of the device that a token was made for; none where the token is not ours, has expired, is of another address,
-   * or was made before the user's sessions were all ended, as by a new password.
-   */
+  /** The device's id; none for a token that is forged, expired, revoked with all sessions, or of another address. */
   readonly recognise: (token: string, email: string) => Effect.Effect<Option.Option<string>>
 }>()("route-planning-service/Devices") {
   static readonly layer = Layer.effect(

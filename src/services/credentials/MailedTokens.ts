@@ -29,22 +29,15 @@ const emailTokens = tableOf("email_tokens", MailedTokenRecord)
 
 const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "signUpId"]))
 
-/** Whom a link is mailed to: an account, or a sign-up that the link makes into one. */
 export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
 
-/** What every link that cannot be used is refused with. */
 export const staleLink = () => Effect.fail(ValidationFailed.at("token", "Expected a link that is still good"))
 
 const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
 
-/**
- * The secrets of mailed links: 32 random bytes, stored as their SHA-256, for one purpose, one use and a limited time. A
- * standard hash is enough for a secret of 256 bits (OWASP ASVS 6.5.2).
- */
+/** 32 random bytes, used once, stored as SHA-256: enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /**
-   * Of an owner's links to reset the password the three newest can be used. `lifetime` defaults to that of the purpose.
-   */
+  /** `lifetime` defaults to that of the purpose. Only the three newest reset links of an owner are valid. */
   readonly issue: (
     purpose: MailedTokenPurpose,
     owner: TokenOwner,
@@ -53,15 +46,11 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   /** The owner of a token that `consume` or `signUpOf` would accept now. Neither locks nor changes anything. */
   readonly ownerOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<TokenOwner>>
   /**
-   * Consumes a token of an account, which the transaction of the caller has locked (`accountLock`). Of any number of
-   * callers at once exactly one gets its owner; a token that is wrong, used, expired, meant for something else or of an
-   * account whose 30 days are over gives none to all.
+   * Call under `accountLock`: of concurrent callers exactly one gets the owner. None for an unknown, used or expired
+   * token, one for another purpose, or an account past its grace period.
    */
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
-  /**
-   * The sign-up of a token that is neither wrong nor expired nor meant for something else. The token is consumed with its
-   * sign-up, for which `SignUps.lock` decides between callers.
-   */
+  /** The sign-up of a valid token, which is consumed with it: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
   /** Deletes every other token of a user, used or not. */
   readonly revokeAll: (userId: UserId) => Effect.Effect<void>
@@ -103,8 +92,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
             WHERE token_hash = ${hash} AND purpose = ${purpose} AND expires_at > ${now} AND sign_up_id IS NOT NULL`
       })
 
-      // A sign-up's links to prove the address are all kept: whoever signs up for another person's address must not be
-      // able to push theirs out.
+      // A sign-up keeps all its verification links: signing up another person's address must not invalidate theirs.
       const keepNewest = (owner: TokenOwner) =>
         sql`
           DELETE FROM email_tokens WHERE token_hash IN (

@@ -5,13 +5,12 @@ import { whole } from "../settings/SettingTypes.ts"
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
 export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
 
-/** The search for patterns grows with the square of the length; what begins and ends badly is bad. */
+/** Pattern search is quadratic in the length, so only the start and the end are checked. */
 const EXAMINED_LENGTH = 40
 
-/** "Al" in a password tells nobody anything. */
+/** A shorter part of a name, such as "Al", is no weakness. */
 const MIN_PERSONAL_LENGTH = 4
 
-/** Whose password it is, as far as an attacker would know. */
 export interface PasswordOwner {
   readonly email: string
   readonly name: string | undefined
@@ -26,7 +25,7 @@ const personalOf = ({ email, name }: PasswordOwner) =>
     { text: spell(name ?? ""), what: "your name" }
   ].filter(({ text }) => text.length >= MIN_PERSONAL_LENGTH)
 
-/** Dictionaries of some 30 MB, loaded by the first password that is checked with them. */
+/** 30 MB of dictionaries, loaded on first use. */
 const loadZxcvbn = Effect.promise(async () => {
   const [{ ZxcvbnFactory }, { adjacencyGraphs, dictionary }] = await Promise.all([
     import("@zxcvbn-ts/core"),
@@ -35,12 +34,9 @@ const loadZxcvbn = Effect.promise(async () => {
   return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs })
 })
 
-/** Checks the strength of new passwords (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11), if the operator wants it. */
+/** Optional strength check of new passwords (NIST SP 800-63B, 5.1.1.2; OWASP ASVS 6.2.4 and 6.2.11). */
 export class PasswordPolicy extends Context.Service<PasswordPolicy, {
-  /**
-   * Accepts every password by default. With `PASSWORD_MIN_STRENGTH` above 0 it fails, with the reason at `path`, for a
-   * password with a lower zxcvbn score and for one that contains its owner's email address or name.
-   */
+  /** With `PASSWORD_MIN_STRENGTH` above 0, fails at `path` for a lower score, or the owner's address or name in it. */
   readonly check: (
     path: string,
     password: Redacted.Redacted,

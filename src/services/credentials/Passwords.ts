@@ -5,17 +5,16 @@ import { availableParallelism } from "node:os"
 import type { Unavailable } from "../../schema/Errors.ts"
 import { makeTurns } from "../limits/Turns.ts"
 
-/** How a password is hashed: by argon2id, one lane. */
 const METHOD = { type: argon2id, parallelism: 1 } as const
 
-/** What a hash costs. OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes. */
+/** OWASP Password Storage Cheat Sheet, argon2id: 19 MiB, two passes. */
 export const HashCost = Context.Reference("route-planning-service/HashCost", {
   defaultValue: () => ({ memoryCost: 19_456, timeCost: 2 })
 })
 
 const SALT_BYTES = 16
 
-/** Longer, and the client had better come back: its request would end at the deadline, with the work for nothing. */
+/** A longer queue would let requests time out with the work done for nothing. */
 const LONGEST_WAIT = Duration.seconds(2)
 
 const waiting = Metric.gauge("password_hashes_waiting", {
@@ -29,10 +28,10 @@ const duration = Metric.histogram("password_hash_duration_seconds", {
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 })
 
-/** Passwords are compared after NFKC, so that what one keyboard composes another may decompose. */
+/** NFKC: keyboards differ in how they compose characters. */
 const normalise = (password: Redacted.Redacted) => Redacted.value(password).normalize("NFKC")
 
-/** A thread goes on hashing for whoever went away, so that a turn lasts until the thread is done. */
+/** Uninterruptible: the thread continues after a disconnect, so its permit must last as long. */
 const timed = <A>(work: () => Promise<A>) =>
   Effect.promise(work).pipe(
     Effect.uninterruptible,
@@ -40,19 +39,13 @@ const timed = <A>(work: () => Promise<A>) =>
     Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result))
   )
 
-/**
- * Hashing and verifying of passwords with argon2id. Hashing costs memory and a core by design, so as many run at once as
- * there are cores; the others wait, and fail with `Unavailable` after 2 seconds without a turn.
- */
+/** argon2id, one at a time for each core; the rest are queued and fail with `Unavailable` after 2 seconds. */
 export class Passwords extends Context.Service<Passwords, {
   /** A PHC string with a fresh salt. */
   readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Unavailable>
-  /**
-   * Whether the password is the one that was hashed. Without a hash it takes the same time and is false: an address
-   * that has no account, or no password, is not to be told from a wrong password (OWASP Authentication Cheat Sheet).
-   */
+  /** False without a digest, in the same time: it must not reveal accounts (OWASP Authentication Cheat Sheet). */
   readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Unavailable>
-  /** Whether a hash was made with other parameters than today's. */
+  /** Whether the parameters of a hash differ from the current ones. */
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {
   static readonly layer = Layer.effect(

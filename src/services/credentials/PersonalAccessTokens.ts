@@ -36,7 +36,7 @@ const DAY = 24 * 60 * 60 * 1000
 
 const MAX_LIVE_TOKENS = 50
 
-/** `last_used_at` is for people who look at a list: a write a minute is precise enough. */
+/** `last_used_at` is only displayed: one write a minute is precise enough. */
 const LAST_USED_PRECISION = 60 * 1000
 
 const PREFIX = "service_pat_"
@@ -50,22 +50,18 @@ const toBase62 = (value: number): string =>
 
 const withChecksum = (text: string) => text + toBase62(crc32(text)).padStart(CHECKSUM_LENGTH, "0")
 
-/** Whether a bearer credential claims to be one of our tokens. */
 export const looksLikeToken = (credential: string): boolean => credential.startsWith(PREFIX)
 
-/** A typo or a made-up token is told by its checksum, without a query. */
+/** The checksum rejects typos and made-up tokens without a query. */
 const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.slice(0, -CHECKSUM_LENGTH)) === token
 
-/**
- * Personal access tokens: `service_pat_`, 40 random base62 characters, and their CRC-32 so that scanners can find leaked
- * ones. Stored as HMAC-SHA-256 under `PAT_PEPPER`, so that a copy of the database opens nothing.
- */
+/** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
-  /** `Conflict` when the user has 50 live tokens already. */
+  /** `Conflict` when the user already has 50 live tokens. */
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, Conflict>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, NotFound>
-  /** Whose token it is, in one query; none if it is unknown, expired, or its user is about to be deleted. */
+  /** The token's principal, in one query; none if it is unknown or expired, or its user's deletion is pending. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<TokenPrincipal>>
 }>()("route-planning-service/PersonalAccessTokens") {
   static readonly layer = Layer.effect(
@@ -102,7 +98,6 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: (values) => sql`${personalAccessTokens.insert(sql, values)} RETURNING ${columns}`
       })
 
-      // The account is locked, so that calls at once are counted one after the other.
       const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
         yield* lockAccount(owner)
         const rows = yield* sql<{ live: number }>`

@@ -21,7 +21,7 @@ import { SessionTokens } from "./SessionTokens.ts"
 
 const MAX_LIVE_SESSIONS = 100
 
-/** `last_seen_at` is for people who look at a list: a write a minute is precise enough. */
+/** `last_seen_at` is only displayed: one write a minute is precise enough. */
 const LAST_SEEN_PRECISION = 60 * 1000
 
 class SessionRecord extends Model.Class<SessionRecord>("SessionRecord")({
@@ -41,40 +41,29 @@ const SessionRow = SessionRecord.select.mapFields(Struct.omit(["userId", "revoke
 
 const ListedRow = Schema.Struct({ ...SessionRow.fields, current: Schema.Boolean })
 
-/** What a browser or script told of itself when it signed in, for the list of sessions. */
 export interface Device {
   readonly userAgent: string | undefined
   readonly ipAddress: string | undefined
 }
 
-/** A request's session, with the token that its answer carries back. */
 export interface LiveSession {
   readonly principal: SessionPrincipal
   readonly freshToken: string
 }
 
-/** Sign-ins that last. A row stands behind each token, so a revoked session ends with its next request. */
+/** Sessions. Every token has a row, so that a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /**
-   * Begins a session and gives its token. The oldest session over 100 ends. `Unauthorized` for an account whose 30 days
-   * are over, even before a sweep has been there: whatever way in, it is nobody's.
-   */
+  /** Returns the token; ends the oldest session over 100. `Unauthorized` past the account's grace period. */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, Unauthorized>
-  /**
-   * The live session that a token stands for, or none: forged, expired, revoked, over 30 days old. One of an account
-   * whose deletion is over is still told, for the caller to refuse.
-   */
+  /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
-  /** Ends the session that a token stands for, if it is live. */
+  /** Ends the session of a token, if it is live. */
   readonly end: (token: string) => Effect.Effect<void>
-  /** A user's live sessions, the newest sign-in first. */
+  /** A user's live sessions, newest sign-in first. */
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
-  /** Ends one session of a user: no request that begins later passes, on any replica. */
+  /** Ends one session of a user: any later request fails, on every replica. */
   readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
-  /**
-   * Ends all sessions of a user but the one to be kept, and forgets the devices; leaves an entry by whoever does it, where
-   * there were any sessions.
-   */
+  /** Ends all sessions of a user except `keep`, and revokes devices. Audited as by `by` if any session ended. */
   readonly revokeAll: (
     userId: UserId,
     options?: { readonly keep?: SessionId; readonly by?: UserId }
