@@ -19,10 +19,9 @@ import { gpxName } from "./FileNames.ts"
 import { pagesOf, type Sized } from "./Pages.ts"
 import { type AddFile, zipOf } from "./ZipWriter.ts"
 
-/** An export that has begun waits for room on the disk, which others give back as their files are taken. */
+/** A started export waits for disk space, which other exports free as their files are sent. */
 const WAIT_FOR_ROOM = { schedule: Schedule.spaced("1 second"), times: 60, while: isForOthers }
 
-/** Whose archive it is, and the routes that it has. */
 interface Order {
   readonly userId: UserId
   readonly current: SessionId
@@ -30,18 +29,15 @@ interface Order {
 }
 
 /**
- * An account as one ZIP archive, for its owner to keep or to import again. `routes.json` and `collections.json` are JSON
- * arrays with one element a line, so that a reader needs no more of them at once than a line. `manifest.json` comes last
- * and has the size and SHA-256 of every other file. There is no secret in it: of tokens and sessions only what their lists
- * show, less the sessions' ids. Deleted routes are left out: whoever wants one back restores it first.
+ * An account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per line, to be
+ * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. No secrets: tokens and
+ * sessions only as listed, without session ids. No deleted routes.
  *
- * No transaction and no connection is held while a client reads, so the archive is no snapshot. One statement says which
- * routes it has; they are then read in short statements, once for `routes.json` and once more for their GPX files. A route
- * that was changed or deleted in between gets no GPX file, rather than one that says something else than `routes.json`,
- * and the manifest names it in `changedMeanwhile`.
+ * No transaction or connection stays open while a client reads, so this is no snapshot: a route changed or deleted
+ * after it was written to `routes.json` gets no GPX file, and is listed in `changedMeanwhile`.
  */
 export class AccountExport extends Context.Service<AccountExport, {
-  /** What the account has is looked up before the bytes begin; they are made as they are taken. */
+  /** Contents are listed before the first byte, and read as the stream is consumed. */
   readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>, Unavailable>
 }>()("route-planning-service/AccountExport") {
   static readonly layer = Layer.effect(
@@ -55,7 +51,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
 
-      // A page of an export that has begun is queued again after each timeout.
+      // Retries after each timeout: the export has begun.
       const inTurn = <A>(page: Effect.Effect<A>) => Effect.eventually(exports(page))
 
       const take: TakeText = (texts) => spool.take(texts).pipe(Effect.retry(WAIT_FOR_ROOM), Effect.orDie)
@@ -76,7 +72,7 @@ export class AccountExport extends Context.Service<AccountExport, {
         return { file, versions }
       })
 
-      // Not a generator in the loop: the engine keeps what such a one closes over until the next full garbage collection.
+      // Not a generator in the loop: V8 keeps its closure alive until the next full garbage collection.
       const gpxOf = Effect.fnUntraced(function*(row: ArchivedRouteRow) {
         const document = yield* Effect.exit(toDocument(toStoredRoute(row, pseudonyms)))
         if (Exit.isFailure(document)) {
@@ -97,7 +93,6 @@ export class AccountExport extends Context.Service<AccountExport, {
         const addFile = ({ gpx, id, name }: Effect.Success<ReturnType<typeof gpxOf>>[number]) =>
           Effect.map(add(name, ({ send }) => send(gpx)), (file) => files.set(id, file))
 
-        // All of a page is made before the first of it is sent: no row stays in memory for a slow reader.
         const addPage = (ids: ReadonlyArray<RouteId>) =>
           readRoutes(userId)(ids).pipe(
             Effect.flatMap((rows) =>
@@ -169,7 +164,6 @@ export class AccountExport extends Context.Service<AccountExport, {
   )
 }
 
-/** A route as it is answered, and what it is known by in every account. Its long members go in as they are stored. */
 const routeLine = (route: StoredRoute, origin: string) => {
   const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "version"]), origin })
   return withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry])

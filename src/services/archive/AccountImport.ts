@@ -18,25 +18,20 @@ import type { Batch } from "./RecordSpool.ts"
 import { checkedArchive } from "./ZipReader.ts"
 
 /**
- * Takes the archive of an account in, into the same account or another one.
+ * Imports an archive into the same account or another. All of it is decoded and checked before the first row is
+ * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
+ * sending the archive again finishes an interrupted import.
  *
- * All of the archive is decoded and checked, long parts in threads, before the first row is written, so a refused one leaves
- * nothing. What was decoded is on the disk until then. It is written in batches of about 1 MiB, each of which is done or not
- * and may be done again: an import that was cut short is finished by sending the archive once more.
- *
- * What the account has, by the `origin` that a route or collection keeps through every export and import, stays as it is,
- * whatever became of it since; what is in the bin comes back. New ones get an id and a share token of their own: a link is
- * this service's to give, and an archive is only somebody's word. A collection keeps those of its routes that are in the
- * archive, and others' where they are public. Preferences are added where the account has none.
+ * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
+ * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
+ * they are public. Preferences are only added where the account has none.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `ValidationFailed` names what is wrong with the archive, by file and line. `Conflict` while this process takes another
-   * one into the account, from its first byte on, so that nobody has two on the disk, and when the account has no room for
-   * all of it. `Unavailable` when the uploads on the disk, which are there for as long as this takes, have no room for this
-   * one, when `HeavyWork` fails at a part of it (nothing is written then), and while too many are worked on, counted once
-   * they have arrived, so that slow uploads do not block others. `Forbidden` once the account is to be deleted: what was
-   * imported by then is deleted with it.
+   * `ValidationFailed` names file and line. `Conflict` during another import into the account, from the first byte on,
+   * and when the account has no room. `Unavailable` without disk space, when `HeavyWork` fails (nothing is written),
+   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `Forbidden`
+   * once the account's deletion is requested, which also deletes what was imported.
    */
   readonly restore: <E>(
     owner: UserId,

@@ -7,7 +7,6 @@ import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
-/** What reads an account for its archive: first what there is and how long, then page by page what that is. */
 export const archiveQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const routes = routeVisibility(sql)
@@ -42,7 +41,6 @@ export const archiveQueries = Effect.gen(function*() {
         WHERE ${sql.in("r.id", ids)} AND ${routes.own(owner)} ORDER BY r.created_at, r.id`
   })
 
-  // What is in a collection, as its owner sees it.
   const collectionPage = findReadable({
     table: "collections",
     Request: Schema.Struct({ owner: UserId, ids: Schema.Array(CollectionId) }),

@@ -4,18 +4,15 @@ import { isTooRepetitive, padLine } from "./Padding.ts"
 import { piecesOf } from "./TextPieces.ts"
 import type { FileWriter } from "./ZipWriter.ts"
 
-/** Takes a text that is made before it is written, in pieces. */
 export type TakeText = (texts: Iterable<string>) => Effect.Effect<SpooledFile, never, Scope.Scope>
 
-/** A value as a JSON file. */
 export const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
   put(`${JSON.stringify(value, null, 2)}\n`)
 
-/** The lines of a page: made before the first of them is written, so that no row stays in memory for a slow reader. */
+/** A whole page is spooled before it is sent: no row stays in memory for a slow reader. */
 const takeLines = <Row>(rows: ReadonlyArray<Row>, lineOf: (row: Row) => string, take: TakeText) =>
   Effect.forEach(rows, (row) => take(piecesOf(lineOf(row))))
 
-/** The rows of some pages as a JSON array with one element a line. */
 export const asLines = Effect.fnUntraced(function*<Id, Row>(
   pages: Iterable<ReadonlyArray<Id>>,
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,

@@ -4,25 +4,18 @@ import { MAX_FILES } from "../../schema/Archive.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { READ_FILES } from "./Manifests.ts"
 
-/** What is read of the file at once: an entry has 46 bytes and a name. */
 const WINDOW = 65_536
 
-/** As many bytes as the longest manifest: it has every name too. */
+/** Like the longest manifest, which has every name too. */
 const MAX_DIRECTORY = 16 * 1024 * 1024
 
-/** The files of an archive; directories are none. */
 export interface Directory {
-  /** Those that are read, by name. */
   readonly entries: ReadonlyMap<string, Entry>
   readonly names: ReadonlyArray<string>
-  /** How long each of them is unpacked. */
   readonly sizes: ReadonlyArray<number>
 }
 
-/**
- * Reads ahead: 50,000 entries would take 100,000 reads of the file, and a second of the processor. Of a window that is there
- * each read still takes a turn of the event loop.
- */
+/** Unbuffered, 50,000 entries take 100,000 reads and a second of CPU. Buffered reads still yield to the event loop. */
 class ReadAhead extends RandomAccessReader {
   private readonly descriptor: number
   private window = Buffer.alloc(0)
@@ -56,7 +49,7 @@ class ReadAhead extends RandomAccessReader {
   }
 }
 
-/** What is in the directory of an archive. Refuses a name that comes twice, and more than an archive may have. */
+/** Throws for a repeated name, and for more files than an archive may have. */
 export const directoryOf = async (file: NamelessFile, { entryCount, fileSize }: ZipFile): Promise<Directory> => {
   if (entryCount > MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
   const zip = await fromRandomAccessReaderPromise(new ReadAhead(file.descriptor), fileSize, { strictFileNames: true })

@@ -1,12 +1,11 @@
 import { isUtf8 } from "node:buffer"
 
-/** The text of a route of 100,000 positions fits, all that may stand beside them, and the padding of an export. */
+/** Fits a route of 100,000 positions, with its other members and an export's padding. */
 const MAX_LINE = 10 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100
 const MAX_BATCH_BYTES = 1024 * 1024
 
-/** Of a batch, with its last line where that is no longer than most. */
 const BUFFER_BYTES = MAX_BATCH_BYTES + 256 * 1024
 
 const LINE_FEED = 0x0a
@@ -14,18 +13,16 @@ const COMMA = 0x2c
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 
-/** What a text is trimmed of, of ASCII. */
 const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x20])
 
 const MAX_ASCII = 0x7f
 
-/** An element of a JSON array that is written one element a line, in UTF-8, and the number of its line, from 1. */
+/** One line, numbered from 1, of a JSON array with one element per line, in UTF-8. */
 export interface Element {
   readonly line: number
   readonly json: Uint8Array<ArrayBuffer>
 }
 
-/** A file that is no such array. */
 export class BadLine extends Error {
   readonly line: number
 
@@ -35,7 +32,6 @@ export class BadLine extends Error {
   }
 }
 
-/** A line of a buffer, without what `trim` takes. */
 interface Line {
   readonly line: number
   readonly start: number
@@ -44,7 +40,7 @@ interface Line {
 
 const widthOf = (text: string) => Buffer.byteLength(text)
 
-/** What `trim` leaves of a text, as bytes: it is read as a text only where its ends are not ASCII. */
+/** Like `trim`, on bytes: decodes the text only where its ends are not ASCII. */
 const trimmed = (bytes: Uint8Array): readonly [start: number, end: number] => {
   const ends = { start: 0, end: bytes.length }
   while (ends.start < ends.end && SPACES.has(bytes[ends.start])) ends.start++
@@ -58,24 +54,22 @@ const trimmed = (bytes: Uint8Array): readonly [start: number, end: number] => {
 
 const isOnly = (json: Uint8Array, byte: number) => json.length === 1 && json[0] === byte
 
-/** Makes lines of the pieces of a file, one behind the other in a buffer: each byte is copied once. */
 class LineCutter {
   private line = 1
   private bytes = new Uint8Array()
   private start = 0
   private end = 0
 
-  /** Bytes of the lines so far. */
   get length() {
     return this.end
   }
 
-  /** What a line is, until the next one is read. */
+  /** Valid until the next line is read. */
   textOf({ end, start }: Line): Uint8Array<ArrayBuffer> {
     return this.bytes.subarray(start, end)
   }
 
-  /** The buffer of the lines so far. Those that follow are in another. */
+  /** Transfers the buffer of the lines so far; later lines use another. */
   takeBuffer(): ArrayBuffer {
     const { buffer } = this.bytes
     this.bytes = new Uint8Array()
@@ -84,7 +78,6 @@ class LineCutter {
     return buffer
   }
 
-  /** What is left behind the last line feed. */
   take(): Line {
     const { start } = this
     const text = this.bytes.subarray(start, this.end)
@@ -95,7 +88,6 @@ class LineCutter {
     return { line, start: start + first, end: start + end }
   }
 
-  /** The lines that end in this piece. */
   *push(chunk: Uint8Array): Generator<Line> {
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
@@ -119,7 +111,6 @@ class LineCutter {
   }
 }
 
-/** Knows an array's elements from its brackets, and that they are no more than they should be. */
 class ElementCounter {
   private readonly most: number
   private count = 0
@@ -133,7 +124,6 @@ class ElementCounter {
     return this.state === "behind" || this.state === "over"
   }
 
-  /** Whether this line is an element; throws a `BadLine` where it may not stand. */
   isElement({ json, line }: Element): boolean {
     switch (this.state) {
       case "before":
@@ -159,13 +149,11 @@ class ElementCounter {
 }
 
 /**
- * The elements in batches of at most 100 and, but for a longer single one, about 1 MiB. Those of a batch share a buffer that
- * is theirs alone, and so may be transferred to a thread. Throws a `BadLine` at the first line that is none: nothing stands
- * between the elements, and there are no more of them than `most`.
+ * Elements in batches of at most 100 and about 1 MiB (a longer element is a batch of its own). Each batch has its own
+ * buffer, which may be transferred to a thread. Throws `BadLine` for any other line, and above `most` elements.
  *
- * `JsonArray` of `effect/encoding` would read arrays without a form of their own, but calls `JSON.parse` for each element in
- * the thread that reads the file, and bounds its depth and size, not its number of values: an element of 10 MiB would block
- * the event loop and be millions of objects.
+ * `JsonArray` of `effect/encoding` reads any layout, but calls `JSON.parse` on this thread and limits depth and size,
+ * not the number of values: an element of 10 MiB would block the event loop and create millions of objects.
  */
 export async function* elementsOf(
   chunks: AsyncIterable<Uint8Array>,

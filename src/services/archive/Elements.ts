@@ -17,7 +17,6 @@ import {
 import { recordSpool } from "./RecordSpool.ts"
 import type { CheckedArchive } from "./ZipReader.ts"
 
-/** What an archive has, by origin, and how many bytes each of them would store. */
 export type Contents = ReadonlyMap<ShareToken, number>
 
 const readList = Effect.fnUntraced(function*<A>(
@@ -50,10 +49,7 @@ const readList = Effect.fnUntraced(function*<A>(
   return { contents, issues, forEach: spool.forEach }
 })
 
-/**
- * Decodes every route and collection of an archive, once: they are kept on the disk to be written when all are checked.
- * `ValidationFailed` names those that could not be stored, `Unavailable` what there is no room or thread for.
- */
+/** Decodes everything once. `ValidationFailed` names what cannot be stored; `Unavailable` without disk or thread. */
 export const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
   const routes = yield* readList<ImportedRoute>(archive, "routes.json", readRoutes, run, count)
   const collections = yield* readList<ArchivedCollection>(archive, "collections.json", readCollections, run, count)

@@ -8,7 +8,7 @@ import type { Turn } from "./ImportTurns.ts"
 
 const ORIGINS_AT_ONCE = 1000
 
-/** What refuses an archive that an account has no room for, before anything of it is written. `Conflict` names the quota. */
+/** Checks an archive against the account's quotas before anything is written. `Conflict` names the quota. */
 export const importRoom = Effect.gen(function*() {
   const quotas = yield* Quotas
   const rows = yield* importedRows
@@ -27,7 +27,7 @@ export const importRoom = Effect.gen(function*() {
   })
 
   return {
-    /** By what the manifest says, before the archive is read: the account has at most what it has in all. */
+    /** By the manifest's counts, before the archive is read: assumes that it has everything the account has. */
     requireCounts: Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
       const { collections, routes } = yield* quotas.usage(owner)
       yield* quotas.requireRoom(owner, {
@@ -37,7 +37,6 @@ export const importRoom = Effect.gen(function*() {
       })
     }),
 
-    /** By what of the contents the account does not have yet, which is looked up in turns. */
     requireContents: Effect.fnUntraced(function*(
       owner: UserId,
       archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,

@@ -13,7 +13,6 @@ import { routeVisibility } from "../visibility/Visibility.ts"
 import type { ImportedRoute, Rows } from "./ListJobs.ts"
 import type { Batch } from "./RecordSpool.ts"
 
-/** Routes by what they were first exported as. */
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
 
 export type ImportedTable = "routes" | "collections"
@@ -24,16 +23,11 @@ interface Archived {
   readonly updatedAt: string
 }
 
-/** What ends an import whose account was asked to be deleted meanwhile. */
 export const accountLeaves = new Forbidden({
   message: "The account is about to be deleted: cancel the deletion, then send the archive again"
 })
 
-/**
- * What writes the routes and collections of an archive. Whatever the account has of them, by `origin`, stays as it is, or
- * comes out of the bin as it went in; the rest is added. A unique index decides, so the same may be written again, or twice
- * at once, and is there once. `Forbidden` where the account is about to be deleted.
- */
+/** Rows known by `origin` stay, or are restored from the trash. A unique index makes writes idempotent. */
 export const importedRows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const places = yield* Places
@@ -69,13 +63,13 @@ export const importedRows = Effect.gen(function*() {
         WHERE ${sql.in("r.share_token", tokens)} AND ${visibility.public}`
   })
 
-  // Whoever deletes the account waits for the end of the batch, and the next one finds it so.
+  // Account deletion waits for the end of the batch; the next batch sees it.
   const holdAccount = Effect.fnUntraced(function*(owner: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
     if (rows.length === 0) return yield* accountLeaves
   })
 
-  // What can no longer be taken back is absent, whether or not it was purged by now.
+  // Past its time in the trash a row counts as absent, even if not purged yet.
   const dropOverdue = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date) =>
     sql`DELETE FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)} AND deleted_at <= ${since}`
 
@@ -84,7 +78,7 @@ export const importedRows = Effect.gen(function*() {
       UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
       WHERE ${hasOrigin(owner, origins)} AND deleted_at > ${since} RETURNING id`
 
-  // An instant of an archive is a user's word: it orders lists, and may not lie ahead of the clock.
+  // Instants of an archive are untrusted: they order lists, and may not lie in the future.
   const ownColumns = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
     const notAfterNow = (instant: string) => new Date(Math.min(Date.parse(instant), now.getTime()))
     return {
@@ -104,8 +98,8 @@ export const importedRows = Effect.gen(function*() {
     }
   })
 
-  // All of a batch at once, and its lines as the bytes that they were read as: as text the driver reserves three times
-  // the length of each of them, and most of what a large import costs is to collect that again.
+  // One statement per batch, with JSON as bytes: for text the driver reserves three times its length, whose garbage
+  // collection is most of the cost of a large import.
   const insertRoutes = Effect.fnUntraced(function*(
     owner: UserId,
     routes: ReadonlyArray<ImportedRoute>,
@@ -169,14 +163,12 @@ export const importedRows = Effect.gen(function*() {
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))
 
   return {
-    /** Of some routes or collections, by origin, those that the account does not have, not even in its trash. */
     missing: (table: ImportedTable, owner: UserId, origins: ReadonlyArray<ShareToken>) =>
       Effect.map(Effect.orDie(findKnown({ table, owner, origins })), (rows) => {
         const known = new Set(rows.map(({ origin }) => origin))
         return origins.filter((origin) => !known.has(origin))
       }),
 
-    /** Writes some routes; what came of them, and under which id each of them is there now. */
     routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>) {
       const outcome = yield* bring(
         "routes",
@@ -187,14 +179,12 @@ export const importedRows = Effect.gen(function*() {
       return { outcome, ids: yield* idsOf(owner, records.map(({ origin }) => origin)) }
     }, quotaConflicts),
 
-    /** Of the routes of others those that are public here, by their share tokens. */
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
       tokens.length === 0 ? Effect.succeed<ByOrigin>(new Map()) : Effect.map(
         Effect.orDie(findPublic(tokens)),
         (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id]))
       ),
 
-    /** Writes a collection with these routes in their order. */
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
       bring("collections", owner, [collection], (_, now) => insertCollection(owner, collection, members, now)).pipe(
         quotaConflicts

@@ -11,46 +11,37 @@ import { columnsWithoutPlace, startOf, storedBytes } from "../routes/RouteColumn
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
 import type { Element } from "./ElementReader.ts"
 
-/** The files that have one element a line, and where the manifest counts them. */
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
 
-/** What the main thread reads of a route of an archive; the rest of it is in `Rows`. */
+/** What the main thread needs of a route; the rest is in `Rows`. */
 export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
   readonly start: Position
 }
 
-/** Rows of a table by column, which a thread wrote and PostgreSQL reads: between them they are bytes. */
+/** Rows that a thread serializes and PostgreSQL parses: bytes in between. */
 export interface Rows {
-  /** The columns that any of the rows has. */
   readonly columns: ReadonlyArray<string>
-  /** A JSON array of objects in UTF-8. */
   readonly json: Uint8Array<ArrayBuffer>
 }
 
-/** An element that could be stored: by what it is known, and how many bytes it would add to what its account stores. */
 interface Storable {
   readonly line: number
   readonly origin: ShareToken
   readonly bytes: number
 }
 
-/** The storable elements of a batch. */
 export interface StoredBatch {
-  /** An array that `node:v8` serialized: a thread that only hands it on does not read it. */
+  /** An array serialized by `node:v8`, so that the main thread can pass it on unread. */
   readonly records: Uint8Array<ArrayBuffer>
   readonly rows: Rows
 }
 
-/** A batch of elements that was decoded. */
 interface DecodedBatch extends StoredBatch {
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly storable: ReadonlyArray<Storable>
 }
 
-/**
- * Elements in the buffer that they share, which is transferred: the line of each, where it starts and where it ends.
- */
 interface PackedElements {
   readonly bytes: ArrayBuffer
   readonly lines: ReadonlyArray<number>
@@ -58,7 +49,6 @@ interface PackedElements {
   readonly ends: ReadonlyArray<number>
 }
 
-/** Elements of a batch, which share a buffer. */
 export const packed = (elements: ReadonlyArray<Element>): PackedElements => ({
   bytes: elements[0]?.json.buffer ?? new ArrayBuffer(),
   lines: elements.map(({ line }) => line),
@@ -66,12 +56,10 @@ export const packed = (elements: ReadonlyArray<Element>): PackedElements => ({
   ends: elements.map(({ json }) => json.byteOffset + json.length)
 })
 
-/** Decodes a batch of the elements of a list. */
 export type ListJob = HeavyJob<PackedElements, DecodedBatch>
 
 type Row = Readonly<Record<string, unknown>>
 
-/** What is kept of an element. */
 interface Decoded<A> {
   readonly record: A
   readonly bytes: number
@@ -114,7 +102,6 @@ const listJob = <A extends { readonly origin: ShareToken }>(
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
-/** Lines of `routes.json`, by the rules of a new route, with their geometries measured. */
 export const readRoutes: ListJob = listJob(
   "routes.json",
   (text) =>
@@ -130,7 +117,6 @@ export const readRoutes: ListJob = listJob(
 
 const readCollection = decodeBounded(ArchivedCollection)
 
-/** Lines of `collections.json`, by the rules of a new collection. Their bytes do not count. */
 export const readCollections: ListJob = listJob(
   "collections.json",
   (text) => Result.map(readCollection(text), (record): Decoded<ArchivedCollection> => ({ record, bytes: 0 }))

@@ -9,24 +9,19 @@ export const MANIFEST = "manifest.json"
 
 const EXPECTED_FILES = [PROFILE, ...Object.keys(LISTS)]
 
-/** The others stay packed. */
 export const READ_FILES = [MANIFEST, ...EXPECTED_FILES]
 
-/** The text of a manifest, and the files of its archive: their names, and how long each is unpacked. */
 interface GivenManifest {
   readonly bytes: ArrayBuffer
   readonly names: ReadonlyArray<string>
   readonly sizes: ReadonlyArray<number>
 }
 
-/** What is needed of a manifest that fits its archive. */
 export interface FittingManifest {
   readonly counts: Manifest["counts"]
-  /** The SHA-256 of each file that is read. */
   readonly digests: ReadonlyMap<string, string>
 }
 
-/** What a file is not that its manifest says it is, by the directory. */
 const complaintAbout = (sizes: ReadonlyMap<string, number>, { name, size }: ArchivedFile) => {
   const actual = sizes.get(name)
   if (actual === undefined) return "Expected the file, which the manifest names"
@@ -57,7 +52,7 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
 
 const decodeManifest = fileDecoder(MANIFEST, Manifest)
 
-/** Reads a manifest and compares it with the files of its archive: what is missing, more, or other than it should be. */
+/** Compares the manifest with the archive's files: missing, unexpected, or of another size. */
 export const readManifest: HeavyJob<GivenManifest, Outcome<FittingManifest>> = {
   name: "read manifest",
   share: ARCHIVES,

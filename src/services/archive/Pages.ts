@@ -1,13 +1,12 @@
 const MAX_ROWS = 100
 const MAX_BYTES = 64 * 1024
 
-/** A row that is to be read, and about how long it is. */
 export interface Sized<Id> {
   readonly id: Id
   readonly bytes: number
 }
 
-/** The ids in their order, in pages of at most 100 rows and, but for a longer single one, about 64 KiB. */
+/** Ids in order, in pages of at most 100 rows and about 64 KiB (a longer row is a page of its own). */
 export function* pagesOf<Id>(rows: Iterable<Sized<Id>>): Generator<ReadonlyArray<Id>> {
   let page: Array<Id> = []
   let total = 0

@@ -4,7 +4,6 @@ import type { CountBytes } from "../spool/ImportDisk.ts"
 import { namelessFile } from "../spool/NamelessFile.ts"
 import type { Rows, StoredBatch } from "./ListJobs.ts"
 
-/** Where a batch is in the file: its records, and behind them its rows. */
 interface Place {
   readonly position: number
   readonly records: number
@@ -12,22 +11,15 @@ interface Place {
   readonly columns: ReadonlyArray<string>
 }
 
-/** A batch of elements that may be written. */
 export interface Batch<A> {
   readonly records: ReadonlyArray<A>
   readonly rows: Rows
 }
 
-/**
- * Detaches the buffer of bytes that are no longer read. The garbage collector runs once for every few MiB outside of
- * the heap: left to it, buffers cost more than all else in a large import.
- */
+/** Left to the garbage collector, which runs for every few MiB off the heap, buffers dominate a large import's cost. */
 const free = ({ buffer }: Uint8Array<ArrayBuffer>) => Effect.sync(() => void buffer.transfer(0))
 
-/**
- * Keeps decoded elements on the disk until all of an archive is checked, so that none is decoded twice. They are there for as
- * long as the scope is open, and count as the upload does.
- */
+/** Spools decoded elements until the scope closes, so that none is decoded twice. Counted like the upload. */
 export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
   const file = yield* namelessFile("an upload")
   const places: Array<Place> = []
@@ -40,7 +32,7 @@ export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
       })
 
   return {
-    /** Takes a batch, whose bytes are gone from then on. `Unavailable` when the disk has no room for it. */
+    /** Detaches the batch's buffers. `Unavailable` when the disk has no room. */
     append: Effect.fnUntraced(function*({ records, rows: { columns, json } }: StoredBatch) {
       const last = places.at(-1) ?? { position: 0, length: 0 }
       const length = records.length + json.length
@@ -51,7 +43,6 @@ export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
       yield* Effect.andThen(free(records), free(json))
       places.push(place)
     }),
-    /** Does something with each batch, in the order in which they came, one in memory at a time. */
     forEach: <B, E, R>(use: (batch: Batch<A>) => Effect.Effect<B, E, R>) =>
       Stream.suspend(() => Stream.fromIterable(places)).pipe(Stream.mapEffect(withBatch(use)))
   }

@@ -1,9 +1,8 @@
-/** What is encoded, hashed and handed on at once. */
 const PIECE_LENGTH = 65_536
 
 const isHighSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdbff
 
-/** A text in pieces of at most 64 Ki UTF-16 code units. A surrogate pair stays in one piece, which UTF-8 needs. */
+/** A text in pieces of at most 64 Ki UTF-16 code units, with surrogate pairs kept whole for UTF-8. */
 export function* piecesOf(text: string): Generator<string> {
   let start = 0
   while (start < text.length) {

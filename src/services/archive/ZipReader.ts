@@ -13,27 +13,20 @@ import { MANIFEST, readManifest } from "./Manifests.ts"
 
 const MIB = 1024 * 1024
 
-/** What the files that are read may unpack to, so that no archive keeps the service busy for long. */
+/** Total unpacked size, so that no archive keeps the service busy for long. */
 const MAX_UNPACKED = 512 * MIB
 
-/**
- * The same in relation to what they are packed in. What is beyond the first MiBs of an own export stays below half of it
- * (`Padding.ts`), whatever its routes repeat.
- */
+/** Compression ratio. Our own exports stay below half of it (`Padding.ts`), whatever their routes repeat. */
 const MAX_RATIO = 50
 const ANY_RATIO_UP_TO = 8 * MIB
 
-/** The most of a file that is read as a whole: the manifest of as many files as an archive may have. */
+/** Fits the manifest of as many files as an archive may have. */
 const MAX_WHOLE = 16 * MIB
 
-/**
- * An archive whose files are those of its manifest by name and size, and those that are read to the byte: reading one fails
- * at its end when it has not the SHA-256 that the manifest says.
- */
+/** Its files match the manifest by name and size; reading one fails at its end for a wrong SHA-256. */
 export interface CheckedArchive {
   readonly counts: Manifest["counts"]
   readonly profile: Effect.Effect<typeof ArchivedProfile.Type, ValidationFailed | Unavailable>
-  /** The elements of a file that has one a line, no more of them than the manifest says, in batches of about 1 MiB. */
   readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
 }
 
@@ -53,15 +46,12 @@ const refusedAt = (name: string, error: unknown) => {
 
 const zipIn = async (file: NamelessFile) => {
   const zip = await fromFdPromise(file.descriptor, { autoClose: false, strictFileNames: true })
-  // It closes the file itself, once nothing of it is read any more.
+  // `zip.close()` closes the descriptor, once nothing is read from it.
   file.giveAway()
   return zip
 }
 
-/**
- * Refuses what unpacks to too much. The sizes are those of the directory: a file is not unpacked beyond its own, nor from
- * more bytes than it says, though files may share the bytes that they are packed in.
- */
+/** By the directory's sizes, which unpacking cannot exceed. Entries may share packed bytes, hence the file's size. */
 const requireModest = (zip: ZipFile, { entries }: Directory) => {
   const read = [...entries.values()]
   const unpacked = read.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
@@ -78,7 +68,6 @@ const checkedDirectory = async (file: NamelessFile, zip: ZipFile) => {
   return directory
 }
 
-/** The pieces of a file; fails behind the last one when they are not those of the digest. */
 async function* digested(chunks: AsyncIterable<Uint8Array>, sha256: string | undefined) {
   const hash = createHash("sha256")
   for await (const chunk of chunks) {
@@ -88,10 +77,7 @@ async function* digested(chunks: AsyncIterable<Uint8Array>, sha256: string | und
   if (hash.digest("hex") !== sha256) throw new WrongDigest()
 }
 
-/**
- * A file as it is unpacked. Whoever stops reading destroys it, since the end of a generator waits for what is under way:
- * what is made of an unpacker that is destroyed ends with the piece that it has.
- */
+/** The release destroys the stream, since the end of a generator would wait for a pending read. */
 const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
   Effect.acquireRelease(
     Effect.tryPromise({
@@ -113,10 +99,7 @@ const joined = (pieces: ReadonlyArray<Uint8Array>): ArrayBuffer => {
   return whole.buffer
 }
 
-/**
- * Opens the archive in a file and compares every file with its manifest. `ValidationFailed` names what is missing, more, or
- * other than it should be.
- */
+/** Opens an archive and compares every file with the manifest. `ValidationFailed` names each difference. */
 export const checkedArchive = Effect.fnUntraced(function*(
   file: NamelessFile,
   run: RunJob
