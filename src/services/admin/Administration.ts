@@ -27,23 +27,23 @@ import {
   toOverview
 } from "./AdministrationRows.ts"
 
-/** What is looked for: none gives all. */
+/** Undefined matches all. */
 type Query = string | undefined
 
-/** What administrators see and do. Whatever they do to accounts and routes, or see of them, leaves an audit entry. */
+/** Actions of administrators. Every access to accounts and routes leaves an audit entry. */
 export class Administration extends Context.Service<Administration, {
   readonly overview: Effect.Effect<Overview>
-  /** Accounts, the newest first. The query is a part of an email address, a name or a handle. */
+  /** Accounts, newest first. The query is a part of an email address, name or handle. */
   readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
-  /** One account, the subject of its entry. */
+  /** Audited with the account as subject. */
   readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, NotFound>
-  /** Begins the 30 days of an account, as its owner could. `Conflict` for the administrator's own. */
+  /** Starts the grace period of an account's deletion. `Conflict` for the administrator's own account. */
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, NotFound | Conflict>
-  /** Live routes of every visibility, the newest first. The query is a part of its name, or of its owner's. */
+  /** Live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
-  /** Deletes a route softly and makes it private, so that its owner restores it for themselves and nobody else. */
+  /** Soft delete that also makes the route private, so that restoring it does not publish it. */
   readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, NotFound>
-  /** Accounts whose deletion was asked for, the one to be erased next first. */
+  /** Accounts whose deletion is pending, next to be erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
 }>()("route-planning-service/Administration") {
   static readonly layer = Layer.effect(
@@ -56,7 +56,7 @@ export class Administration extends Context.Service<Administration, {
       const pseudonyms = yield* Pseudonyms
       const roles = yield* Roles
 
-      // A part of a text needs no index here: few look, and a scan of a million accounts is within the statement's limit.
+      // No index for substrings: queries are rare, and scanning a million accounts stays within the statement timeout.
       const has = (query: Query, ...columns: ReadonlyArray<string>) =>
         query === undefined
           ? sql`true`

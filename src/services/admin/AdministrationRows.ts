@@ -105,7 +105,6 @@ export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudon
   updatedAt: row.updated_at
 })
 
-/** Whose route it was. */
 export const OwnerRow = Schema.Struct({ user_id: UserIdColumn })
 
 export const DeletionRow = Schema.Struct({

@@ -6,16 +6,16 @@ import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
 
-/** What does not answer within this time is away. */
+/** A part that has not responded by then is reported as away. */
 const PATIENCE = "500 millis"
 
 export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
   Config.withDefault({})
 )
 
-/** How the service's parts are, for its operators. */
+/** Health of the service's parts, for operators. */
 export class SystemStatus extends Context.Service<SystemStatus, {
-  /** Never fails: what cannot be asked is away. */
+  /** Never fails: a part that cannot be reached is away. */
   readonly get: Effect.Effect<Status>
 }>()("route-planning-service/SystemStatus") {
   static readonly layer = Layer.effect(
