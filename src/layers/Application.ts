@@ -41,7 +41,7 @@ import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
 import { RouteFiles } from "../services/routes/RouteFiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
-import { RouteBin } from "../services/routes/RouteTrash.ts"
+import { RouteTrash } from "../services/routes/RouteTrash.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
@@ -83,7 +83,7 @@ const servicesLayer = Layer.mergeAll(
   Metrics.layer,
   PublicRoutes.layer,
   RateLimits.layer,
-  RouteBin.layer,
+  RouteTrash.layer,
   routingLayer,
   RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
 ).pipe(

@@ -8,7 +8,7 @@ import { durationOf } from "../../services/files/Times.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { Routes } from "../../services/routes/Routes.ts"
-import { RouteBin } from "../../services/routes/RouteTrash.ts"
+import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
@@ -31,7 +31,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const routes = yield* Routes
     const { lists } = yield* Bulkheads
     const publicRoutes = yield* PublicRoutes
-    const bin = yield* RouteBin
+    const bin = yield* RouteTrash
     const idempotency = yield* Idempotency
     const withGeometry = yield* makeWithGeometry
 

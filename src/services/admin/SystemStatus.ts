@@ -7,7 +7,7 @@ import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
 
 /** A part that has not responded by then is reported as away. */
-const PATIENCE = "500 millis"
+const STATUS_TIMEOUT = "500 millis"
 
 export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
   Config.withDefault({})
@@ -49,7 +49,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
           outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldest_mail, now) },
           deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldest_due, began) }
         }
-      }).pipe(Effect.timeout(PATIENCE), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
+      }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
 
       return SystemStatus.of({
         get: Effect.gen(function*() {

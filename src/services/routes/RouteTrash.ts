@@ -15,7 +15,7 @@ import { boundedPage } from "./RoutePages.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** Deleted routes, for 30 days. */
-export class RouteBin extends Context.Service<RouteBin, {
+export class RouteTrash extends Context.Service<RouteTrash, {
   /** An owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** For a confirmation before restoring. */
@@ -26,15 +26,15 @@ export class RouteBin extends Context.Service<RouteBin, {
     id: RouteId,
     options: { readonly mayPublish: boolean }
   ) => Effect.Effect<StoredRoute, NotFound>
-}>()("route-planning-service/RouteBin") {
+}>()("route-planning-service/RouteTrash") {
   static readonly layer = Layer.effect(
-    RouteBin,
+    RouteTrash,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const decodeRows = readableRows("routes", RouteRow)
 
-      const putBack = SqlSchema.findOneOption({
+      const restoreRow = SqlSchema.findOneOption({
         Request: Schema.Struct({
           owner: UserId,
           id: RouteId,
@@ -61,8 +61,8 @@ export class RouteBin extends Context.Service<RouteBin, {
           sql`SELECT name, visibility FROM routes WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
       })
 
-      return RouteBin.of({
-        list: Effect.fn("RouteBin.list")(
+      return RouteTrash.of({
+        list: Effect.fn("RouteTrash.list")(
           function*(owner, { limit, offset }, form) {
             const since = yield* deletionCutoff
             const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
@@ -78,13 +78,13 @@ export class RouteBin extends Context.Service<RouteBin, {
           Effect.orDie
         ),
 
-        requireOwn: Effect.fn("RouteBin.requireOwn")(function*(owner, id) {
+        requireOwn: Effect.fn("RouteTrash.requireOwn")(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
         }, databaseDefects),
 
-        restore: Effect.fn("RouteBin.restore")(function*(owner, id, { mayPublish }) {
-          const row = yield* putBack({
+        restore: Effect.fn("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
+          const row = yield* restoreRow({
             owner,
             id,
             mayPublish,
