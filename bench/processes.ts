@@ -22,8 +22,8 @@ export const SETTINGS = {
 /** As `npm start` has them. */
 const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
 
-const start = (script: string, env: Readonly<Record<string, string>>) => {
-  const child = spawn(process.execPath, [...FLAGS, join(ROOT, script)], {
+const start = (script: string, env: Readonly<Record<string, string>>, flags: ReadonlyArray<string>) => {
+  const child = spawn(process.execPath, [...FLAGS, ...flags, join(ROOT, script)], {
     env: { PATH: process.env["PATH"], ...env },
     stdio: ["ignore", "pipe", "inherit"]
   })
@@ -33,11 +33,15 @@ const start = (script: string, env: Readonly<Record<string, string>>) => {
 }
 
 /** A program of ours on a port of its own, ended by its process id when the scope closes. */
-export const running = Effect.fnUntraced(function*(script: string, env: Readonly<Record<string, string>>) {
+export const running = Effect.fnUntraced(function*(
+  script: string,
+  env: Readonly<Record<string, string>>,
+  flags: ReadonlyArray<string> = []
+) {
   const port = yield* Effect.promise(() => freePort())
   const started = performance.now()
   const { child, lines } = yield* Effect.acquireRelease(
-    Effect.sync(() => start(script, { PORT: String(port), ...env })),
+    Effect.sync(() => start(script, { PORT: String(port), ...env }, flags)),
     ({ child, ended }) =>
       Effect.promise(() => {
         child.kill("SIGTERM")
@@ -88,3 +92,9 @@ export const processorTime = (pid: number) =>
     const ticks = await Promise.all([pid, ...await childrenOf(pid)].map(ticksOf))
     return ticks.reduce((sum, each) => sum + each, 0) * 1000 / TICKS
   })
+
+/** What stands behind `--name` on the command line. */
+export const argument = (name: string, otherwise: string): string => {
+  const index = process.argv.indexOf(`--${name}`)
+  return index === -1 ? otherwise : process.argv[index + 1] ?? otherwise
+}

@@ -1,0 +1,232 @@
+import cookie from "@fastify/cookie"
+import cors from "@fastify/cors"
+import etag from "@fastify/etag"
+import helmet from "@fastify/helmet"
+import jwt from "@fastify/jwt"
+import rateLimit from "@fastify/rate-limit"
+import Fastify, { type FastifyReply, type FastifyRequest } from "fastify"
+import { createHmac, randomBytes } from "node:crypto"
+import { Pool } from "pg"
+import { collectDefaultMetrics, Histogram, register } from "prom-client"
+import { derived, type Position } from "./derived.ts"
+
+/**
+ * The same job with Fastify and its usual plugins, as one would write it: security headers, CORS, a session row behind a JWT
+ * whose cookie is renewed by each response, tokens, rate limits (far away), entity tags, a log line and a histogram a
+ * request, rows as objects that are parsed and printed. It has no tracing, no places and no error shape of its own.
+ */
+const pool = new Pool({ connectionString: process.env["DATABASE_URL"], max: 10 })
+const secret = process.env["JWT_SECRET"] ?? ""
+const pepper = process.env["PAT_PEPPER"] ?? ""
+const server = Fastify({
+  logger: { level: "info" },
+  ajv: { customOptions: { strictTuples: false } },
+  bodyLimit: 8 * 1024 * 1024
+})
+
+await server.register(helmet)
+await server.register(cors, { origin: ["https://example.com"], credentials: true })
+await server.register(cookie)
+await server.register(jwt, { secret, sign: { expiresIn: "15m" } })
+await server.register(rateLimit, { max: 1_000_000_000, timeWindow: "1 minute" })
+await server.register(etag)
+
+collectDefaultMetrics()
+const durations = new Histogram({
+  name: "http_request_duration_seconds",
+  help: "Duration of requests",
+  labelNames: ["method", "route", "status"]
+})
+
+server.addHook("onResponse", (request, reply, done) => {
+  durations
+    .labels(request.method, request.routeOptions.url ?? "", String(reply.statusCode))
+    .observe(reply.elapsedTime / 1000)
+  done()
+})
+
+interface Claims {
+  readonly sub: string
+  readonly sid: string
+}
+
+const findSession = {
+  name: "session",
+  text: `SELECT s.id AS sid, u.id, u.email, u.name, u.handle, u.avatar, u.preferences, u.created_at, s.last_seen_at
+    FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1 AND s.expires_at > now()
+    AND s.revoked_at IS NULL`
+}
+
+const findToken = {
+  name: "token",
+  text: `SELECT t.id AS token_id, t.scope, u.* FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
+    WHERE t.token_hash = $1 AND (t.expires_at IS NULL OR t.expires_at > now()) AND u.deletion_requested_at IS NULL`
+}
+
+/** The account of the request; a session's cookie is renewed. */
+const accountOf = async (request: FastifyRequest, reply: FastifyReply) => {
+  const { authorization } = request.headers
+  if (authorization?.startsWith("Bearer service_pat_") === true) {
+    const hash = createHmac("sha256", pepper).update(authorization.slice("Bearer ".length)).digest("base64url")
+    return (await pool.query({ ...findToken, values: [hash] })).rows[0]
+  }
+  if (authorization === undefined && request.cookies["session"] === undefined) return undefined
+  const claims = await request.jwtVerify<Claims>()
+  const account = (await pool.query({ ...findSession, values: [claims.sid] })).rows[0]
+  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  const fresh = server.jwt.sign({ sub: claims.sub, sid: claims.sid })
+  reply.header("x-access-token", fresh).setCookie("session", fresh, {
+    httpOnly: true,
+    secure: true,
+    sameSite: "lax",
+    path: "/",
+    maxAge: 900
+  })
+  return account
+}
+
+interface Row {
+  readonly user_id: string
+  readonly visibility: string
+  readonly waypoints: string
+  readonly geometry: string | null
+}
+
+const columns =
+  `r.id, r.user_id, r.name, r.description, r.activity, r.visibility, r.tags, r.favourite, r.waypoints, r.geometry,
+  r.distance, r.duration, r.elevation_gain, r.start_address, r.end_address, r.place_city, r.place_region,
+  r.place_country_code, r.routing_preferences, r.provenance, r.share_token, r.created_at, r.updated_at, r.version,
+  u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar`
+
+const parsed = (row: Row) => ({
+  ...row,
+  waypoints: JSON.parse(row.waypoints),
+  geometry: row.geometry === null ? undefined : JSON.parse(row.geometry)
+})
+
+const isToken = (ref: string) => /^[0-9a-f]{32}$/.test(ref)
+
+server.get("/health/live", () => ({ status: "ok" }))
+
+server.get(
+  "/metrics",
+  (_request, reply) => register.metrics().then((text) => reply.type(register.contentType).send(text))
+)
+
+server.get<{ Params: { ref: string } }>("/api/v1/routes/:ref", async (request, reply) => {
+  const { ref } = request.params
+  const account = await accountOf(request, reply)
+  const column = isToken(ref) ? "share_token" : "id"
+  const { rows } = await pool.query<Row>({
+    name: `route by ${column}`,
+    text: `SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+      WHERE r.${column} = $1 AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`,
+    values: [ref]
+  })
+  const [row] = rows
+  const isVisible = row !== undefined
+    && (row.user_id === account?.id || row.visibility === "public" || (row.visibility === "unlisted" && isToken(ref)))
+  return isVisible ? parsed(row) : reply.code(404).send({ statusCode: 404, code: "NOT_FOUND" })
+})
+
+server.get("/api/v1/users/me", async (request, reply) => {
+  const account = await accountOf(request, reply)
+  return account ?? reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+})
+
+server.get<{ Querystring: { limit: number } }>(
+  "/api/v1/routes",
+  { schema: { querystring: { type: "object", properties: { limit: { type: "integer", minimum: 1, maximum: 100 } } } } },
+  async (request, reply) => {
+    const account = await accountOf(request, reply)
+    if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+    const { limit } = request.query
+    const [total, page] = await Promise.all([
+      pool.query({
+        name: "count",
+        text: "SELECT count(*) FROM routes WHERE user_id = $1 AND deleted_at IS NULL",
+        values: [account.id]
+      }),
+      pool.query<Row>({
+        name: "list",
+        text: `SELECT ${columns} FROM routes r JOIN users u ON u.id = r.user_id
+          WHERE r.user_id = $1 AND r.deleted_at IS NULL ORDER BY r.created_at DESC, r.id DESC LIMIT $2`,
+        values: [account.id, limit]
+      })
+    ])
+    reply.header("x-total-count", total.rows[0].count).header("link", `</api/v1/routes?limit=${limit}>; rel="first"`)
+    return page.rows.map(parsed)
+  }
+)
+
+const longitude = { type: "number", minimum: -180, maximum: 180 }
+const latitude = { type: "number", minimum: -90, maximum: 90 }
+
+const newRoute = {
+  type: "object",
+  required: ["name", "waypoints"],
+  properties: {
+    name: { type: "string", minLength: 1, maxLength: 255 },
+    visibility: { type: "string", enum: ["private", "unlisted", "public"] },
+    waypoints: {
+      type: "array",
+      minItems: 1,
+      maxItems: 1000,
+      items: {
+        type: "object",
+        required: ["coord"],
+        properties: {
+          coord: { type: "array", items: [longitude, latitude], minItems: 2, maxItems: 2, additionalItems: false }
+        }
+      }
+    },
+    geometry: {
+      type: "array",
+      maxItems: 100_000,
+      items: {
+        type: "array",
+        items: [longitude, latitude, { type: "number" }],
+        minItems: 2,
+        maxItems: 3,
+        additionalItems: false
+      }
+    }
+  }
+}
+
+interface NewRoute {
+  readonly name: string
+  readonly visibility?: string
+  readonly waypoints: ReadonlyArray<unknown>
+  readonly geometry: ReadonlyArray<Position>
+}
+
+server.post<{ Body: NewRoute }>("/api/v1/routes", { schema: { body: newRoute } }, async (request, reply) => {
+  const account = await accountOf(request, reply)
+  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  const { geometry, name, visibility = "private", waypoints } = request.body
+  const { box, distance, polyline, simplified } = derived(geometry)
+  const { rows } = await pool.query<Row>({
+    name: "insert",
+    text: `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
+        distance, simplified, polyline6, bounds, position_count, created_at, updated_at)
+      VALUES ($1, $2, $3, '{}', false, $4, $5, 'routing-engine', $6, $7, $8, $9, $10, $11, now(), now()) RETURNING *`,
+    values: [
+      account.id,
+      name,
+      visibility,
+      JSON.stringify(waypoints),
+      JSON.stringify(geometry),
+      randomBytes(16).toString("hex"),
+      distance,
+      JSON.stringify(simplified),
+      polyline,
+      box,
+      geometry.length
+    ]
+  })
+  const [row] = rows
+  return row === undefined ? reply.code(500).send() : reply.code(201).send(parsed(row))
+})
+
+await server.listen({ host: "127.0.0.1", port: Number(process.env["PORT"]) })

@@ -1,0 +1,130 @@
+import { NodeRuntime } from "@effect/platform-node"
+import autocannon from "autocannon"
+import { Console, Effect, Redacted } from "effect"
+import { availableParallelism, loadavg } from "node:os"
+import { join } from "node:path"
+import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
+import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { argument, processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
+import { type Compared, comparedRequests, CONNECTIONS, seeded } from "./requests.ts"
+import { seed } from "./seed.ts"
+import { median } from "./statistics.ts"
+
+// As `npm run bench:speed -- --seconds 5 --turns 3 --only token`.
+const SECONDS = Number(argument("seconds", "4"))
+const TURNS = Number(argument("turns", "3"))
+const ONLY = argument("only", "")
+
+interface Server {
+  readonly name: "ours" | "full" | "bare"
+  readonly origin: string
+  readonly pid: number
+}
+
+interface Figures {
+  /** Requests a second. */
+  readonly rate: number
+  /** Processor time of the server's process, in microseconds a request. */
+  readonly cost: number
+}
+
+const asked = Effect.fnUntraced(function*(
+  { name, origin, pid }: Server,
+  { body, connections = CONNECTIONS, headers, method = "GET", name: request, path }: Compared,
+  seconds = SECONDS
+): Effect.fn.Return<Figures> {
+  const before = yield* processorTime(pid)
+  const sent = { ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) }
+  const load = { url: `${origin}${path}`, method, connections, duration: seconds, ...sent }
+  const { errors, non2xx, requests } = yield* Effect.promise(() => autocannon(load))
+  if (non2xx + errors > 0) {
+    const text = yield* Effect.promise(() => fetch(load.url, { method, ...sent }).then((response) => response.text()))
+    return yield* Effect.die(
+      new Error(`${name}, ${request}: ${non2xx} responses were not 2xx, ${errors} errors; ${text.slice(0, 200)}`)
+    )
+  }
+  return { rate: requests.average, cost: 1000 * ((yield* processorTime(pid)) - before) / requests.total }
+})
+
+/** Whether the peer has the request: the bare one knows no account. */
+const isAskedOf = ({ name }: Server, { headers, method }: Compared) =>
+  name !== "bare" || headers === undefined || method === "POST"
+
+const cell = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures>, goal: number | undefined) => {
+  const ratio = median(ours.map(({ rate }, turn) => rate / (peer[turn]?.rate ?? rate)))
+  const cost = median(peer.map((each) => each.cost)) / median(ours.map((each) => each.cost))
+  const figures = `${ratio.toFixed(2)} (${cost.toFixed(2)})`
+  if (goal === undefined) return figures
+  return ratio >= goal && cost >= goal ? `${figures}, reached` : `${figures}, of ${goal}`
+}
+
+const costOf = (figures: ReadonlyArray<Figures>) => `${median(figures.map(({ cost }) => cost)).toFixed(0)} us`
+
+/** One request, of each server in turn. */
+const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, request: Compared) {
+  const able = servers.filter((server) => isAskedOf(server, request))
+  yield* Effect.forEach(able, (server) => asked(server, request, 1), { discard: true })
+  const turns = yield* Effect.replicateEffect(
+    Effect.forEach(able, (server) => Effect.map(asked(server, request), (figures) => [server.name, figures] as const)),
+    TURNS
+  )
+  const of = (name: Server["name"]) =>
+    turns.flatMap((turn) => turn.filter(([server]) => server === name).map(([, figures]) => figures))
+  const [ours, full, bare] = [of("ours"), of("full"), of("bare")]
+  const cells = [
+    request.name,
+    `${median(ours.map(({ rate }) => rate)).toFixed(0)}/s`,
+    costOf(ours),
+    costOf(full),
+    bare.length === 0 ? "" : costOf(bare),
+    cell(ours, full, request.full),
+    bare.length === 0 ? "" : cell(ours, bare, request.bare)
+  ]
+  yield* Console.log(`| ${cells.join(" | ")} |`)
+})
+
+const started = Effect.fnUntraced(function*(
+  name: Server["name"],
+  script: string,
+  url: string,
+  settings: Readonly<Record<string, string>> = {}
+) {
+  const server = yield* running(script, { ...SETTINGS, DATABASE_URL: url, LOG_LEVEL: "info", ...settings })
+  yield* readyAfter(`${server.origin}/health/live`, server.started)
+  return { name, origin: server.origin, pid: server.pid }
+})
+
+const comparison = Effect.gen(function*() {
+  const directory = yield* temporaryDirectory
+  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
+  const ours = yield* started("ours", "src/main.ts", url)
+  yield* readyAfter(`${ours.origin}/health/ready`, performance.now())
+  yield* seed(url)
+  const servers: ReadonlyArray<Server> = [
+    ours,
+    yield* started("full", "bench/peers/full.ts", url),
+    yield* started("bare", "bench/peers/bare.ts", url)
+  ]
+  yield* Effect.sleep("3 seconds")
+  const atRest = yield* residentMemory(ours.pid)
+  const idle = yield* processorTime(ours.pid)
+  yield* Effect.sleep("10 seconds")
+  const idleShare = ((yield* processorTime(ours.pid)) - idle) / 10_000
+  const requests = comparedRequests(yield* seeded(ours.origin))
+  yield* Console.log(
+    `${availableParallelism()} cores shared with PostgreSQL and the load, ${loadavg()[0]?.toFixed(1)} wanted before\n\n`
+      + "| request | ours | processor time, ours | full peer | bare peer | ours / full (by processor time) | ours / bare |\n"
+      + "|---|---|---|---|---|---|---|"
+  )
+  yield* Effect.forEach(requests.filter(({ name }) => name.includes(ONLY)), (request) => rowOf(servers, request), {
+    discard: true
+  })
+  const memory = yield* Effect.forEach(servers, ({ pid }) => residentMemory(pid))
+  yield* Console.log(
+    `\nat rest: ${atRest.toFixed(0)} MiB, ${(100 * idleShare).toFixed(1)} % of a core; after the load: ${
+      servers.map(({ name }, index) => `${name} ${memory[index]?.toFixed(0)} MiB`).join(", ")
+    }`
+  )
+}).pipe(Effect.scoped)
+
+NodeRuntime.runMain(comparison)
