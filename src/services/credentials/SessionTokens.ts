@@ -1,5 +1,5 @@
-import { Clock, Config, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { jwtVerify, SignJWT } from "jose"
+import { Cache, Clock, Config, Context, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
+import { CompactSign, jwtVerify } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
@@ -22,7 +22,6 @@ const Claims = Schema.Struct({
 export type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownOption(Claims)
-const encodeClaims = Schema.encodeSync(Claims)
 
 /** Imported once: of bytes the library would make a key anew for each token. */
 const hmacKey = (secret: Redacted.Redacted) =>
@@ -36,10 +35,25 @@ const hmacKey = (secret: Redacted.Redacted) =>
     )
   )
 
+/** A token whose signature and claims are those of this service; `expiresAt` is its `exp`, in seconds. */
+interface VerifiedToken {
+  readonly claims: Claims
+  readonly expiresAt: number
+}
+
+/**
+ * How many tokens are known at once. Signing and verifying are a trip through the thread pool each, on every request of a
+ * session: the same token within a second is signed once, and one that was signed or verified here is not verified again.
+ * Whether its session lives is read from the database on every request.
+ */
+const MAX_KNOWN_TOKENS = 10_000
+
+const HEADER = { alg: ALGORITHM, typ: "JWT" }
+
 /** The JWT that a session travels as: HS256 with `JWT_SECRET`, and nothing but HS256 (RFC 8725, 3.1). */
 export class SessionTokens extends Context.Service<SessionTokens, {
   readonly sign: (claims: Claims) => Effect.Effect<string>
-  /** The claims of a token that is ours and not expired, else none. */
+  /** The claims of a token that this service signed and that has not expired, else none. */
   readonly verify: (token: string) => Effect.Effect<Option.Option<Claims>>
 }>()("route-planning-service/SessionTokens") {
   static readonly layer = Layer.effect(
@@ -47,33 +61,57 @@ export class SessionTokens extends Context.Service<SessionTokens, {
     Effect.gen(function*() {
       const secret = yield* hmacKey(yield* Config.Redacted("JWT_SECRET"))
 
+      const verified = yield* Cache.makeWith(
+        (token: string) =>
+          Effect.gen(function*() {
+            const currentDate = new Date(yield* Clock.currentTimeMillis)
+            const { payload } = yield* Effect.tryPromise(() =>
+              jwtVerify(token, secret, {
+                algorithms: [ALGORITHM],
+                issuer: ISSUER,
+                audience: AUDIENCE,
+                typ: "JWT",
+                requiredClaims: ["exp", "iat", "sub"],
+                currentDate
+              })
+            )
+            const claims = yield* Effect.fromOption(decodeClaims(payload))
+            return { claims, expiresAt: payload.exp ?? 0 } satisfies VerifiedToken
+          }),
+        {
+          capacity: MAX_KNOWN_TOKENS,
+          timeToLive: (exit) => Exit.isSuccess(exit) ? SESSION_TOKEN_LIFETIME : Duration.zero
+        }
+      )
+
+      const signed = yield* Cache.make({
+        capacity: MAX_KNOWN_TOKENS,
+        timeToLive: "1 second",
+        lookup: (payload: string) =>
+          Effect.promise(() =>
+            new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader(HEADER).sign(secret)
+          )
+      })
+
       return SessionTokens.of({
         sign: Effect.fnUntraced(function*(claims) {
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
-          return yield* Effect.promise(() =>
-            new SignJWT(encodeClaims(claims))
-              .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
-              .setIssuer(ISSUER)
-              .setAudience(AUDIENCE)
-              .setIssuedAt(now)
-              .setExpirationTime(now + Duration.toSeconds(SESSION_TOKEN_LIFETIME))
-              .sign(secret)
+          const expiresAt = now + Duration.toSeconds(SESSION_TOKEN_LIFETIME)
+          const { role, sid, sub, units } = claims
+          const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
+          const token = yield* Cache.get(
+            signed,
+            JSON.stringify({ ...encoded, iss: ISSUER, aud: AUDIENCE, iat: now, exp: expiresAt })
           )
+          yield* Cache.set(verified, token, { claims, expiresAt })
+          return token
         }),
         verify: Effect.fnUntraced(function*(token) {
-          const currentDate = yield* DateTime.nowAsDate
-          return yield* Effect.tryPromise(() =>
-            jwtVerify(token, secret, {
-              algorithms: [ALGORITHM],
-              issuer: ISSUER,
-              audience: AUDIENCE,
-              typ: "JWT",
-              requiredClaims: ["exp", "iat", "sub"],
-              currentDate
-            })
-          ).pipe(
-            Effect.map(({ payload }) => decodeClaims(payload)),
-            Effect.orElseSucceed(() => Option.none())
+          const known = yield* Effect.option(Cache.get(verified, token))
+          const now = yield* Clock.currentTimeMillis
+          return known.pipe(
+            Option.filter(({ expiresAt }) => now < expiresAt * 1000),
+            Option.map(({ claims }) => claims)
           )
         })
       })

@@ -2,6 +2,9 @@ import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 
+/** Every route has its owner's pseudonym, and an HMAC is one of the slowest functions of a small read. */
+const MAX_KNOWN = 10_000
+
 /** Ids for product analytics: stable, and not reversible without `ANALYTICS_SALT`. */
 export class Pseudonyms extends Context.Service<Pseudonyms, {
   /** The first 32 hex digits of HMAC-SHA-256 of the user id. */
@@ -11,9 +14,14 @@ export class Pseudonyms extends Context.Service<Pseudonyms, {
     Pseudonyms,
     Effect.gen(function*() {
       const salt = Redacted.value(yield* Config.Redacted("ANALYTICS_SALT"))
-      return Pseudonyms.of({
-        idHash: (userId) => createHmac("sha256", salt).update(String(userId)).digest("hex").slice(0, 32)
-      })
+      const known = new Map<UserId, string>()
+      const remember = (userId: UserId) => {
+        const hash = createHmac("sha256", salt).update(String(userId)).digest("hex").slice(0, 32)
+        if (known.size === MAX_KNOWN) known.clear()
+        known.set(userId, hash)
+        return hash
+      }
+      return Pseudonyms.of({ idHash: (userId) => known.get(userId) ?? remember(userId) })
     })
   )
 }
