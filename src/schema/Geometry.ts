@@ -86,7 +86,7 @@ export type BoundingBox = typeof BoundingBox.Type
 
 export const Coordinate = Schema.Tuple([Longitude, Latitude])
 
-/** Decimals of the engine's polylines and of ours. */
+/** Decimals of polylines, those of the routing engine too. */
 export const POLYLINE_PRECISION = 6
 
 const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS

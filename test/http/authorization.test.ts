@@ -159,7 +159,7 @@ const HEADING = `# Who may do what
 
 What each kind of caller gets from each endpoint: \`yes\` (the call goes on to its own checks), \`401\` or \`403\`. A test
 walks the whole contract with every kind of caller and compares with this table; \`UPDATE_DOCS=1 npx vitest run
-test/http/authorization.test.ts\` writes it anew.
+test/http/authorization.test.ts\` generates it.
 `
 
 layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it) => {

@@ -114,7 +114,7 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
       yield* untilNone(accountOf(rider))
     }), 10_000)
 
-  it.effect("is erased by the sweep, with every trace, and the address can sign up anew", () =>
+  it.effect("is erased by the sweep, with every trace, and the address can sign up again", () =>
     Effect.gen(function*() {
       const email = `canary-${newEmail()}`
       const rider = yield* signedInAs({ email, name: "Canary Rider" })

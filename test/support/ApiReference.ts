@@ -2,7 +2,7 @@ import { document, nameOf, type Operation, operations } from "./OpenApi.ts"
 
 const HEADING = `# The API
 
-Every endpoint, made from the OpenAPI document: \`UPDATE_DOCS=1 npx vitest run test/http/openapi.test.ts\` writes it anew. The
+Every endpoint, made from the OpenAPI document: \`UPDATE_DOCS=1 npx vitest run test/http/openapi.test.ts\` generates it. The
 same, to be tried in a browser, is served at \`/api\`, and as data at \`/api/openapi.json\`, where \`API_DOCS_ENABLED\` says
 so (everywhere but in production unless it is set). [Who may do what](authorization.md) is one table.
 

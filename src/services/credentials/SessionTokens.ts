@@ -23,7 +23,7 @@ export type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownOption(Claims)
 
-/** Imported once: of bytes the library would make a key anew for each token. */
+/** Imported once: from bytes the library would import a key for each token. */
 const hmacKey = (secret: Redacted.Redacted) =>
   Effect.promise(() =>
     crypto.subtle.importKey(

@@ -5,7 +5,7 @@ export const texts = {
   overview: described("Count everything", "How many accounts, sessions, tokens, routes and collections there are."),
   users: described(
     "Find accounts",
-    "Accounts, the newest first. `query` is a part of an email address, a name or a handle, in whatever case."
+    "Accounts, the newest first. `query` is a part of an email address, a name or a handle, case-insensitive."
   ),
   user: described("Look at an account", "One account. The entry that is left in the audit names it."),
   deleteUser: described(

@@ -5,7 +5,7 @@ export const texts = {
   live: described("Probe the process", "The process answers."),
   ready: described(
     "Probe readiness",
-    "The database is reachable. A routing engine that is away is told and makes nothing unready."
+    "The database is reachable. An unavailable routing engine is reported and does not affect readiness."
   ),
   group: titled("Health", "Probes.")
 }
