@@ -6,15 +6,8 @@ const RUN_LENGTH = 16
 const MIN_DISTANCES = 100_000
 const DISTANCES_EACH = 8
 
-interface Box {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
-  readonly from: number
-  readonly to: number
-  readonly halves: readonly [Box, Box] | undefined
-}
+/** West, south, east and north. */
+const EDGES = 4
 
 interface Query {
   readonly lng: number
@@ -29,86 +22,113 @@ interface Found {
 
 const squared = (byLng: number, byLat: number, { scale }: Query) => (byLng * scale) ** 2 + byLat ** 2
 
-const distanceTo = ([lng, lat]: Position, query: Query) => squared(lng - query.lng, lat - query.lat, query)
+/** Nodes of a tree that halves so many positions until runs are left. */
+const nodesOf = (length: number): number => length <= RUN_LENGTH ? 1 : 1 + 2 * nodesOf(length - (length >> 1))
 
-/** At most the distance to anything in the box, rounding included. */
-const distanceToBox = ({ east, north, south, west }: Box, query: Query) =>
-  squared(
-    Math.max(west - query.lng, 0, query.lng - east),
-    Math.max(south - query.lat, 0, query.lat - north),
-    query
-  )
-
-const boxOfRun = (positions: ReadonlyArray<Position>, from: number, to: number): Box => {
-  const run = positions.slice(from, to)
-  const longitudes = run.map(([lng]) => lng)
-  const latitudes = run.map(([, lat]) => lat)
-  return {
-    west: Math.min(...longitudes),
-    south: Math.min(...latitudes),
-    east: Math.max(...longitudes),
-    north: Math.max(...latitudes),
-    from,
-    to,
-    halves: undefined
-  }
-}
-
-const boxAround = (positions: ReadonlyArray<Position>, from: number, to: number): Box => {
-  if (to - from <= RUN_LENGTH) return boxOfRun(positions, from, to)
-  const middle = (from + to) >> 1
-  const halves = [boxAround(positions, from, middle), boxAround(positions, middle, to)] as const
-  const [a, b] = halves
-  return {
-    west: Math.min(a.west, b.west),
-    south: Math.min(a.south, b.south),
-    east: Math.max(a.east, b.east),
-    north: Math.max(a.north, b.north),
-    from,
-    to,
-    halves
-  }
-}
+/** A read of a typed array, whose indexes are all in range. */
+const at = (values: Float64Array, index: number): number => values[index] ?? Number.NaN
 
 /**
  * Nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
  * defeats them, like a circle around all queries, is searched up to 8 distances for each position and query; then the
- * best so far counts.
+ * best so far counts. Coordinates and boxes are flat: as objects they take ten times as long.
  */
 export class NearestPositions {
-  readonly #positions: ReadonlyArray<Position>
-  readonly #root: Box
+  readonly #longitudes: Float64Array
+  readonly #latitudes: Float64Array
+  /** Of each node; the halves of node `n` are `2 n + 1` and `2 n + 2`. */
+  readonly #boxes: Float64Array
   #distances: number
 
   constructor(positions: ReadonlyArray<Position>, queries: number) {
-    this.#positions = positions
-    this.#root = boxAround(positions, 0, positions.length)
+    this.#longitudes = new Float64Array(positions.map(([lng]) => lng))
+    this.#latitudes = new Float64Array(positions.map(([, lat]) => lat))
+    this.#boxes = new Float64Array(EDGES * nodesOf(positions.length))
     this.#distances = MIN_DISTANCES + DISTANCES_EACH * (positions.length + queries)
+    this.#enclose(0, 0, positions.length)
   }
 
   /** The first of several; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
-    this.#search(this.#root, { lng, lat, scale: Math.cos(lat * Math.PI / 180) }, found)
+    this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(lat * Math.PI / 180) }, found)
     return found.index
   }
 
-  #search(box: Box, query: Query, found: Found): void {
-    if (box.halves === undefined) return this.#searchRun(box, query, found)
-    this.#distances -= 2
-    const [a, b] = box.halves
-    const [toA, toB] = [distanceToBox(a, query), distanceToBox(b, query)]
-    const [near, far, toFar] = toA <= toB ? [a, b, toB] as const : [b, a, toA] as const
-    this.#search(near, query, found)
-    const isPossible = toFar < found.squared || (toFar === found.squared && far.from < found.index)
-    if (isPossible && this.#distances > 0) this.#search(far, query, found)
+  #enclose(node: number, from: number, to: number): void {
+    if (to - from <= RUN_LENGTH) return this.#encloseRun(node, from, to)
+    const middle = (from + to) >> 1
+    const [a, b] = [2 * node + 1, 2 * node + 2]
+    this.#enclose(a, from, middle)
+    this.#enclose(b, middle, to)
+    this.#setBox(
+      node,
+      Math.min(this.#edge(a, 0), this.#edge(b, 0)),
+      Math.min(this.#edge(a, 1), this.#edge(b, 1)),
+      Math.max(this.#edge(a, 2), this.#edge(b, 2)),
+      Math.max(this.#edge(a, 3), this.#edge(b, 3))
+    )
   }
 
-  #searchRun({ from, to }: Box, query: Query, found: Found): void {
+  #encloseRun(node: number, from: number, to: number): void {
+    this.#setBox(node, Infinity, Infinity, -Infinity, -Infinity)
+    for (let index = from; index < to; index++) {
+      const lng = at(this.#longitudes, index)
+      const lat = at(this.#latitudes, index)
+      this.#setBox(
+        node,
+        Math.min(this.#edge(node, 0), lng),
+        Math.min(this.#edge(node, 1), lat),
+        Math.max(this.#edge(node, 2), lng),
+        Math.max(this.#edge(node, 3), lat)
+      )
+    }
+  }
+
+  #setBox(node: number, west: number, south: number, east: number, north: number): void {
+    const first = EDGES * node
+    this.#boxes[first] = west
+    this.#boxes[first + 1] = south
+    this.#boxes[first + 2] = east
+    this.#boxes[first + 3] = north
+  }
+
+  #edge(node: number, edge: number): number {
+    return at(this.#boxes, EDGES * node + edge)
+  }
+
+  /** At most the distance to anything in the box, rounding included. */
+  #distanceToBox(node: number, query: Query): number {
+    return squared(
+      Math.max(this.#edge(node, 0) - query.lng, 0, query.lng - this.#edge(node, 2)),
+      Math.max(this.#edge(node, 1) - query.lat, 0, query.lat - this.#edge(node, 3)),
+      query
+    )
+  }
+
+  #search(node: number, from: number, to: number, query: Query, found: Found): void {
+    if (to - from <= RUN_LENGTH) return this.#searchRun(from, to, query, found)
+    this.#distances -= 2
+    const middle = (from + to) >> 1
+    const [a, b] = [2 * node + 1, 2 * node + 2]
+    if (this.#distanceToBox(a, query) <= this.#distanceToBox(b, query)) {
+      this.#search(a, from, middle, query, found)
+      if (this.#isPossible(b, middle, query, found)) this.#search(b, middle, to, query, found)
+    } else {
+      this.#search(b, middle, to, query, found)
+      if (this.#isPossible(a, from, query, found)) this.#search(a, from, middle, query, found)
+    }
+  }
+
+  #isPossible(node: number, from: number, query: Query, found: Found): boolean {
+    const distance = this.#distanceToBox(node, query)
+    return this.#distances > 0 && (distance < found.squared || (distance === found.squared && from < found.index))
+  }
+
+  #searchRun(from: number, to: number, query: Query, found: Found): void {
     this.#distances -= to - from
     for (let index = from; index < to; index++) {
-      const position = this.#positions[index]
-      const distance = position === undefined ? Infinity : distanceTo(position, query)
+      const distance = squared(at(this.#longitudes, index) - query.lng, at(this.#latitudes, index) - query.lat, query)
       if (distance > found.squared || (distance === found.squared && index >= found.index)) continue
       found.index = index
       found.squared = distance
