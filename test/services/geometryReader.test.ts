@@ -73,13 +73,19 @@ const position = fc.tuple(
   fc.constantFrom(",", ",", ",", ", ")
 ).map(([numbers, comma]) => `[${numbers.join(comma)}]`)
 
+/** Of six places, or as calculations leave it, but never with an exponent. */
+const degrees = (most: number) =>
+  fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: -most * 1e6, max: most * 1e6 }).map((n) => n / 1e6) },
+    { weight: 1, arbitrary: fc.double({ min: -most, max: most, noNaN: true }).map((n) => Math.abs(n) < 1e-5 ? 0 : n) }
+  )
+
 const sound = fc.tuple(
-  fc.integer({ min: -180_000_000, max: 180_000_000 }),
-  fc.integer({ min: -90_000_000, max: 90_000_000 }),
+  degrees(180),
+  degrees(90),
   fc.option(fc.integer({ min: -50_000, max: 90_000 }), { nil: undefined })
-).map(([lng, lat, elevation]) =>
-  JSON.stringify(elevation === undefined ? [lng / 1e6, lat / 1e6] : [lng / 1e6, lat / 1e6, elevation / 10])
 )
+  .map(([lng, lat, elevation]) => JSON.stringify(elevation === undefined ? [lng, lat] : [lng, lat, elevation / 10]))
 
 const listOf = (items: fc.Arbitrary<string>) =>
   fc.array(items, { maxLength: 12 }).map((items) => `[${items.join(",")}]`)

@@ -45,9 +45,9 @@ const scratchOf = (positions: number) => {
 /** One instance for all numbers, so that none is an object. */
 class NumberReader {
   value = 0
-  private readonly text: Uint8Array
+  private readonly text: Buffer
 
-  constructor(text: Uint8Array) {
+  constructor(text: Buffer) {
     this.text = text
   }
 
@@ -70,18 +70,25 @@ class NumberReader {
       places = at - point - 1
       if (places === 0 || text[at - 1] === DIGIT_0) return -1
     }
-    if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return -1
+    if (mantissa >= MANTISSA_LIMIT || places >= POWERS.length) return this.#readAsText(from, at)
     // The nearest double: both numbers are exact, and a division is rounded once.
     const value = mantissa / (POWERS[places] ?? 1)
     if (value < LEAST && (isNegative || mantissa !== 0)) return -1
     this.value = isNegative ? -value : value
     return at
   }
+
+  /** For 16 or 17 digits, which results of calculations have. */
+  #readAsText(from: number, end: number): number {
+    const digits = this.text.toString("latin1", from, end)
+    this.value = Number(digits)
+    return String(this.value) === digits ? end : -1
+  }
 }
 
 /**
  * Reads positions into numbers, without an object for each. Undefined for anything but what `JSON.stringify` writes,
- * such as white space or more than 15 digits: the text is then its own normal form.
+ * such as white space or digits without effect: the text is then its own normal form.
  */
 export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
   if (text[from] !== OPEN) return undefined
