@@ -29,7 +29,7 @@ const LONGEST_STALL_MILLIS = 50
 const LONGEST_READ_MILLIS = 500
 
 /** For as many positions as a route may have, in any format. */
-const LONGEST_LINE_MILLIS = 2000
+const LONGEST_LINE_MILLIS = 1000
 
 interface Program {
   readonly process: Replica

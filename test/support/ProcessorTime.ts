@@ -35,10 +35,10 @@ export const positionsOf = (bytes: number): string =>
   `[${Array.from({ length: Math.max(1, Math.floor(bytes / (POSITION.length + 1))) }, () => POSITION).join(",")}]`
 
 /**
- * What a request may cost, of what `JSON.parse` costs; in milliseconds where that is next to nothing, and at most. At most is
- * twice what `npm run bench:hostile` judges by: the same work costs more on a machine whose caches others use.
+ * What a request may cost, of what `JSON.parse` costs; in milliseconds where that is next to nothing, and at most:
+ * what `npm run bench:hostile` judges by.
  */
-const BOUND = { times: 10, leastMillis: 100, mostMillis: 3000 }
+const BOUND = { times: 10, leastMillis: 100, mostMillis: 1500 }
 
 /** The processor time in milliseconds that a request may take, by what `JSON.parse` takes for the same in the same run. */
 export const boundBy = (json: string, times = BOUND.times): number =>
