@@ -5,9 +5,9 @@ Object.assign(process.env, COMPILE_CACHE)
 
 /** They compare processor times, to which the work of others on the same cores adds. */
 const MEASURED = [
-  "test/http/{heavy,hostile,longBodies,poison}.test.ts",
+  "test/http/{heavy,hostile,longBodies,poison,slowClients.bodies}.test.ts",
   "test/process/hostile.test.ts",
-  "test/services/{archive.heavy,files,files.hostile,schema,simplification}.test.ts"
+  "test/services/{archive.heavy,files,files.hostile,files.roundTrip,schema,simplification}.test.ts"
 ]
 
 const SHARED = {

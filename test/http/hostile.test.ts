@@ -3,10 +3,9 @@ import { Effect, Hash, Schema } from "effect"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
 import { boundBy, leastCostOf } from "../support/ProcessorTime.ts"
+import { JSON_TYPE } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-
-const JSON_TYPE = { "content-type": "application/json" }
 
 /** Of what `JSON.parse` costs: a refusal is found before a value is made. */
 const TIMES_PARSING = 2

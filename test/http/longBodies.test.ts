@@ -7,13 +7,12 @@ import { boundsOf } from "../../src/services/json/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
 import { costOf, processorTimeOf } from "../support/ProcessorTime.ts"
+import { JSON_TYPE } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Behaviour, StandInEngine } from "../support/StandInEngine.ts"
 import { TestServer } from "../support/TestServer.ts"
 
 const TRIES = 5
-
-const JSON_TYPE = { "content-type": "application/json" }
 
 const listed = (count: number, at: (index: number) => string) => Array.from({ length: count }, (_, n) => at(n)).join()
 

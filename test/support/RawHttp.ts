@@ -34,6 +34,8 @@ const exchange = (origin: string, write: (socket: Socket) => void) =>
 export const sendRaw = (origin: string, ...bytes: ReadonlyArray<string | Uint8Array>) =>
   exchange(origin, (socket) => bytes.forEach((part) => socket.write(part)))
 
+export const JSON_TYPE = { "content-type": "application/json" }
+
 /** A request line and headers, `Connection: close` among them. */
 export const requestHead = (line: string, headers: Readonly<Record<string, string>> = {}) =>
   [

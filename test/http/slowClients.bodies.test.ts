@@ -1,0 +1,154 @@
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
+import { BodyAllowance } from "../../src/http/request/BodyArrival.ts"
+import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { signedIn } from "../support/Actors.ts"
+import { connection, countOf, MIB } from "../support/Connections.ts"
+import { leastCostOf, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
+import { JSON_TYPE, requestHead, sendRaw } from "../support/RawHttp.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const LOGIN = "/api/v1/auth/login-email"
+
+const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1])
+
+const login = (size: number) => `{"email":"a@example.com","password":"x","filler":"${"x".repeat(size)}"}`
+
+/** A request whose body the service has begun to read and has not got. */
+const bodyAwaited = Effect.fnUntraced(function*(
+  line: string,
+  length: number,
+  headers: Readonly<Record<string, string>>
+) {
+  const { received, socket, ...rest } = yield* connection
+  socket.write(requestHead(line, { ...headers, "Content-Length": String(length), "Expect": "100-continue" }))
+  yield* until(Effect.sync(() => received().startsWith("HTTP/1.1 100 ")))
+  return {
+    ...rest,
+    socket,
+    response: () => {
+      const [, ...parts] = received().split("\r\n\r\n")
+      return parts.join("\r\n\r\n")
+    }
+  }
+})
+
+const ALLOWANCE = { grace: Duration.millis(300), bytesPerSecond: 64 * 1024 }
+
+layer(TestServer.layer())("a body that takes its time", (it) => {
+  const GPX = `<gpx version="1.1"><rte><name>slow</name><rtept lat="47" lon="9"/><rtept lat="48" lon="9"/></rte></gpx>`
+
+  it.effect("is served when it has arrived, whatever the deadline of the response", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const cases = [
+        [`POST ${LOGIN}`, login(0), JSON_TYPE, 401],
+        ["POST /api/v1/routes/import", GPX, { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }, 201]
+      ] as const
+      for (const [line, body, headers, status] of cases) {
+        const { closed, response, socket } = yield* bodyAwaited(line, body.length, headers)
+        yield* TestClock.adjust("29 seconds")
+        socket.write(body)
+        yield* closed
+        assert.strictEqual(statusOf(response()), status, response())
+      }
+    }))
+
+  it.effect("costs at most ten times JSON.parse of as much, in however many pieces a file of 8 MiB arrives", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [head, tail] = [`<gpx version="1.1"><name>`, `</name></gpx>`]
+      const entities = "&amp;".repeat((ROUTE_BODY_LIMIT - head.length - tail.length) / 5)
+      const body = Buffer.from(head + entities + tail)
+      const headers = { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }
+      const sendSlowly = Effect.gen(function*() {
+        const { closed, response, socket } = yield* bodyAwaited("POST /api/v1/routes/import", body.length, headers)
+        for (let start = 0; start < body.length; start += MIB / 8) {
+          yield* Effect.callback<void>((resume) =>
+            void socket.write(body.subarray(start, start + MIB / 8), () => resume(Effect.void))
+          )
+          yield* TestClock.adjust("400 millis")
+        }
+        yield* closed
+        return statusOf(response())
+      }).pipe(Effect.scoped)
+      const bound = workBoundBy(positionsOf(body.length))
+      const { inAll, value } = yield* leastCostOf(sendSlowly, bound)
+      assert.strictEqual(value, 400)
+      assert.isBelow(inAll, bound)
+    }))
+
+  it.effect("is refused with 408 after 30 seconds", () =>
+    Effect.gen(function*() {
+      const { closed, response } = yield* bodyAwaited(`POST ${LOGIN}`, 100, JSON_TYPE)
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual(response(), "")
+      yield* TestClock.adjust("2 seconds")
+      yield* closed
+      assert.strictEqual(statusOf(response()), 408)
+      assert.strictEqual(yield* countOf("POST", LOGIN, 408), 1)
+    }))
+})
+
+layer(
+  TestServer.layer().pipe(
+    Layer.provide(Layer.succeed(BodyAllowance, ALLOWANCE)),
+    Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled: 300, idle: 60_000 }))
+  ),
+  { excludeTestServices: true }
+)("a body that comes too slowly", (it) => {
+  it.effect("is refused with 408 in the one shape, and is no fault of the service", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const rider = yield* signedIn
+      const cookie = { Cookie: rider.cookie }
+      const cases = [
+        [LOGIN, JSON_TYPE],
+        ["/api/v1/routes", { ...JSON_TYPE, ...cookie }],
+        ["/api/v1/routes/import", { ...cookie, "Content-Type": "application/gpx+xml" }],
+        ["/api/v1/users/me/import", { ...cookie, "Content-Type": "application/zip" }]
+      ] as const
+      for (const [path, headers] of cases) {
+        const answer = yield* sendRaw(
+          origin,
+          requestHead(`POST ${path}`, { ...headers, "Content-Length": "1000" }),
+          "{"
+        )
+        assert.strictEqual(answer.status, 408, path)
+        assert.include(
+          answer.body,
+          `{"statusCode":408,"code":"VALIDATION_FAILED","message":"The body did not arrive`,
+          path
+        )
+        for (
+          const header of [/^connection: close$/im, /^x-content-type-options: nosniff$/im, /^content-type: .*json/im]
+        ) {
+          assert.match(answer.head, header, path)
+        }
+        assert.strictEqual(yield* countOf("POST", path, 408), 1, path)
+      }
+      assert.strictEqual(yield* countOf("POST", LOGIN, 503), 0)
+    }))
+
+  it.effect("has as much more time as its bytes take at the lowest rate", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const head = requestHead(`POST ${LOGIN}`, { ...JSON_TYPE, "Content-Length": String(48 * 1024) })
+      const { milliseconds, status } = yield* sendRaw(origin, head, login(32 * 1024))
+      assert.strictEqual(status, 408)
+      assert.isAtLeast(milliseconds, 750)
+    }))
+
+  it.effect("and that nobody reads ends with its connection", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const head = requestHead("POST /api/v1/nothing", { "Content-Length": "1000" }).replace(
+        "Connection: close\r\n",
+        ""
+      )
+      assert.strictEqual((yield* sendRaw(origin, head, "{")).status, 404)
+    }))
+})

@@ -1,0 +1,276 @@
+import { assert, describe, it } from "@effect/vitest"
+import { gpx, read, readAll, refusal, trk, understood } from "../support/Files.ts"
+
+const trackpoint = (lat: number) =>
+  `<Trackpoint><Position><LatitudeDegrees>${lat}</LatitudeDegrees><LongitudeDegrees>0</LongitudeDegrees></Position></Trackpoint>`
+
+describe("GPX of others", () => {
+  it("of version 1.0 has name and description in the root", () => {
+    const text = gpx(
+      `<name>Old</name><desc>Older</desc><author>A</author><keywords>Alps, Road Cycling</keywords>${
+        trk("<trkpt lat=\"1\" lon=\"2\"/>", "<trkpt lat=\"3\" lon=\"4\"/>")
+      }`,
+      "xmlns=\"http://www.topografix.com/GPX/1/0\" version=\"1.0\" creator=\"x\""
+    )
+    assert.deepStrictEqual(understood(text), {
+      document: {
+        name: "Old",
+        description: "Older",
+        tags: ["alps", "road-cycling"],
+        waypoints: [{ coord: [2, 1], type: "routed" }, { coord: [4, 3], type: "routed" }],
+        geometry: [[2, 1], [4, 3]]
+      },
+      dropped: [{ what: "author of gpx", why: "a route has no place for it", count: 1 }]
+    })
+  })
+
+  it("may have a byte-order mark, line breaks of any system and a prefix for its namespace", () => {
+    const text = "\uFEFF<?xml version=\"1.0\"?>\r\n<g:gpx xmlns:g=\"http://www.topografix.com/GPX/1/1\">\r\n<g:trk>"
+      + "<g:name>Caf\u00E9\r\n</g:name><g:trkseg><g:trkpt lon='1' lat='2'><g:ele> 3.50 </g:ele></g:trkpt></g:trkseg></g:trk></g:gpx>"
+    const { document } = read(text)
+    assert.strictEqual(document.name, "Caf\u00E9")
+    assert.deepStrictEqual(document.geometry, [[1, 2, 3.5]])
+  })
+
+  it("tells elements of its own namespace from those of others, whichever has the prefix", () => {
+    const text = gpx(
+      trk("<trkpt lat=\"1\" lon=\"2\"><x:ele>9</x:ele><own:ele>5</own:ele></trkpt>"),
+      "xmlns=\"http://www.topografix.com/GPX/1/1\" xmlns:own=\"http://www.topografix.com/GPX/1/1\" xmlns:x=\"urn:x\""
+    )
+    assert.deepStrictEqual(read(text).document.geometry, [[2, 1, 5]])
+  })
+
+  it("has the segments of a track joined, and warns of the gap, which is no part of its distance", () => {
+    const point = (lat: number) => `<trkpt lat="${lat}" lon="0"/>`
+    const { document, measures, warnings } = read(
+      gpx(`<trk><trkseg>${point(0)}${point(0.01)}</trkseg><trkseg/><trkseg>${point(1)}${point(1.01)}</trkseg></trk>`)
+    )
+    assert.deepStrictEqual(document.geometry, [[0, 0], [0, 0.01], [0, 1], [0, 1.01]])
+    assert.closeTo(measures.distance ?? 0, 2 * 1111.95, 0.1)
+    assert.deepStrictEqual(warnings, [{
+      code: "gap_joined",
+      message: "Gaps between segments, 110083 m in total, are straight lines and do not count into distance",
+      count: 1
+    }])
+  })
+
+  it("has the duration and the climbs of its segments, and not of what is between them", () => {
+    const point = (at: number, ele: number, time: string) =>
+      `<trkpt lat="${at / 100}" lon="0"><ele>${ele}</ele><time>2026-01-01T${time}Z</time></trkpt>`
+    const { measures } = read(gpx(
+      `<trk><trkseg>${point(0, 100, "10:00:00")}${point(1, 150, "10:10:00")}</trkseg><trkseg>${
+        point(50, 900, "12:00:00") + point(51, 910, "12:05:00")
+      }</trkseg></trk>`
+    ))
+    assert.deepInclude(measures, { duration: 900, elevationGain: 60 })
+  })
+
+  it("with several tracks becomes what is asked for, and nothing without being asked", () => {
+    const wpt = (lat: number) => `<wpt lat="${lat}" lon="0"><name>At ${lat}</name></wpt>`
+    const track = (name: string, lat: number) =>
+      `<trk><name>${name}</name><trkseg><trkpt lat="${lat}" lon="0"/><trkpt lat="${
+        lat + 0.01
+      }" lon="0"/></trkseg></trk>`
+    const route = "<rte><name>C</name><rtept lat=\"60\" lon=\"0\"/><rtept lat=\"61\" lon=\"0\"/></rte>"
+    const file = gpx(
+      `<metadata><name>All</name></metadata>${wpt(51)}${wpt(9)}${route}${track("A", 10)}${track("B", 50)}`
+    )
+    assert.deepStrictEqual(readAll(file), [])
+    const split = readAll(file, "gpx", { split: true }).map(({ document, measures }) => [
+      document.name,
+      document.geometry,
+      document.waypoints.map(({ name }) => name),
+      measures.distance
+    ])
+    assert.deepStrictEqual(split, [
+      ["A", [[0, 10], [0, 10.01]], ["At 9"], undefined],
+      ["B", [[0, 50], [0, 50.01]], ["At 51"], undefined],
+      ["C", [[0, 60], [0, 61]], [undefined, undefined], undefined]
+    ])
+    const chosen = read(file, "gpx", { track: 1 })
+    assert.strictEqual(chosen.document.name, "B")
+    assert.deepInclude(chosen.dropped, { what: "tracks", why: "another one was chosen by `track`", count: 2 })
+    const joined = read(file, "gpx", { join: true })
+    assert.deepStrictEqual([joined.document.name, joined.document.geometry.length], ["All", 6])
+    assert.closeTo(joined.measures.distance ?? 0, 2 * 1111.95 + 111_195, 1)
+    assert.throws(() => readAll(file, "gpx", { track: 3 }), /Expected an index of 0 to 2/)
+    assert.throws(() => readAll("<kml/>", "kml", { track: 0 }), /The file has no tracks/)
+  })
+
+  for (
+    const [format, text] of [
+      [
+        "geojson",
+        `{"type":"FeatureCollection","features":[
+        {"type":"Feature","properties":{"name":"A"},"geometry":{"type":"LineString","coordinates":[[0,1],[0,2]]}},
+        {"type":"Feature","properties":{"name":"B"},"geometry":{"type":"MultiLineString","coordinates":[[[0,3]],[[0,4]]]}}
+      ]}`
+      ],
+      [
+        "kml",
+        `<kml><Document>
+        <Placemark><name>A</name><LineString><coordinates>0,1 0,2</coordinates></LineString></Placemark>
+        <Placemark><name>B</name><MultiGeometry><LineString><coordinates>0,3</coordinates></LineString>
+          <LineString><coordinates>0,4</coordinates></LineString></MultiGeometry></Placemark></Document></kml>`
+      ],
+      [
+        "tcx",
+        `<TrainingCenterDatabase><Courses><Course><Name>A</Name><Track>${trackpoint(1)}${trackpoint(2)}</Track></Course>
+        <Course><Name>B</Name><Track>${trackpoint(3)}</Track><Track>${trackpoint(4)}</Track></Course></Courses>
+        </TrainingCenterDatabase>`
+      ]
+    ] as const
+  ) {
+    it(`as ${format} has its tracks and their segments apart`, () => {
+      assert.deepStrictEqual(readAll(text, format), [])
+      const routes = readAll(text, format, { split: true })
+      assert.deepStrictEqual(routes.map(({ document }) => [document.name, document.geometry]), [
+        ["A", [[0, 1], [0, 2]]],
+        ["B", [[0, 3], [0, 4]]]
+      ])
+      assert.deepStrictEqual(
+        routes.map(({ measures, warnings }) => [measures.distance, warnings.map(({ code }) => code)]),
+        [
+          [undefined, []],
+          [0, ["gap_joined"]]
+        ]
+      )
+    })
+  }
+
+  it("with more positions than a route may have keeps those that shape it, and says so", () => {
+    const point = (at: number) => `<trkpt lat="${at % 100 === 0 ? 1.01 : 1}" lon="${(at / 10_000).toFixed(4)}"/>`
+    const { document, measures, warnings } = read(gpx(trk(...Array.from({ length: 120_000 }, (_, at) => point(at)))))
+    assert.strictEqual(document.geometry.length, 100_000)
+    assert.strictEqual(document.geometry.filter(([, lat]) => lat === 1.01).length, 1200)
+    assert.deepStrictEqual(document.geometry.at(-1), [11.9999, 1])
+    assert.isAbove(measures.distance ?? 0, 2 * 1199 * 1110)
+    assert.deepInclude(warnings, {
+      code: "positions_simplified",
+      message: "Of 120000 positions the 100000 that shape the line most were kept",
+      count: 20_000
+    })
+  })
+
+  it("keeps text in CDATA as it is, and decodes references elsewhere", () => {
+    const text = gpx(
+      `<metadata><name>a &amp;amp; &#x1F6B2;<![CDATA[ <b> &amp; ]]>&#99;</name></metadata>${
+        trk("<trkpt lat=\"1\" lon=\"2\"/>")
+      }`
+    )
+    assert.strictEqual(read(text).document.name, "a &amp; \u{1F6B2} <b> &amp; c")
+  })
+
+  it("that has a route without a track has its line in that", () => {
+    const points = "<rtept lat=\"1\" lon=\"2\"><ele>3</ele><name>A</name></rtept><rtept lat=\"4\" lon=\"5\"/>"
+    assert.deepStrictEqual(understood(gpx(`<rte><name>R</name>${points}</rte>`)), {
+      document: {
+        name: "R",
+        tags: [],
+        waypoints: [{ coord: [2, 1], name: "A" }, { coord: [5, 4] }],
+        geometry: [[2, 1, 3], [5, 4]]
+      },
+      dropped: []
+    })
+  })
+
+  it("that has a long route without a track has no waypoint at each of its points", () => {
+    const { document, dropped } = read(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>`))
+    assert.strictEqual(document.geometry.length, 1001)
+    assert.strictEqual(document.waypoints.length, 2)
+    assert.deepStrictEqual(dropped, [
+      { what: "waypoints", why: "a route has at most 1000; the points are its line", count: 1001 }
+    ])
+  })
+
+  it("has its waypoints in a route, else in places", () => {
+    const wpt = "<wpt lat=\"1\" lon=\"2\"><name>Well</name><sym>Water</sym></wpt>"
+    const rte = "<rte><rtept lat=\"3\" lon=\"4\"/></rte>"
+    const line = trk("<trkpt lat=\"5\" lon=\"6\"/>")
+    assert.deepStrictEqual(read(gpx(wpt + line)).document.waypoints, [{ coord: [2, 1], name: "Well" }])
+    const both = read(gpx(wpt + rte + line))
+    assert.deepStrictEqual(both.document.waypoints, [{ coord: [4, 3] }, { coord: [2, 1], type: "poi", name: "Well" }])
+    assert.deepStrictEqual(both.dropped, [{ what: "sym of wpt", why: "a route has no place for it", count: 1 }])
+  })
+
+  it("says what a route has no place for", () => {
+    const point =
+      "<trkpt lat=\"1\" lon=\"2\"><ele>NaN</ele><time>2026-01-01T00:00:00Z</time><extensions><x:hr>9</x:hr></extensions></trkpt>"
+    const why = "a route has no place for it"
+    const { document, dropped } = read(gpx(`<metadata><link href="x"/></metadata>${trk(point, point)}`))
+    assert.deepStrictEqual(document.geometry, [[2, 1], [2, 1]])
+    assert.deepStrictEqual(dropped, [
+      { what: "link of metadata", why, count: 1 },
+      { what: "time of trkpt", why, count: 2 },
+      { what: "extensions of points", why, count: 2 },
+      { what: "elevations", why: "they are not decimal numbers", count: 2 }
+    ])
+  })
+
+  it("is cut to a route's limits, and says so", () => {
+    const { document, dropped } = read(gpx(
+      `<metadata><name>${"\u{1F6B2}".repeat(256)}</name><desc>${"d".repeat(10_001)}</desc>`
+        + `<keywords>${Array.from({ length: 12 }, (_, index) => `t${index}`).join()},\u00E9</keywords></metadata>`
+        + `<rte><rtept lat="1" lon="2"><name>${"n".repeat(256)}</name><type>${"t".repeat(65)}</type></rtept></rte>`
+        + "<trk><type>Motorcycling</type></trk>"
+    ))
+    assert.strictEqual(document.name, "\u{1F6B2}".repeat(255))
+    assert.strictEqual(document.description, "d".repeat(10_000))
+    assert.strictEqual(document.tags.length, 10)
+    assert.isUndefined(document.activity)
+    assert.deepStrictEqual(document.waypoints, [{ coord: [2, 1], name: "n".repeat(255) }])
+    assert.deepStrictEqual(dropped.map(({ count, what }) => [what, count]), [
+      ["end of the name", 1],
+      ["end of the description", 1],
+      ["tags", 1],
+      ["tags", 2],
+      ["activity", 1],
+      ["ends of waypoint names", 1],
+      ["types or timestamps of waypoints", 1]
+    ])
+  })
+
+  it("names the sport in its own words", () => {
+    const activityOf = (type: string) =>
+      read(gpx(`<trk><type>${type}</type><trkseg><trkpt lat="1" lon="2"/></trkseg></trk>`)).document.activity
+    for (const word of ["cycling", "Ride", "road_biking", "MTB", "Mountain Biking"]) {
+      assert.strictEqual(activityOf(word), "cycle")
+    }
+    for (const word of ["running", "Trail Run"]) assert.strictEqual(activityOf(word), "run")
+    for (const word of ["hiking", "Walk"]) assert.strictEqual(activityOf(word), "walk")
+  })
+
+  it("is refused with too many points, or with none", () => {
+    const points = (count: number) => "<trkpt lat=\"1\" lon=\"2\"/>".repeat(count)
+    assert.strictEqual(read(gpx(trk(points(100_000)))).document.geometry.length, 100_000)
+    assert.strictEqual(
+      refusal(gpx(`<rte>${"<rtept lat=\"1\" lon=\"2\"/>".repeat(1001)}</rte>${trk(points(1))}`)),
+      "Expected at most 1000 waypoints, the file has 1001"
+    )
+    assert.strictEqual(refusal(gpx("")), "The file has no points")
+    assert.strictEqual(refusal(gpx("<trk/>")), "The file has no points")
+  })
+
+  it("has coordinates on Earth, in decimal numbers", () => {
+    const at = (lat: string, lon: string) =>
+      gpx(trk("<trkpt lat=\"1\" lon=\"1\"/>", `<trkpt lat="${lat}" lon="${lon}"/>`))
+    assert.deepStrictEqual(read(at("1.5e1", "-2.5E-7")).document.geometry[1], [-2.5e-7, 15])
+    assert.deepStrictEqual(read(at(" +.5", "7.")).document.geometry[1], [7, 0.5])
+    for (
+      const [lat, lon] of [
+        ["90.1", "0"],
+        ["0", "180.1"],
+        ["NaN", "0"],
+        ["", "0"],
+        ["0", "Infinity"],
+        ["0x1", "0"],
+        ["52,5", "13"],
+        ["1e999", "0"],
+        ["139.7", "35.6"]
+      ]
+    ) {
+      assert.match(refusal(at(lat ?? "", lon ?? "")), /^trkpt\.1: Expected a longitude/)
+    }
+    assert.match(refusal(gpx(trk("<trkpt lat=\"1\"/>"))), /^trkpt\.0: /)
+  })
+})

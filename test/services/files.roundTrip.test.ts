@@ -1,0 +1,192 @@
+import { assert, describe, it } from "@effect/vitest"
+import * as fc from "fast-check"
+import { execFileSync, spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Position } from "../../src/schema/Geometry.ts"
+import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import { writeRouteFile } from "../../src/services/files/RouteFile.ts"
+import { FORMATS, read, understood, written } from "../support/Files.ts"
+import { leastTimeOf } from "../support/ProcessorTime.ts"
+
+const carriedByXml = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]*$/u
+
+const nasty = fc.constantFrom(
+  "]]>",
+  "<![CDATA[",
+  "&amp;",
+  "&",
+  "<",
+  ">",
+  "\"",
+  "'",
+  "\r",
+  "\r\n",
+  "\n\n",
+  "\t",
+  "🚲",
+  "\u0085",
+  "--"
+)
+
+const text = (maxLength: number) =>
+  fc.array(fc.oneof(nasty, fc.string({ unit: "binary", maxLength: 8 }), fc.string({ maxLength: 8 })), { maxLength: 8 })
+    .map((parts) => parts.join("").slice(0, maxLength).toWellFormed())
+    .filter((text) => carriedByXml.test(text))
+
+const trimmed = (maxLength: number) => text(maxLength).map((text) => text.trim())
+
+const openValue = fc.oneof(fc.constantFrom("routed", "direct"), text(60).filter((text) => text !== ""))
+
+const degrees = (limit: number) =>
+  fc.oneof(
+    fc.double({ min: -limit, max: limit, noNaN: true }),
+    fc.constantFrom(limit, -limit, 0, -0, 1e-7, 5e-324, -2.5e-12)
+  )
+
+const lng = degrees(180)
+
+const lat = degrees(90)
+
+const position: fc.Arbitrary<Position> = fc.oneof(
+  fc.tuple(lng, lat),
+  fc.tuple(
+    lng,
+    lat,
+    fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(1e21, 0, 8848.86, -430.5))
+  )
+)
+
+const dateTime = fc.date({
+  min: new Date("1971-01-01T00:00:00Z"),
+  max: new Date("2100-01-01T00:00:00Z"),
+  noInvalidDate: true
+})
+  .map((date) => date.toISOString())
+
+const waypoint = (timestamp: fc.Arbitrary<string>) =>
+  fc.record({ coord: fc.tuple(lng, lat), type: openValue, name: trimmed(200), timestamp }, { requiredKeys: ["coord"] })
+
+const tags = fc.uniqueArray(fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,23}$/), { maxLength: 10 })
+
+const route = (timestamp: fc.Arbitrary<string> = openValue): fc.Arbitrary<WrittenRoute> =>
+  fc.record({
+    name: trimmed(200).filter((name) => name !== ""),
+    description: trimmed(2000),
+    tags,
+    activity: fc.constantFrom("run", "cycle", "walk"),
+    waypoints: fc.array(waypoint(timestamp), { minLength: 1, maxLength: 6 }),
+    geometry: fc.array(position, { maxLength: 20 })
+  }, { requiredKeys: ["name", "tags", "waypoints", "geometry"] })
+
+const long: ReadonlyArray<Position> = Array.from(
+  { length: 100_000 },
+  (_, index) => [13.123456789 + index * 1.1e-5, 52.987654321 - index * 1.3e-5, 34.25 + index % 900] as const
+)
+
+const longRoute: WrittenRoute = {
+  name: "Long",
+  tags: ["long"],
+  waypoints: [{ coord: [13.1, 52.9], type: "routed" }],
+  geometry: long,
+  createdAt: "2026-01-02T03:04:05.678Z"
+}
+
+const XMLLINT = "xmllint"
+
+const isXmllintThere = spawnSync(XMLLINT, ["--version"]).status === 0
+
+describe("a route that goes out and comes in again", () => {
+  it("as GPX is the same route, every coordinate and elevation to the last digit", () => {
+    fc.assert(
+      fc.property(route(dateTime), (route) => {
+        assert.deepStrictEqual(understood(written(route, "gpx")), { document: route, dropped: [] })
+      }),
+      { numRuns: 300 }
+    )
+  })
+
+  for (const format of ["geojson", "kml", "tcx"] as const) {
+    it(`as ${format} is the same route`, () => {
+      fc.assert(
+        fc.property(route(), (route) => {
+          assert.deepStrictEqual(understood(written(route, format), format), { document: route, dropped: [] })
+        }),
+        { numRuns: 200 }
+      )
+    })
+  }
+
+  it("loses what XML cannot carry, and a GPX waypoint's time that is none", () => {
+    const route: WrittenRoute = {
+      name: "a\u0001b\u000B\uFFFE",
+      tags: [],
+      waypoints: [{ coord: [1, 2], timestamp: "yesterday" }],
+      geometry: []
+    }
+    const kept = { name: "ab", tags: [], waypoints: [{ coord: [1, 2] as const }], geometry: [] }
+    assert.deepStrictEqual(read(written(route, "gpx")).document, kept)
+  })
+
+  it("is written in pieces of which none is long", () => {
+    for (const format of FORMATS) {
+      const pieces = [...writeRouteFile({ ...longRoute, geometry: long.slice(0, 10_000) }, format)]
+      assert.isAbove(pieces.length, 5)
+      assert.isBelow(Math.max(...pieces.map((piece) => piece.length)), 70_000)
+      assert.deepStrictEqual(read(pieces.join(""), format).document.geometry, long.slice(0, 10_000))
+    }
+  })
+
+  it("with 100,000 positions is read as GPX in less than a second", () => {
+    const text = written(longRoute, "gpx")
+    assert.isBelow(leastTimeOf(() => read(text), 1000)[0], 1000)
+  }, 30_000)
+
+  it("that has no line comes back without one, and one of a single position with that", () => {
+    for (const format of FORMATS) {
+      for (const geometry of [[], [[7, 8, 9] as const]]) {
+        const route = { name: "Short", tags: [], waypoints: [{ coord: [1, 2] as const }], geometry }
+        assert.deepStrictEqual(read(written(route, format), format).document, route)
+      }
+    }
+  })
+})
+
+describe.skipIf(!isXmllintThere)(
+  "exported XML, by xmllint (skipped where that is not installed: apt-get install libxml2-utils)",
+  () => {
+    it("is well-formed in each format, whatever the texts", () => {
+      const texts = fc.string({ unit: "binary", maxLength: 50 }).map((text) => text.toWellFormed())
+      for (const [exported, name, description] of fc.sample(fc.tuple(route(), texts, texts), 20)) {
+        for (const format of ["gpx", "tcx", "kml"] as const) {
+          const input = written({ ...exported, name, description }, format)
+          execFileSync(XMLLINT, ["--noout", "-"], { input, stdio: "pipe" })
+        }
+      }
+    }, 30_000)
+
+    it("is, as GPX, valid against the schema of GPX 1.1", () => {
+      const directory = mkdtempSync(join(tmpdir(), "gpx-"))
+      // libxml2 holds no more than 24 digits of a decimal.
+      const plain = (limit: number) => fc.integer({ min: -limit * 1e7, max: limit * 1e7 }).map((value) => value / 1e7)
+      const position = fc.oneof(fc.tuple(plain(180), plain(90)), fc.tuple(fc.constant(180), plain(90), plain(9000)))
+      const sample = fc.sample(fc.tuple(route(fc.oneof(dateTime, openValue)), fc.array(position)), 40)
+      try {
+        const files = sample.map(([route, geometry], index) => {
+          const file = join(directory, `${index}.gpx`)
+          const waypoints = route.waypoints.map((waypoint, index) => ({
+            ...waypoint,
+            coord: [index === 0 ? 180 : index, 1] as const
+          }))
+          writeFileSync(file, written({ ...route, geometry, waypoints, createdAt: "2026-01-02T03:04:05.678Z" }, "gpx"))
+          return file
+        })
+        const schema = join(import.meta.dirname, "../support/gpx-1.1.xsd")
+        execFileSync(XMLLINT, ["--noout", "--schema", schema, ...files], { stdio: "pipe" })
+      } finally {
+        rmSync(directory, { recursive: true })
+      }
+    }, 30_000)
+  }
+)

@@ -1,0 +1,46 @@
+import { Effect, type Scope } from "effect"
+import { connect, type Socket } from "node:net"
+import { anonymous } from "./Actors.ts"
+import { TestServer } from "./TestServer.ts"
+
+export const MIB = 1024 * 1024
+
+export const sampled = (name: string, labels = "") =>
+  Effect.map(
+    Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")),
+    ({ text }) => {
+      const line = text.split("\n").find((line) => line.startsWith(`${name}${labels} `))
+      return line === undefined ? 0 : Number(line.split(" ").at(-1))
+    }
+  )
+
+export const countOf = (method: string, route: string, status: number) =>
+  sampled(
+    "http_server_request_duration_seconds_count",
+    `{method="${method}",route="${route}",status="${status}"}`
+  )
+
+/** A connection, and all that it has got so far. */
+interface Connection {
+  readonly socket: Socket
+  readonly received: () => string
+  readonly closed: Effect.Effect<void>
+}
+
+export const connection: Effect.Effect<Connection, never, TestServer | Scope.Scope> = Effect.gen(function*() {
+  const { origin } = yield* TestServer
+  const chunks: Array<Buffer> = []
+  const closed = Promise.withResolvers<void>()
+  const socket = yield* Effect.acquireRelease(
+    Effect.callback<Socket>((resume) => {
+      const socket = connect(Number(new URL(origin).port), "127.0.0.1", () => resume(Effect.succeed(socket)))
+      socket.on("data", (chunk) => chunks.push(chunk)).on("error", () => undefined).on("close", () => closed.resolve())
+    }),
+    (socket) => Effect.sync(() => socket.destroy())
+  )
+  return {
+    socket,
+    received: () => Buffer.concat(chunks).toString(),
+    closed: Effect.promise(() => closed.promise)
+  }
+})
