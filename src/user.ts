@@ -11,7 +11,7 @@ class WrongArguments extends Schema.TaggedError<WrongArguments>()("WrongArgument
 
 const USAGE = "npm run user -- create <email>"
 
-const usage = new WrongArguments({ message: `Expected the email address of the account: ${USAGE}` })
+const usage = () => new WrongArguments({ message: `Expected the email address of the account: ${USAGE}` })
 
 const noEmail = (argument: string) =>
   new WrongArguments({ message: `${argument}: Expected an email address: ${USAGE}` })
@@ -20,7 +20,7 @@ const emailArgument = Effect.suspend(() => {
   const [, , command, email, ...more] = process.argv
   return command === "create" && email !== undefined && more.length === 0
     ? Effect.mapError(Schema.decodeUnknownEffect(Email)(email), () => noEmail(email))
-    : Effect.fail(usage)
+    : Effect.fail(usage())
 })
 
 /** Creates an account on the server, for the first administrator or where sign-up is off. */

@@ -133,6 +133,28 @@ describe("the house", () => {
     ])
   })
 
+  it("services fail with facts, which HTTP words: no refusal of a caller is built in a service", () => {
+    const refusal = /new (NotFound|Conflict|Forbidden|Unauthorized|PreconditionRequired|RateLimited)\(/
+    assert.deepStrictEqual(
+      sources.filter((file) => file.startsWith("src/services/") && refusal.test(textOf(file))),
+      []
+    )
+  })
+
+  it("errors are told apart by their tags, and each failure has its own", () => {
+    const errors = sources.filter((file) => file.startsWith("src/")).flatMap((file) =>
+      [...textOf(file).matchAll(/class (\w+)\s+extends Schema\.(?:Tagged)?Error</g)].map(([, name]) => name)
+    )
+    assert.includeMembers(errors, ["Conflict", "StaleVersion", "BadLine"])
+    const named = errors.join("|")
+    const shared = new RegExp(`^(export )?const \\w+ = (Effect\\.(fail|die)\\()?new (${named})\\(`, "m")
+    const told = new RegExp(`instanceof (${named})\\b|details\\?*\\.*\\["(reason|version|quota)"\\]`)
+    assert.deepStrictEqual(
+      sources.filter((file) => file.startsWith("src/") && (shared.test(textOf(file)) || told.test(textOf(file)))),
+      []
+    )
+  })
+
   it("time and chance come from services, never from the platform", () => {
     const platform = /\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomUUID\(|\bnow\(\)|CURRENT_TIMESTAMP/
     const wrong = sources.filter((file) => /^src\/(schema|services|http)\//.test(file) && platform.test(textOf(file)))

@@ -6,7 +6,9 @@ const CONNECT_TIMEOUT = Duration.seconds(2)
 
 const MAX_PENDING = 4096
 
-const NOT_USED = new Redis.RedisError({ cause: new Error("counters need one connection and no subscription") })
+const notUsed = Effect.suspend(() =>
+  Effect.fail(new Redis.RedisError({ cause: new Error("counters need one connection and no subscription") }))
+)
 
 // `close` waits for replies, which a hanging Redis never sends.
 const clientOf = (url: Redacted.Redacted) =>
@@ -38,8 +40,8 @@ export const redisCounters = Effect.fnUntraced(function*(url: Redacted.Redacted,
   const redis = yield* Redis.make({
     send: <A>(command: string, ...rest: ReadonlyArray<string>) =>
       fromPromise(() => client.sendCommand<A>([command, ...rest])),
-    connect: Effect.fail(NOT_USED),
-    subscribe: () => Effect.fail(NOT_USED)
+    connect: notUsed,
+    subscribe: () => notUsed
   })
   return yield* Effect.provideService(RateLimiter.makeStoreRedis({ prefix }), Redis.Redis, redis)
 })

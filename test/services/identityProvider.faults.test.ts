@@ -46,7 +46,7 @@ describe("the provider's keys", () => {
       yield* withToken(yield* provider.token())
       const token = yield* provider.token({}, yield* provider.newKey("ES256"))
       yield* TestClock.adjust("29 seconds")
-      assert.strictEqual(yield* outcome(token), "Unauthorized")
+      assert.strictEqual(yield* outcome(token), "SignInRefused")
       assert.strictEqual(provider.hits("/jwks"), 1)
       yield* TestClock.adjust("1 second")
       assert.strictEqual(yield* outcome(token), "accepted")
@@ -61,7 +61,7 @@ describe("the provider's keys", () => {
       const flood = yield* Effect.forEach(Array.from({ length: 50 }, (_, kid) => ({ kid: `${kid}` })), (header) =>
         provider.token({}, undefined, header))
       const outcomes = yield* Effect.forEach(flood, outcome, { concurrency: 10 })
-      assert.deepStrictEqual(new Set(outcomes), new Set(["Unauthorized"]))
+      assert.deepStrictEqual(new Set(outcomes), new Set(["SignInRefused"]))
       assert.strictEqual(provider.hits("/jwks"), 2)
     }))
 
@@ -79,7 +79,7 @@ describe("the provider's keys", () => {
       yield* provider.behave("/jwks")
       yield* TestClock.adjust("30 seconds")
       assert.strictEqual(yield* outcome(token), "accepted")
-      assert.strictEqual(yield* outcomeOf({}, { kid: "unknown" }), "Unauthorized")
+      assert.strictEqual(yield* outcomeOf({}, { kid: "unknown" }), "SignInRefused")
       assert.strictEqual(provider.hits("/jwks"), 3)
     }))
 
@@ -208,7 +208,7 @@ describe("a provider in trouble", () => {
         for (
           const [path, expected] of [[DISCOVERY, "BadGateway"], ["/jwks", "BadGateway"], [
             "/token",
-            "Unauthorized"
+            "SignInRefused"
           ]] as const
         ) {
           yield* provider.misbehave(path, answering(404, "{}"))
@@ -251,7 +251,7 @@ describe("a provider in trouble", () => {
         assert.strictEqual(yield* outcomeOf({}), "BadGateway")
       }
       yield* provider.misbehave(DISCOVERY, document(`${provider.url}/`))
-      assert.strictEqual(yield* outcomeOf({}), "Unauthorized")
+      assert.strictEqual(yield* outcomeOf({}), "SignInRefused")
       assert.strictEqual(yield* outcomeOf({ iss: `${provider.url}/` }), "accepted")
     }))
 

@@ -2,9 +2,8 @@ import { Effect, Layer, Schema } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
-import { NotFound } from "../../src/schema/Errors.ts"
+import { NoRoad } from "../../src/schema/DomainErrors.ts"
 import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
-import { NO_ROAD } from "../../src/services/routing/EngineRefusals.ts"
 import { Routing } from "../../src/services/routing/Routing.ts"
 import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
 import { TraceMatching } from "../../src/services/routing/TraceMatching.ts"
@@ -112,7 +111,7 @@ export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
   const send = (path: string, json: string) =>
     Effect.suspend(() => {
       sent.set(`/${path}`, json)
-      return Effect.fail(new NotFound({ message: "no road", details: { reason: NO_ROAD } }))
+      return Effect.fail(new NoRoad({}))
     })
   const engine = Layer.mock(RoutingEngine, {
     call: send,

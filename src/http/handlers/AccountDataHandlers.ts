@@ -10,6 +10,7 @@ import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,
@@ -34,7 +35,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
         Effect.gen(function*() {
           const { userId } = yield* CurrentSession
           const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-          return yield* imports.restore(userId, zipStream(request, limitBytes))
+          return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
         }))
   })
 )

@@ -12,6 +12,7 @@ import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { pageHeaders } from "../response/Pagination.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 interface Listing {
   readonly query: Parameters<typeof pageOf>[0]
@@ -42,23 +43,23 @@ export const AdminHandlers = HttpApiBuilder.group(
       overview: () => lists(administration.overview),
       users: (asked) => answer(asked, (admin, page) => administration.users(admin, asked.query.query, page)),
       user: ({ params }) =>
-        Effect.flatMap(CurrentSession, ({ userId }) => lists(administration.user(userId, params.id))),
+        Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
       deleteUser: ({ params }) =>
         Effect.flatMap(
           CurrentSession,
-          ({ userId }) => Effect.as(administration.deleteUser(userId, params.id), success)
+          ({ userId }) => Effect.as(worded(administration.deleteUser(userId, params.id)), success)
         ),
       invite: ({ payload }) =>
         Effect.flatMap(
           CurrentSession,
-          ({ userId }) => Effect.as(invitations.invite(userId, payload.email), success)
+          ({ userId }) => Effect.as(worded(invitations.invite(userId, payload.email)), success)
         ),
       deletions: (asked) => answer(asked, administration.deletions),
       routes: (asked) => answer(asked, (admin, page) => administration.routes(admin, asked.query.query, page)),
       deleteRoute: ({ params }) =>
         Effect.flatMap(
           CurrentSession,
-          ({ userId }) => Effect.as(administration.deleteRoute(userId, params.id), success)
+          ({ userId }) => Effect.as(worded(administration.deleteRoute(userId, params.id)), success)
         ),
       audit: (asked) => answer(asked, (admin, page) => audit.list(admin, asked.query, page)),
       system: () => system.get

@@ -1,7 +1,7 @@
 import { Effect, Option, type Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { StoredCollection } from "../../schema/Collection.ts"
-import type { Conflict, NotFound } from "../../schema/Errors.ts"
+import type { StaleVersion } from "../../schema/DomainErrors.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
 import { pageOf } from "../../schema/Page.ts"
 import { Collections } from "../../services/collections/Collections.ts"
@@ -15,6 +15,7 @@ import { bodyDigest } from "../request/BodyParts.ts"
 import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { collectionPage, versionedCollection } from "../response/CollectionJson.ts"
+import { worded } from "../response/PublicErrors.ts"
 import { routePage } from "../response/RouteJson.ts"
 import {
   createdResponse,
@@ -43,13 +44,13 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const deletingOwn = (owner: UserId, id: CollectionId) =>
       Effect.map(collections.requireOwn(owner, id), ({ name }) => deleting("collection", name, id))
 
-    const changed = <A>(
+    const changed = <A, E>(
       change: (
         owner: UserId,
         id: CollectionId,
         value: A,
         expected: ExpectedVersion
-      ) => Effect.Effect<StoredCollection, NotFound | Conflict>
+      ) => Effect.Effect<StoredCollection, E | StaleVersion>
     ) =>
       Effect.fnUntraced(function*({ headers, params: { id } }: ChangeCall, value: A) {
         const { userId } = yield* Caller
@@ -82,36 +83,36 @@ export const CollectionsHandlers = HttpApiBuilder.group(
             (collection) => createdResponse(versionedCollection(collection))
           )
         )
-      }),
+      }, worded),
       update: Effect.fnUntraced(function*(call) {
         const caller = yield* Caller
         if (call.payload.visibility === "public") {
           yield* requireConfirmed(caller, call.headers, publishingOwn(caller.userId, call.params.id))
         }
         return yield* update(call, call.payload)
-      }),
+      }, worded),
       remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
         const caller = yield* Caller
         yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
         const change = collections.remove(caller.userId, id, expectedVersions(headers))
         yield* withCurrentTag(change, current(caller.userId, id))
         return success
-      }),
-      setRoutes: (call) => setRoutes(call, call.payload.routeIds),
-      addRoute: (call) => addRoute(call, call.payload),
-      removeRoute: (call) => removeRoute(call, call.params.routeId),
+      }, worded),
+      setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
+      addRoute: (call) => worded(addRoute(call, call.payload)),
+      removeRoute: (call) => worded(removeRoute(call, call.params.routeId)),
       get: Effect.fnUntraced(function*({ headers, params }) {
         return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
-      }),
+      }, worded),
       routes: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
         const routes = yield* lists(collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full"))
         return yield* routePage(request.url, page, routes)
-      }),
+      }, worded),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = pageOf(query)
         return collectionPage(request.url, page, yield* lists(collections.byUser(params.userId, page)))
-      })
+      }, worded)
     })
   })
 )

@@ -20,6 +20,7 @@ import { Idempotency } from "../request/Idempotency.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
@@ -43,7 +44,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           contentLength: size,
           headers: { [HEADERS.contentDisposition.key]: create(`${fileName(name)}.${format}`) }
         })
-      })
+      }, worded)
 
     return handlers
       // Raw: the framework accepts only the declared content type.
@@ -62,7 +63,7 @@ export const FilesHandlers = HttpApiBuilder.group(
             (stored) => importedAnswer(file, stored, choice.split)
           )
           return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
-        })
+        }, worded)
       )
       .handle("gpx", download("gpx"))
       .handle("geojson", download("geojson"))

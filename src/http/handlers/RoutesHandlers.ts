@@ -15,6 +15,7 @@ import { success } from "../api/Success.ts"
 import { bodyDigest, makeWithGeometry } from "../request/BodyParts.ts"
 import { deleting, isConfirmed, publishing, requireConfirmed, unconfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
+import { worded } from "../response/PublicErrors.ts"
 import { routePage, versionedRoute } from "../response/RouteJson.ts"
 import {
   createdResponse,
@@ -62,12 +63,12 @@ export const RoutesHandlers = HttpApiBuilder.group(
           yield* bodyDigest,
           Effect.map(routes.create(caller.userId, route), (route) => createdResponse(versionedRoute(route)))
         )
-      }),
+      }, worded),
       get: Effect.fnUntraced(function*({ headers, params, query }) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         const form = query.geometry ?? "full"
         return readResponse(versionedRoute(yield* routes.get(params.ref, viewer, form), form), headers)
-      }),
+      }, worded),
       update: Effect.fnUntraced(function*({ headers, params: { id }, payload }) {
         const caller = yield* Caller
         if (payload.visibility === "public") {
@@ -75,14 +76,14 @@ export const RoutesHandlers = HttpApiBuilder.group(
         }
         const change = routes.update(caller.userId, id, yield* withGeometry(payload), expectedVersions(headers))
         return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(caller.userId, id))))
-      }),
+      }, worded),
       remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
         const caller = yield* Caller
         yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
         const change = routes.remove(caller.userId, id, expectedVersions(headers))
         yield* withCurrentTag(change, current(caller.userId, id))
         return success
-      }),
+      }, worded),
       listDeleted: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = pageOf(query)
@@ -96,7 +97,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
           if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
         }
         return versionedResponse(versionedRoute(yield* bin.restore(caller.userId, id, { mayPublish })))
-      }),
+      }, worded),
       listPublic: Effect.fnUntraced(function*({ query, request }) {
         const { gate = "indexable", geometry = DEFAULT_FORM[gate], limit: _, offset: __, ...filters } = query
         const page = pageOf(query)
@@ -110,7 +111,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const page = pageOf(query)
         const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
         return yield* routePage(request.url, page, yield* lists(found))
-      })
+      }, worded)
     })
   })
 )

@@ -7,6 +7,7 @@ import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { BodyParts } from "../request/BodyParts.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const RoutingHandlers = HttpApiBuilder.group(
   Api,
@@ -18,11 +19,11 @@ export const RoutingHandlers = HttpApiBuilder.group(
       route: Effect.fnUntraced(function*({ payload }) {
         const { isCached, response } = yield* routing.route(payload)
         return HttpServerResponse.jsonUnsafe(response, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
-      }),
+      }, worded),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {
         const { trace } = yield* BodyParts
         return HttpServerResponse.uint8Array(yield* traces.match(payload, trace), { contentType: MEDIA_TYPES.json })
-      })
+      }, worded)
     })
   })
 )

@@ -8,6 +8,7 @@ import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { answerSignedOut } from "../auth/SessionCookie.ts"
 import { pageHeaders, sliceOf } from "../response/Pagination.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const SessionsHandlers = HttpApiBuilder.group(
   Api,
@@ -27,7 +28,7 @@ export const SessionsHandlers = HttpApiBuilder.group(
         yield* sessions.revoke(userId, params.id)
         if (params.id === sessionId) yield* answerSignedOut
         return success
-      }),
+      }, worded),
       logOutEverywhere: Effect.fnUntraced(function*() {
         const { userId } = yield* CurrentSession
         yield* sessions.revokeAll(userId)

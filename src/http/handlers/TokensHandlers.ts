@@ -7,6 +7,7 @@ import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { pageHeaders, sliceOf } from "../response/Pagination.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const TokensHandlers = HttpApiBuilder.group(
   Api,
@@ -21,9 +22,9 @@ export const TokensHandlers = HttpApiBuilder.group(
         const found = sliceOf(all, page)
         return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
       }),
-      mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => tokens.mint(userId, payload)),
+      mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
       revoke: ({ params }) =>
-        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(tokens.revoke(userId, params.id), success))
+        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(tokens.revoke(userId, params.id)), success))
     })
   })
 )

@@ -11,6 +11,7 @@ import { Caller, CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { DEVICE_COOKIE, setDeviceCookie } from "../auth/DeviceCookie.ts"
 import { answerSignedOut } from "../auth/SessionCookie.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
   Api,
@@ -33,21 +34,22 @@ export const UsersHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       me,
       profile: me,
-      update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => profiles.update(userId, payload)),
-      publicProfile: ({ params }) => profiles.publicProfile(params.handle),
+      update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
+      publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
       changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
         const session = yield* CurrentSession
         yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
         yield* rememberDevice(request, session.userId)
         return success
-      }),
+      }, worded),
       requestDeletion: Effect.fnUntraced(function*() {
         const { userId } = yield* CurrentSession
         yield* deletion.request(userId).pipe(Effect.orDie)
         yield* answerSignedOut
         return success
       }),
-      cancelDeletion: () => Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(deletion.cancel(userId), success))
+      cancelDeletion: () =>
+        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(deletion.cancel(userId)), success))
     })
   })
 )

@@ -11,10 +11,12 @@ interface Wait {
   readonly timedOut: Effect.Effect<never, Unavailable>
 }
 
-const tooLate = Effect.fail(new Unavailable({ message: "The service did not get an answer in time" }))
+const tooLate = Effect.suspend(() =>
+  Effect.fail(new Unavailable({ message: "The service did not get an answer in time" }))
+)
 
 /** A defect, since only endpoints with a body declare this error. */
-const tooSlow = Effect.die(new RequestTimeout({ message: "The body did not arrive in time" }))
+const tooSlow = Effect.suspend(() => Effect.die(new RequestTimeout({ message: "The body did not arrive in time" })))
 
 const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
   const { bytesPerSecond, grace } = yield* BodyAllowance

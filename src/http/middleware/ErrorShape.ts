@@ -17,6 +17,7 @@ import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
 import { isFault, respond, unknownPath } from "../response/ErrorResponse.ts"
+import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
@@ -78,6 +79,7 @@ const fromHttpServer = (error: HttpServerError.HttpServerError) => {
 
 const toServiceError = (failure: unknown): ServiceError | undefined => {
   if (isServiceError(failure)) return failure
+  if (isDomainError(failure)) return publicErrorOf(failure)
   if (HttpServerError.isHttpServerError(failure)) return fromHttpServer(failure)
   if (HttpApiError.HttpApiSchemaError.is(failure)) return undefined
   return SqlError.isSqlError(failure) ? fromSql(failure) : undefined
@@ -102,11 +104,11 @@ const isAbandoned = (cause: Cause.Cause<unknown>) =>
     (reason) => reason._tag === "Interrupt" && reason.annotations.has(HttpServerError.ClientAbort.key)
   )
 
-const shuttingDown = new Unavailable({ message: "The service is shutting down" })
+const shuttingDown = () => new Unavailable({ message: "The service is shutting down" })
 
 /** Logs causes without a public error, and maps them to `Internal`. */
 export const serviceErrorOf = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
-  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown : toServiceError(failureOf(cause))
+  const known = Cause.hasInterruptsOnly(cause) ? shuttingDown() : toServiceError(failureOf(cause))
   return known ?? (yield* renderUnknown(cause))
 })
 

@@ -119,7 +119,9 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
     path: PAGES.cancelDeletion,
     show: () => show,
     submit: {
-      run: (fields, request) => fields["email"] === undefined ? cancel : signIn(fields, request),
+      run: Effect.fnUntraced(function*(fields, request) {
+        return fields["email"] === undefined ? yield* cancel : yield* signIn(fields, request)
+      }),
       refused: (error, { email }) =>
         email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInForm(email ?? "", error)
     }

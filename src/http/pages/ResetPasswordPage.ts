@@ -7,6 +7,7 @@ import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
+import { publicErrorOf } from "../response/PublicErrors.ts"
 import type { Page } from "./Layout.ts"
 import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
 import { decodeField, pageLayer } from "./PageRoutes.ts"
@@ -81,14 +82,12 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
     submit: {
       run: Effect.fnUntraced(function*(fields) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
-        const token = yield* tokenOf(fields)
-        yield* passwordChanges.reset(token, yield* decodeField(Password, fields["password"], wrongLength))
+        const token = yield* Effect.option(tokenOf(fields))
+        if (Option.isNone(token)) return unusable(noToken())
+        yield* passwordChanges.reset(token.value, yield* decodeField(Password, fields["password"], wrongLength))
         return changed
-      }),
-      refused: (error, { token }) => {
-        const isOfLink = error.statusCode === 400 && passwordIssue(error) === undefined
-        return isOfLink || token === undefined ? unusable(error) : formWith(token, error)
-      }
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
+      refused: (error, { token }) => token === undefined ? unusable(error) : formWith(token, error)
     }
   })
 }))

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, type Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { Conflict } from "../../schema/Errors.ts"
+import type { KeyInUse, KeyReused, QuotaExceeded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { IdempotencyKeys, type StoredResponse } from "../../services/idempotency/IdempotencyKeys.ts"
@@ -28,15 +28,15 @@ interface Call {
 /** `Idempotency-Key`: repeats after a lost response have no second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Runs the work once per key in 24 hours, then replays its response; without a key, runs it always. Fails with
-   * `Conflict` like `IdempotencyKeys.once`, for example if the digest differs.
+   * Runs the work once per key in 24 hours, then replays its response; without a key, runs it always. Fails like
+   * `IdempotencyKeys.once`, for example if the digest differs.
    */
   readonly once: <E, R>(
     userId: UserId,
     call: Call,
     digest: () => string,
     work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | Conflict, R>
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | KeyInUse | KeyReused | QuotaExceeded, R>
 }>()("route-planning-service/Idempotency") {
   static readonly layer = Layer.effect(
     Idempotency,

@@ -1,11 +1,12 @@
-import { Effect, type Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
-import { Conflict } from "../../schema/Errors.ts"
+import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
+import { staleConflict } from "./PublicErrors.ts"
 
 export interface Versioned {
   readonly path: string
@@ -56,17 +57,15 @@ export const readResponse = (
     ? HttpServerResponse.empty({ status: 304, headers: { [HEADERS.etag.key]: resource.etag } })
     : versionedResponse(resource)
 
-/** A full quota or collection is a `Conflict` too. */
-const isStale = (error: unknown): error is Conflict =>
-  error instanceof Conflict && error.details?.["version"] !== undefined
+const isStale = Schema.is(StaleVersion)
 
-/** Adds the current entity tag to the conflict of a stale version. */
+/** Responds to a stale version with the current entity tag. */
 export const withCurrentTag = <A, E, R, E2, R2>(
-  change: Effect.Effect<A, E | Conflict, R>,
+  change: Effect.Effect<A, E | StaleVersion, R>,
   current: Effect.Effect<Versioned, E2, R2>
 ) =>
   Effect.catchIf(
     change,
     isStale,
-    ({ message }) => Effect.flatMap(current, ({ etag }) => Effect.fail(new Conflict({ message, details: { etag } })))
+    (stale) => Effect.flatMap(current, ({ etag }) => Effect.fail(staleConflict(stale, etag)))
   )

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Missing, NothingToCancel } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
@@ -14,9 +14,9 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
    * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the
    * first date and ends sessions started since. Audited as by its owner, or by `by`.
    */
-  readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, NotFound>
-  /** Cancels the deletion and restores all it hid. `Conflict` when none is pending, or the grace period is over. */
-  readonly cancel: (userId: UserId) => Effect.Effect<void, Conflict>
+  readonly request: (userId: UserId, by?: UserId) => Effect.Effect<void, Missing>
+  /** Cancels the deletion and restores all it hid. Fails when none is pending, or the grace period is over. */
+  readonly cancel: (userId: UserId) => Effect.Effect<void, NothingToCancel>
 }>()("route-planning-service/AccountDeletion") {
   static readonly layer = Layer.effect(
     AccountDeletion,
@@ -31,7 +31,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
           function*(userId, by = userId) {
             const found = yield* sql<{ is_pending: boolean }>`
               SELECT deletion_requested_at IS NOT NULL AS is_pending FROM users WHERE id = ${userId} FOR NO KEY UPDATE`
-            if (found[0] === undefined) return yield* new NotFound({ message: "No such user" })
+            if (found[0] === undefined) return yield* new Missing({ kind: "user" })
             yield* sessions.revokeAll(userId, { by })
             if (found[0].is_pending) return
             const now = new Date(yield* sharedTime)
@@ -48,7 +48,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
             const rows = yield* sql`
               UPDATE users SET deletion_requested_at = NULL
               WHERE id = ${userId} AND deletion_requested_at > ${began} RETURNING id`
-            if (rows.length === 0) return yield* new Conflict({ message: "There is no deletion that can be cancelled" })
+            if (rows.length === 0) return yield* new NothingToCancel()
             yield* audit.record("account.deletion_cancelled", { userId })
           },
           sql.withTransaction,

@@ -1,11 +1,12 @@
 import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { Forbidden, Unauthorized, type Unavailable, type ValidationFailed } from "../../schema/Errors.ts"
+import { EmailUnverified, type LinkUnusable, SignUpClosed, WrongCredentials } from "../../schema/DomainErrors.ts"
+import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import type { User } from "../../schema/User.ts"
 import { Audit } from "../audit/Audit.ts"
-import { staleLink } from "../credentials/MailedTokens.ts"
+import { linkUnusable } from "../credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
@@ -16,7 +17,7 @@ import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
-import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
+import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
 export interface SignIn {
@@ -31,23 +32,23 @@ interface Credentials {
 
 /** Accounts by email and password. */
 export class Accounts extends Context.Service<Accounts, {
-  /** Mails a link to create the account, or its owner a notice, in equal time. `Forbidden` where sign-up is closed. */
+  /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined }
-  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
+  ) => Effect.Effect<void, ValidationFailed | SignUpClosed | Unavailable>
   /** Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. */
   readonly verifyEmail: (
     token: Redacted.Redacted,
     device: Device
-  ) => Effect.Effect<SignIn, ValidationFailed | Forbidden | Unavailable>
+  ) => Effect.Effect<SignIn, LinkUnusable | SignUpClosed | Unavailable>
   /**
    * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
-   * The password of the newest pending sign-up gets `Forbidden` and a new mail, also where the address has an account.
+   * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
    */
   readonly logIn: (
     credentials: Credentials,
     device: Device
-  ) => Effect.Effect<SignIn, Unauthorized | Forbidden | Unavailable>
+  ) => Effect.Effect<SignIn, WrongCredentials | EmailUnverified | SignUpClosed | Unavailable>
 }>()("route-planning-service/Accounts") {
   static readonly layer = Layer.effect(
     Accounts,
@@ -91,14 +92,16 @@ export class Accounts extends Context.Service<Accounts, {
 
       // Unknown addresses leave an audit entry too, without the address, so that both take the same time.
       const refuse = (userId: UserId | undefined) =>
-        Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(wrongCredentials))
+        Effect.andThen(audit.record("sign_in.failed", { userId }), Effect.fail(new WrongCredentials()))
 
       // Fails if the password was changed during verification.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
         const rows = yield* sql`
           SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR NO KEY UPDATE`
-        if (rows.length === 0) return yield* wrongCredentials
-        return yield* signIn(userId, device).pipe(Effect.catchTag("Unauthorized", () => Effect.fail(wrongCredentials)))
+        if (rows.length === 0) return yield* new WrongCredentials()
+        return yield* signIn(userId, device).pipe(
+          Effect.catchTag("SignInRefused", () => Effect.fail(new WrongCredentials()))
+        )
       }, sql.withTransaction)
 
       const mailAgain = (signUpId: SignUpId, userId: UserId | undefined) =>
@@ -135,14 +138,14 @@ export class Accounts extends Context.Service<Accounts, {
       ) {
         const isOfSignUp = yield* passwords.verify(password, signUp?.passwordHash)
         if (!isOfSignUp || signUp === undefined) return yield* signIns(refuse(account?.id))
-        if (!isOpen) return yield* signUpClosed()
+        if (!isOpen) return yield* new SignUpClosed()
         yield* signIns(mailAgain(signUp.id, account?.id))
-        return yield* new Forbidden({ message: "Verify your email address first: a new link has been mailed" })
+        return yield* new EmailUnverified()
       })
 
       return Accounts.of({
         signUp: Effect.fn("Accounts.signUp")(function*({ email, name, password }) {
-          if (!isOpen) return yield* signUpClosed()
+          if (!isOpen) return yield* new SignUpClosed()
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
           yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(
@@ -156,14 +159,14 @@ export class Accounts extends Context.Service<Accounts, {
         verifyEmail: Effect.fn("Accounts.verifyEmail")(
           function*(token, device) {
             const signUp = yield* newAccounts.signUpOf("verify-email", token)
-            if (Option.isNone(signUp)) return yield* staleLink()
+            if (Option.isNone(signUp)) return yield* linkUnusable()
             const userId = yield* newAccounts.open(signUp.value)
-            if (Option.isNone(userId)) return yield* staleLink()
+            if (Option.isNone(userId)) return yield* linkUnusable()
             return yield* signIn(userId.value, device)
           },
           sql.withTransaction,
           (effect) => signIns(effect),
-          Effect.catchTags({ SqlError: Effect.die, Unauthorized: staleLink })
+          Effect.catchTags({ SqlError: Effect.die, SignInRefused: linkUnusable })
         ),
 
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
@@ -180,8 +183,6 @@ export class Accounts extends Context.Service<Accounts, {
     })
   )
 }
-
-const wrongCredentials = new Unauthorized({ message: "Wrong email address or password" })
 
 const NO_ACCOUNT = { id: undefined, password_hash: null }
 

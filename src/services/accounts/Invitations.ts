@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Option, type Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { Conflict } from "../../schema/Errors.ts"
+import { AddressTaken } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
@@ -14,10 +14,10 @@ import { SignUps } from "./SignUps.ts"
 
 /** Accounts created by operators, also where sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
-  /** Mails a link, which expires after 7 days: choosing a password creates the account. `Conflict` if there is one. */
-  readonly invite: (admin: UserId, email: string) => Effect.Effect<void, Conflict>
-  /** For an address that the operator has verified. The link expires after 30 minutes. `Conflict` as for `invite`. */
-  readonly create: (email: string) => Effect.Effect<Redacted.Redacted, Conflict>
+  /** Mails a link, which expires after 7 days: choosing a password creates the account. `AddressTaken` if there is one. */
+  readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
+  /** For an address that the operator has verified. The link expires after 30 minutes. `AddressTaken` as for `invite`. */
+  readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(
     Invitations,
@@ -33,7 +33,7 @@ export class Invitations extends Context.Service<Invitations, {
       const add = Effect.fnUntraced(function*(email: string) {
         const accounts = yield* sql`
           SELECT id FROM users WHERE email_key = ${emailKey(email)} AND email_verified_at IS NOT NULL`
-        if (accounts.length > 0) return yield* taken()
+        if (accounts.length > 0) return yield* new AddressTaken()
         return yield* signUps.add({ email, name: nameFrom(email, undefined), passwordHash: undefined, isInvited: true })
       })
 
@@ -53,17 +53,15 @@ export class Invitations extends Context.Service<Invitations, {
           function*(email) {
             yield* add(email)
             const userId = yield* newAccounts.open({ email, name: undefined })
-            if (Option.isNone(userId)) return yield* taken()
+            if (Option.isNone(userId)) return yield* new AddressTaken()
             const { token } = yield* mailedTokens.issue("reset-password", { userId: userId.value })
             return mailedLink(app, "reset-password", token)
           },
           sql.withTransaction,
-          // Cannot be `Forbidden`: the address is invited.
-          Effect.catchTags({ Forbidden: Effect.die, SqlError: Effect.die })
+          // Cannot be `SignUpClosed`: the address is invited.
+          Effect.catchTags({ SignUpClosed: Effect.die, SqlError: Effect.die })
         )
       })
     })
   )
 }
-
-const taken = () => Effect.fail(new Conflict({ message: "The address has an account already" }))

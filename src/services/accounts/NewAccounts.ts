@@ -1,13 +1,13 @@
 import { Context, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import type { Forbidden } from "../../schema/Errors.ts"
+import { SignUpClosed } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Handles } from "../identity/Handles.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { signUpClosed, signUpEnabled } from "./SignUpPolicy.ts"
+import { signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
 export interface ProvenPerson {
@@ -27,8 +27,8 @@ export const nameFrom = (email: string, name: string | undefined): string =>
 export class NewAccounts extends Context.Service<NewAccounts, {
   /** The sign-up of a mailed link; none when the link cannot be used. Blocks the other links of the address. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
-  /** Deletes the sign-ups of the address. None if it has an account. `Forbidden` if uninvited and sign-up is closed. */
-  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, Forbidden>
+  /** Deletes the sign-ups of the address. None if it has an account. `SignUpClosed` if uninvited and sign-up is closed. */
+  readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, SignUpClosed>
 }>()("route-planning-service/NewAccounts") {
   static readonly layer = Layer.effect(
     NewAccounts,
@@ -92,7 +92,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         }),
 
         open: Effect.fn("NewAccounts.open")(function*(person) {
-          if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* signUpClosed()
+          if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
           yield* signUps.removeAll(person.email)
           return Option.map(yield* openWithHandle(person), ({ id }) => id)
         }, databaseDefects)

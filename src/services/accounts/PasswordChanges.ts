@@ -1,10 +1,11 @@
 import { Context, DateTime, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { Forbidden, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { type LinkUnusable, type SignUpClosed, WrongPassword } from "../../schema/DomainErrors.ts"
+import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
-import { MailedTokens, staleLink, type TokenOwner } from "../credentials/MailedTokens.ts"
+import { linkUnusable, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { Sessions } from "../credentials/Sessions.ts"
@@ -25,17 +26,17 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
-   * `Forbidden` where sign-up is closed and it is no invitation. A refused password does not consume the link.
+   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link.
    */
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
-  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
+  ) => Effect.Effect<void, ValidationFailed | LinkUnusable | SignUpClosed | Unavailable>
   /** Requires the current password if there is one. Ends all other sessions. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
     request: { readonly currentPassword: Redacted.Redacted | undefined; readonly newPassword: Redacted.Redacted }
-  ) => Effect.Effect<void, ValidationFailed | Forbidden | Unavailable>
+  ) => Effect.Effect<void, ValidationFailed | WrongPassword | Unavailable>
 }>()("route-planning-service/PasswordChanges") {
   static readonly layer = Layer.effect(
     PasswordChanges,
@@ -99,7 +100,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
       const openAccount = Effect.fnUntraced(function*(signUp: SignUp, digest: string) {
         const opened = yield* newAccounts.open({ ...signUp, passwordHash: digest })
-        if (Option.isNone(opened)) return yield* staleLink()
+        if (Option.isNone(opened)) return yield* linkUnusable()
         yield* audit.record("password.reset", { userId: opened.value })
         const text = "Your account was made with the password that you chose by a mailed link."
         yield* outbox.put(opened.value, changedMail(signUp.email, text))
@@ -107,23 +108,23 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
 
       const ownerOf = (token: Redacted.Redacted) =>
         signIns(mailedTokens.ownerOf("reset-password", token)).pipe(
-          Effect.flatMap(Option.match({ onNone: staleLink, onSome: Effect.succeed }))
+          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
         )
 
       const personOf = (owner: TokenOwner): Effect.Effect<Person, LookupFailure> =>
         "userId" in owner
-          ? Effect.catchTag(findById(owner.userId), "NoSuchElementError", staleLink)
-          : Effect.flatMap(signUps.find(owner.signUpId), Option.match({ onNone: staleLink, onSome: Effect.succeed }))
+          ? Effect.catchTag(findById(owner.userId), "NoSuchElementError", linkUnusable)
+          : Effect.flatMap(signUps.find(owner.signUpId), Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
 
       const resetAccount = Effect.fnUntraced(function*(userId: UserId, token: Redacted.Redacted, digest: string) {
         yield* lockAccount(userId)
-        if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* staleLink()
+        if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* linkUnusable()
         yield* replacePassword(yield* findById(userId), digest)
       }, sql.withTransaction)
 
       const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
         const signUp = yield* newAccounts.signUpOf("reset-password", token)
-        if (Option.isNone(signUp)) return yield* staleLink()
+        if (Option.isNone(signUp)) return yield* linkUnusable()
         yield* openAccount(signUp.value, digest)
       }, sql.withTransaction)
 
@@ -138,7 +139,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       }, Effect.scoped)
 
       const refuseChange = (userId: UserId) =>
-        Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(wrongPassword))
+        Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
 
       return PasswordChanges.of({
         requestReset: Effect.fn("PasswordChanges.requestReset")((email) =>
@@ -163,7 +164,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           const digest = yield* passwords.hash(newPassword)
           yield* Effect.gen(function*() {
             // The password was changed since it was verified.
-            if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* wrongPassword
+            if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* new WrongPassword()
             yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
             yield* sessions.revokeAll(userId, { keep: sessionId })
@@ -176,7 +177,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   )
 }
 
-type LookupFailure = ValidationFailed | SqlError.SqlError | Schema.SchemaError
+type LookupFailure = LinkUnusable | SqlError.SqlError | Schema.SchemaError
 
 interface Person {
   readonly email: string
@@ -192,8 +193,6 @@ const changedMail = (to: string, text: string): Mail => ({
     "If this was not you, somebody else knows your password or reads your mails: secure your mailbox, request a "
     + "password reset, and revoke your personal access tokens."
 })
-
-const wrongPassword = new Forbidden({ message: "The current password is wrong" })
 
 const OwnerRow = Schema.Struct({
   id: UserIdColumn,

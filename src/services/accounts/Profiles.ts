@@ -1,7 +1,8 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
+import { HandleTaken, Missing } from "../../schema/DomainErrors.ts"
+import { ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import {
   deletionStatusOf,
@@ -27,10 +28,10 @@ export class Profiles extends Context.Service<Profiles, {
   readonly user: (id: UserId) => Effect.Effect<User>
   /** With statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /** `Conflict` for a taken handle, `ValidationFailed` for a reserved one. The old handle is free at once. */
-  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, Conflict | ValidationFailed>
-  /** By current handle. `NotFound` while the account's deletion is pending. */
-  readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, NotFound>
+  /** `HandleTaken`, and `ValidationFailed` for a reserved one. The old handle is free at once. */
+  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | ValidationFailed>
+  /** By current handle. `Missing` while the account's deletion is pending. */
+  readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
 }>()("route-planning-service/Profiles") {
   static readonly layer = Layer.effect(
     Profiles,
@@ -126,9 +127,9 @@ export class Profiles extends Context.Service<Profiles, {
             Effect.catchReason(
               "SqlError",
               "UniqueViolation",
-              (reason, error): Effect.Effect<never, Conflict | SqlError.SqlError> =>
+              (reason, error): Effect.Effect<never, HandleTaken | SqlError.SqlError> =>
                 reason.constraint === "users_handle_key"
-                  ? Effect.fail(new Conflict({ message: "This handle is taken" }))
+                  ? Effect.fail(new HandleTaken())
                   : Effect.fail(error)
             )
           )
@@ -136,7 +137,7 @@ export class Profiles extends Context.Service<Profiles, {
         }, databaseDefects),
         publicProfile: Effect.fn("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)
-          if (Option.isNone(row)) return yield* new NotFound({ message: "No such user" })
+          if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
           const { avatar, created_at, id, name, public_routes } = row.value
           return {
             id,

@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Missing, OwnAccount } from "../../schema/DomainErrors.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
@@ -36,13 +36,13 @@ export class Administration extends Context.Service<Administration, {
   /** Accounts, newest first. The query is a part of an email address, name or handle. */
   readonly users: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminUser>>
   /** Audited with the account as subject. */
-  readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, NotFound>
-  /** Starts the grace period of an account's deletion. `Conflict` for the administrator's own account. */
-  readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, NotFound | Conflict>
+  readonly user: (admin: UserId, id: UserId) => Effect.Effect<AdminUser, Missing>
+  /** Starts the grace period of an account's deletion. `OwnAccount` for the administrator's. */
+  readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
   /** Live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
   /** Soft delete that also makes the route private, so that restoring it does not publish it. */
-  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, NotFound>
+  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing>
   /** Accounts whose deletion is pending, next to be erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
 }>()("route-planning-service/Administration") {
@@ -128,7 +128,7 @@ export class Administration extends Context.Service<Administration, {
         user: Effect.fn("Administration.user")(function*(admin, id) {
           const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
           const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
-            onNone: () => Effect.fail(new NotFound({ message: "No such user" })),
+            onNone: () => Effect.fail(new Missing({ kind: "user" })),
             onSome: Effect.succeed
           })
           yield* audit.recordRead("admin.user_viewed", { userId: admin, subjectId: id })
@@ -137,7 +137,7 @@ export class Administration extends Context.Service<Administration, {
 
         deleteUser: Effect.fn("Administration.deleteUser")(
           function*(admin, id) {
-            if (admin === id) return yield* new Conflict({ message: "Your own account: use DELETE /users/me" })
+            if (admin === id) return yield* new OwnAccount()
             yield* deletion.request(id, admin)
             yield* audit.record("admin.user_deleted", { userId: admin, subjectId: id })
           },
@@ -168,7 +168,7 @@ export class Administration extends Context.Service<Administration, {
                 UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
                 WHERE id = ${id} AND deleted_at IS NULL RETURNING user_id`
             )
-            if (owners[0] === undefined) return yield* new NotFound({ message: "No such route" })
+            if (owners[0] === undefined) return yield* new Missing({ kind: "route" })
             yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].user_id })
           },
           sql.withTransaction,

@@ -1,5 +1,6 @@
 import { Cause, Context, DateTime, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
+import type { SpoolFull } from "../../schema/DomainErrors.ts"
 import type { Unavailable } from "../../schema/Errors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -12,7 +13,7 @@ import { withMembers } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
-import { isForOthers, Spool } from "../spool/Spool.ts"
+import { Spool } from "../spool/Spool.ts"
 import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
 import { asJson, asLines, type TakeText } from "./Contents.ts"
 import { gpxName } from "./FileNames.ts"
@@ -20,7 +21,11 @@ import { pagesOf, type Sized } from "./Pages.ts"
 import { type AddFile, zipOf } from "./ZipWriter.ts"
 
 /** A started export waits for disk space, which other exports free as their files are sent. */
-const WAIT_FOR_ROOM = { schedule: Schedule.spaced("1 second"), times: 60, while: isForOthers }
+const WAIT_FOR_ROOM = {
+  schedule: Schedule.spaced("1 second"),
+  times: 60,
+  while: ({ _tag }: SpoolFull | Unavailable) => _tag === "SpoolFull"
+}
 
 interface Order {
   readonly userId: UserId

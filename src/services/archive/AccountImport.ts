@@ -2,7 +2,8 @@ import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
 import { PreferencesColumn } from "../../schema/Columns.ts"
-import { Conflict, type Forbidden, type Unavailable, type ValidationFailed } from "../../schema/Errors.ts"
+import { AccountLeaving, ImportRunning, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
@@ -10,7 +11,7 @@ import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { checkElements } from "./Elements.ts"
-import { accountLeaves, importedRows } from "./ImportedRows.ts"
+import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
 import { importTurns } from "./ImportTurns.ts"
 import type { ImportedRoute } from "./ListJobs.ts"
@@ -28,15 +29,15 @@ import { checkedArchive } from "./ZipReader.ts"
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `ValidationFailed` names file and line. `Conflict` during another import into the account, from the first byte on,
-   * and when the account has no room. `Unavailable` without disk space, when `HeavyWork` fails (nothing is written),
-   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `Forbidden`
+   * `ValidationFailed` names file and line. `ImportRunning` during another import into the account, from the first byte
+   * on, and `QuotaExceeded` when it has no room. `Unavailable` without disk space, when `HeavyWork` fails (nothing is written),
+   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountLeaving`
    * once the account's deletion is requested, which also deletes what was imported.
    */
   readonly restore: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | Conflict | Forbidden | ValidationFailed | Unavailable>
+  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountLeaving | ValidationFailed | Unavailable>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,
@@ -50,7 +51,7 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const aloneFor = (owner: UserId) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
-          Effect.suspend(() => busy.has(owner) ? Effect.fail(alreadyBusy) : Effect.sync(() => busy.add(owner))),
+          Effect.suspend(() => busy.has(owner) ? Effect.fail(new ImportRunning()) : Effect.sync(() => busy.add(owner))),
           () => work,
           () => Effect.sync(() => busy.delete(owner))
         )
@@ -66,7 +67,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         function*(owner: UserId, archived: Preferences) {
           const now = yield* DateTime.nowAsDate
           const user = yield* lockPreferences(owner)
-          if (Option.isNone(user)) return yield* accountLeaves
+          if (Option.isNone(user)) return yield* new AccountLeaving()
           const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
           const rows = yield* sql`
             UPDATE users SET preferences = ${merged}, updated_at = ${now}
@@ -142,10 +143,6 @@ export class AccountImport extends Context.Service<AccountImport, {
     })
   )
 }
-
-const alreadyBusy = new Conflict({
-  message: "Another archive is being taken into this account: try again when that is done"
-})
 
 const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
   created: outcomes.reduce((sum, { created }) => sum + created, 0),

@@ -1,3 +1,4 @@
+import { Schema } from "effect"
 import { isUtf8 } from "node:buffer"
 
 /** Fits a route of 100,000 positions, with its other members and an export's padding. */
@@ -23,14 +24,10 @@ export interface Element {
   readonly json: Uint8Array<ArrayBuffer>
 }
 
-export class BadLine extends Error {
-  readonly line: number
-
-  constructor(line: number, message: string) {
-    super(message)
-    this.line = line
-  }
-}
+export class BadLine extends Schema.TaggedError<BadLine>()("BadLine", {
+  line: Schema.Int,
+  message: Schema.String
+}) {}
 
 interface Line {
   readonly line: number
@@ -83,7 +80,7 @@ class LineCutter {
     const text = this.bytes.subarray(start, this.end)
     const line = this.line++
     this.start = this.end
-    if (!isUtf8(text)) throw new BadLine(line, "Expected valid UTF-8")
+    if (!isUtf8(text)) throw new BadLine({ line: line, message: "Expected valid UTF-8" })
     const [first, end] = trimmed(text)
     return { line, start: start + first, end: start + end }
   }
@@ -100,7 +97,9 @@ class LineCutter {
 
   private add(part: Uint8Array) {
     const length = this.end + part.length
-    if (length - this.start > MAX_LINE) throw new BadLine(this.line, `Expected a line of at most ${MAX_LINE} bytes`)
+    if (length - this.start > MAX_LINE) {
+      throw new BadLine({ line: this.line, message: `Expected a line of at most ${MAX_LINE} bytes` })
+    }
     if (length > this.bytes.length) {
       const larger = new Uint8Array(Math.max(BUFFER_BYTES, 2 * this.bytes.length, length))
       larger.set(this.bytes.subarray(0, this.end))
@@ -127,23 +126,27 @@ class ElementCounter {
   isElement({ json, line }: Element): boolean {
     switch (this.state) {
       case "before":
-        if (!isOnly(json, OPEN_ARRAY)) throw new BadLine(line, "Expected [ on a line of its own")
+        if (!isOnly(json, OPEN_ARRAY)) throw new BadLine({ line: line, message: "Expected [ on a line of its own" })
         this.state = "inside"
         return false
       case "inside":
-        if (json.length === 0 || isOnly(json, OPEN_ARRAY)) throw new BadLine(line, "Expected an element")
+        if (json.length === 0 || isOnly(json, OPEN_ARRAY)) {
+          throw new BadLine({ line: line, message: "Expected an element" })
+        }
         if (isOnly(json, CLOSE_ARRAY)) {
           this.state = "behind"
           return false
         }
-        if (++this.count > this.most) throw new BadLine(line, `Expected ${this.most} elements, as the manifest says`)
+        if (++this.count > this.most) {
+          throw new BadLine({ line: line, message: `Expected ${this.most} elements, as the manifest says` })
+        }
         return true
       case "behind":
-        if (json.length > 0) throw new BadLine(line, "Expected nothing behind the array")
+        if (json.length > 0) throw new BadLine({ line: line, message: "Expected nothing behind the array" })
         this.state = "over"
         return false
       case "over":
-        throw new BadLine(line, "Expected nothing behind the array")
+        throw new BadLine({ line: line, message: "Expected nothing behind the array" })
     }
   }
 }
@@ -178,6 +181,8 @@ export async function* elementsOf(
     }
   }
   const rest = cutter.take()
-  if (isElement(rest) || !counter.isClosed) throw new BadLine(rest.line, "Expected ] on a line of its own")
+  if (isElement(rest) || !counter.isClosed) {
+    throw new BadLine({ line: rest.line, message: "Expected ] on a line of its own" })
+  }
   if (lines.length > 0) yield takeBatch()
 }

@@ -8,7 +8,7 @@ import type { Turn } from "./ImportTurns.ts"
 
 const ORIGINS_AT_ONCE = 1000
 
-/** Checks an archive against the account's quotas before anything is written. `Conflict` names the quota. */
+/** Checks an archive against the account's quotas before anything is written. `QuotaExceeded` names it. */
 export const importRoom = Effect.gen(function*() {
   const quotas = yield* Quotas
   const rows = yield* importedRows

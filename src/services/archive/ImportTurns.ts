@@ -12,15 +12,12 @@ const PIECES_AT_ONCE = 2
 
 const MAX_WAIT = "2 seconds"
 
-const RETRY_AFTER_SECONDS = 30
+const RETRY_AFTER = Duration.seconds(30)
 
 /** An archive has hundreds of jobs and two minutes; a file or a body has one job and ten seconds. */
 const MAX_WAIT_FOR_THREAD = Duration.seconds(30)
 
-const tooMany = new Unavailable({
-  message: "Other archives are being imported: try again later",
-  details: { retryAfterSeconds: RETRY_AFTER_SECONDS }
-})
+const tooMany = () => Unavailable.retryAfter("Other archives are being imported: try again later", RETRY_AFTER)
 
 /** Runs a piece of work in turn with other imports, queued without a timeout. Must not be nested. */
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -51,7 +48,7 @@ export const importTurns = Effect.gen(function*() {
     run,
     /** A slot until the scope closes. `Unavailable` when none is free in time. */
     place: places.takeScoped(1).pipe(
-      Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany) })
+      Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
     ),
     turn
   }

@@ -2,9 +2,9 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
-import { Forbidden } from "../../schema/Errors.ts"
+import { AccountLeaving } from "../../schema/DomainErrors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
-import { quotaConflicts } from "../limits/Quotas.ts"
+import { quotaFailures } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeColumns } from "../routes/RouteColumns.ts"
@@ -22,10 +22,6 @@ interface Archived {
   readonly createdAt: string
   readonly updatedAt: string
 }
-
-export const accountLeaves = new Forbidden({
-  message: "The account is about to be deleted: cancel the deletion, then send the archive again"
-})
 
 /** Rows known by `origin` stay, or are restored from the trash. A unique index makes writes idempotent. */
 export const importedRows = Effect.gen(function*() {
@@ -66,7 +62,7 @@ export const importedRows = Effect.gen(function*() {
   // Account deletion waits for the end of the batch; the next batch sees it.
   const holdAccount = Effect.fnUntraced(function*(owner: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
-    if (rows.length === 0) return yield* accountLeaves
+    if (rows.length === 0) return yield* new AccountLeaving()
   })
 
   // Past its time in the trash a row counts as absent, even if not purged yet.
@@ -177,7 +173,7 @@ export const importedRows = Effect.gen(function*() {
         (missing, now) => insertRoutes(owner, missing, rows, now)
       )
       return { outcome, ids: yield* idsOf(owner, records.map(({ origin }) => origin)) }
-    }, quotaConflicts),
+    }, quotaFailures),
 
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>
       tokens.length === 0 ? Effect.succeed<ByOrigin>(new Map()) : Effect.map(
@@ -187,7 +183,7 @@ export const importedRows = Effect.gen(function*() {
 
     collection: (owner: UserId, collection: ArchivedCollection, members: ReadonlyArray<RouteId>) =>
       bring("collections", owner, [collection], (_, now) => insertCollection(owner, collection, members, now)).pipe(
-        quotaConflicts
+        quotaFailures
       )
   }
 })

@@ -1,4 +1,4 @@
-import { Effect, type Scope, Stream } from "effect"
+import { Effect, Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import type { ArchivedProfile, Manifest } from "../../schema/Archive.ts"
@@ -33,11 +33,15 @@ export interface CheckedArchive {
 const broken = (error: unknown) =>
   ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
-class WrongDigest extends Error {}
+class WrongDigest extends Schema.TaggedError<WrongDigest>()("WrongDigest", {}) {}
+
+const isBadLine = Schema.is(BadLine)
+
+const isWrongDigest = Schema.is(WrongDigest)
 
 const refusedAt = (name: string, error: unknown) => {
-  if (error instanceof BadLine) return ValidationFailed.at(`${name}:${error.line}`, error.message)
-  if (error instanceof WrongDigest) return ValidationFailed.at(name, "Expected the SHA-256 that the manifest has")
+  if (isBadLine(error)) return ValidationFailed.at(`${name}:${error.line}`, error.message)
+  if (isWrongDigest(error)) return ValidationFailed.at(name, "Expected the SHA-256 that the manifest has")
   return ValidationFailed.at(
     name,
     `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`

@@ -8,14 +8,14 @@ import {
   type StoredCollection
 } from "../../schema/Collection.ts"
 import { CollectionIdColumn } from "../../schema/Columns.ts"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { CollectionFull, Missing, type QuotaExceeded, RoutesMissing, StaleVersion } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { quotaConflicts } from "../limits/Quotas.ts"
+import { quotaFailures } from "../limits/Quotas.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -24,47 +24,52 @@ import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
+type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull
+
 type Change<A> = (
   owner: UserId,
   id: CollectionId,
   value: A,
   expected: ExpectedVersion
-) => Effect.Effect<StoredCollection, NotFound | Conflict>
+) => Effect.Effect<StoredCollection, ChangeFailure>
 
 /** Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. */
 export class Collections extends Context.Service<Collections, {
-  /** `NotFound` for routes neither own nor public, with `details.routeIds`. `Conflict` at the limit of collections. */
-  readonly create: (owner: UserId, collection: NewCollection) => Effect.Effect<StoredCollection, NotFound | Conflict>
+  /** `RoutesMissing` for routes neither own nor public. */
+  readonly create: (
+    owner: UserId,
+    collection: NewCollection
+  ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded>
   /** The owner's collections of every visibility, newest first. */
   readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** A user's public collections, newest first. `NotFound` without such a user, or while their deletion is pending. */
-  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, NotFound>
+  /** A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending. */
+  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing>
   /** By the rules of `Routes.get`. Other users' collections by id come without their share token. */
-  readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, NotFound>
+  readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, Missing>
   /** The routes that the viewer may see, in order. Unlisted ones for the owner or by share token only. */
   readonly routes: (
     ref: CollectionRef,
     viewer: Viewer,
     page: Page,
     form: GeometryForm
-  ) => Effect.Effect<PageOf<StoredRoute>, NotFound>
+  ) => Effect.Effect<PageOf<StoredRoute>, Missing>
   /** For the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,
     id: CollectionId
-  ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, NotFound>
+  ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
   readonly update: Change<CollectionPatch>
   /** Deletes softly; its routes stay. */
   readonly remove: (
     owner: UserId,
     id: CollectionId,
     expected: ExpectedVersion
-  ) => Effect.Effect<void, NotFound | Conflict>
+  ) => Effect.Effect<void, Missing | StaleVersion>
   /** Replaces the routes and their order. */
   readonly setRoutes: Change<ReadonlyArray<RouteId>>
-  /** Adds a route at an index, or moves it there; `Conflict` when the collection is full. */
+  /** Adds a route at an index, or moves it there. */
   readonly addRoute: Change<Addition>
-  /** `NotFound` when the route is not in it. */
+  /** `Missing` when the route is not in it. */
   readonly removeRoute: Change<RouteId>
 }>()("route-planning-service/Collections") {
   static readonly layer = Layer.effect(
@@ -87,7 +92,7 @@ export class Collections extends Context.Service<Collections, {
 
       const found = Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer) {
         const collection = yield* queries.find(ref, viewer, pseudonyms)
-        return Option.isSome(collection) ? collection.value : yield* notFound
+        return Option.isSome(collection) ? collection.value : yield* new Missing({ kind: "collection" })
       })
 
       const requireAddable = Effect.fnUntraced(function*(
@@ -97,7 +102,7 @@ export class Collections extends Context.Service<Collections, {
       ) {
         const missing = yield* queries.notAddable(owner, routeIds, collection)
         if (missing.length > 0) {
-          return yield* new NotFound({ message: "No such route", details: { routeIds: missing } })
+          return yield* new RoutesMissing({ routeIds: missing })
         }
       })
 
@@ -112,10 +117,10 @@ export class Collections extends Context.Service<Collections, {
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const rows = yield* sql<{ version: bigint }>`
           SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
-        if (rows[0] === undefined) return yield* notFound
+        if (rows[0] === undefined) return yield* new Missing({ kind: "collection" })
         const version = Number(rows[0].version)
         if (expected !== undefined && !expected.includes(version)) {
-          return yield* new Conflict({ message: "The collection was changed meanwhile", details: { version } })
+          return yield* new StaleVersion({ kind: "collection", current: version })
         }
       })
 
@@ -134,7 +139,7 @@ export class Collections extends Context.Service<Collections, {
           owner: UserId,
           id: CollectionId,
           value: A
-        ) => Effect.Effect<CollectionChanges, NotFound | Conflict | DatabaseError>
+        ) => Effect.Effect<CollectionChanges, ChangeFailure | DatabaseError>
       ): Change<A> =>
         Effect.fn(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
@@ -164,7 +169,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
-          quotaConflicts
+          quotaFailures
         ),
 
         list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
@@ -175,13 +180,13 @@ export class Collections extends Context.Service<Collections, {
 
         routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
           const routes = yield* members.page(ref, viewer, page, form)
-          return Option.isSome(routes) ? routes.value : yield* notFound
+          return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
             SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
-          return rows[0] === undefined ? yield* notFound : { id, name: rows[0].name }
+          return rows[0] === undefined ? yield* new Missing({ kind: "collection" }) : { id, name: rows[0].name }
         }, databaseDefects),
 
         update: changing(
@@ -211,7 +216,7 @@ export class Collections extends Context.Service<Collections, {
             yield* requireAddable(owner, [routeId], id)
             const others = (yield* queries.order(id)).filter((other) => other !== routeId)
             if (others.length >= MAX_ROUTES) {
-              return yield* new Conflict({ message: `A collection may have at most ${MAX_ROUTES} routes` })
+              return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
             yield* writeOrder(id, others.toSpliced(position ?? others.length, 0, routeId))
             return {}
@@ -223,12 +228,10 @@ export class Collections extends Context.Service<Collections, {
           Effect.fnUntraced(function*(_owner, id, routeId) {
             const rows = yield* sql`
               DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`
-            return rows.length === 0 ? yield* new NotFound({ message: "No such route in this collection" }) : {}
+            return rows.length === 0 ? yield* new Missing({ kind: "member" }) : {}
           })
         )
       })
     })
   )
 }
-
-const notFound = new NotFound({ message: "No such collection" })

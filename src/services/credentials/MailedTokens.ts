@@ -4,7 +4,7 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
 import { SignUpIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { LinkUnusable } from "../../schema/DomainErrors.ts"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
@@ -31,7 +31,7 @@ const OwnerRow = MailedTokenRecord.select.mapFields(Struct.pick(["userId", "sign
 
 export type TokenOwner = { readonly userId: UserId } | { readonly signUpId: SignUpId }
 
-export const staleLink = () => Effect.fail(ValidationFailed.at("token", "Expected a link that is still good"))
+export const linkUnusable = () => Effect.fail(new LinkUnusable())
 
 const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacted.value(token)).digest("base64url")
 

@@ -5,7 +5,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Missing, TooManyTokens } from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import type { TokenPrincipal } from "../../schema/User.ts"
@@ -57,10 +57,10 @@ const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.
 
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
-  /** `Conflict` when the user already has 50 live tokens. */
-  readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, Conflict>
+  /** Fails when the user already has 50 live tokens. */
+  readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
-  readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, NotFound>
+  readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
   /** The token's principal, in one query; none if it is unknown or expired, or its user's deletion is pending. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<TokenPrincipal>>
 }>()("route-planning-service/PersonalAccessTokens") {
@@ -104,7 +104,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           SELECT count(*)::int AS live FROM personal_access_tokens
           WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
         if ((rows[0]?.live ?? 0) >= MAX_LIVE_TOKENS) {
-          return yield* new Conflict({ message: `A user may have at most ${MAX_LIVE_TOKENS} tokens: revoke one first` })
+          return yield* new TooManyTokens({ limit: MAX_LIVE_TOKENS })
         }
       })
 
@@ -158,7 +158,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             const rows = yield* sql`
               DELETE FROM personal_access_tokens
               WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`
-            if (rows.length === 0) return yield* new NotFound({ message: "No such token" })
+            if (rows.length === 0) return yield* new Missing({ kind: "token" })
             yield* audit.record("token.revoked", { userId: owner })
           },
           sql.withTransaction,

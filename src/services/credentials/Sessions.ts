@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { NotFound, Unauthorized } from "../../schema/Errors.ts"
+import { Missing, SignInRefused } from "../../schema/DomainErrors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
@@ -53,8 +53,8 @@ export interface LiveSession {
 
 /** Sessions. Every token has a row, so that a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Returns the token; ends the oldest session over 100. `Unauthorized` past the account's grace period. */
-  readonly start: (userId: UserId, device: Device) => Effect.Effect<string, Unauthorized>
+  /** Returns the token; ends the oldest session over 100. `SignInRefused` past the account's grace period. */
+  readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
   /** Ends the session of a token, if it is live. */
@@ -62,7 +62,7 @@ export class Sessions extends Context.Service<Sessions, {
   /** A user's live sessions, newest sign-in first. */
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>
   /** Ends one session of a user: any later request fails, on every replica. */
-  readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, NotFound>
+  readonly revoke: (userId: UserId, id: SessionId) => Effect.Effect<void, Missing>
   /** Ends all sessions of a user except `keep`, and revokes devices. Audited as by `by` if any session ended. */
   readonly revokeAll: (
     userId: UserId,
@@ -130,7 +130,7 @@ export class Sessions extends Context.Service<Sessions, {
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
         const user = yield* lockUser({ userId, began: yield* deletionCutoff })
-        if (Option.isNone(user)) return yield* new Unauthorized({ message: "The sign-in was not accepted" })
+        if (Option.isNone(user)) return yield* new SignInRefused()
         const now = yield* DateTime.nowAsDate
         const id = SessionId.make(yield* random.uuidV4())
         yield* sessions.insert(sql, {
@@ -199,7 +199,7 @@ export class Sessions extends Context.Service<Sessions, {
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
               WHERE id = ${id} AND user_id = ${userId} AND revoked_at IS NULL AND expires_at > ${now} RETURNING id`
-            if (rows.length === 0) return yield* new NotFound({ message: "No such session" })
+            if (rows.length === 0) return yield* new Missing({ kind: "session" })
             yield* audit.record("session.revoked", { userId })
           },
           sql.withTransaction,

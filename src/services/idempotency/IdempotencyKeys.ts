@@ -1,9 +1,10 @@
 import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
-import { Conflict, Unavailable } from "../../schema/Errors.ts"
+import { KeyInUse, KeyReused, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import { Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
-import { quotaConflicts } from "../limits/Quotas.ts"
+import { quotaFailures } from "../limits/Quotas.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
 export interface StoredResponse {
@@ -30,23 +31,19 @@ const BETWEEN_TRIES = Duration.millis(100)
 /** Longer than a client waits for a response. */
 const LONGEST_WORK = Duration.seconds(30)
 
-const tooLong = Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
-
-const inFlight = new Conflict({ message: "The first request with this Idempotency-Key is still in progress" })
-
-const anotherRequest = new Conflict({ message: "This Idempotency-Key was used for another request" })
+const tooLong = () => Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
 
 /** draft-ietf-httpapi-idempotency-key-header. */
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   /**
    * Runs a call, or returns its stored response; both commit in one transaction. Work that has begun continues when the
-   * caller is interrupted. A second call waits up to `LongestWait`, then fails with `Conflict`, as do another request
-   * with the same key and a response over the quota. Failed calls are not stored.
+   * caller is interrupted. A second call waits up to `LongestWait`, then fails with `KeyInUse`. `KeyReused` for another request
+   * with the same key, `QuotaExceeded` for a response over the quota. Failed calls are not stored.
    */
   readonly once: <E, R>(
     call: RepeatableCall,
     work: Effect.Effect<StoredResponse, E, R>
-  ) => Effect.Effect<StoredResponse, E | Conflict, R>
+  ) => Effect.Effect<StoredResponse, E | KeyInUse | KeyReused | QuotaExceeded, R>
 }>()("route-planning-service/IdempotencyKeys") {
   static readonly layer = Layer.effect(
     IdempotencyKeys,
@@ -97,11 +94,11 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         if (Option.isNone(kept)) {
           return yield* Effect.tap(
             work,
-            (answer) => quotaConflicts(keep(call, answer, now))
+            (answer) => quotaFailures(keep(call, answer, now))
           )
         }
         const { body, headers, request_hash, status } = kept.value
-        return request_hash === call.requestHash ? { status, body, headers } : yield* anotherRequest
+        return request_hash === call.requestHash ? { status, body, headers } : yield* new KeyReused()
       })
 
       // Locks before it reads, so that it sees what the previous call committed.
@@ -110,7 +107,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
           sql.withTransaction,
           Effect.catchIf(SqlError.isSqlError, Effect.die),
-          Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: () => tooLong })
+          Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: tooLong })
         )
 
       return IdempotencyKeys.of({
@@ -119,7 +116,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
           const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
           const tried = Effect.tap(begun, (response) => Option.isSome(response) ? Effect.void : pause)
           const response = yield* Effect.repeat(tried, { times: tries, until: Option.isSome })
-          return Option.isSome(response) ? response.value : yield* inFlight
+          return Option.isSome(response) ? response.value : yield* new KeyInUse()
         })
       })
     })

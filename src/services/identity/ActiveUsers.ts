@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { NotFound } from "../../schema/Errors.ts"
+import { Missing } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 
@@ -8,6 +8,6 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 export const activeUsers = Effect.map(SqlClient.SqlClient, (sql) => ({
   requireActive: Effect.fnUntraced(function*(id: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${id} AND deletion_requested_at IS NULL`
-    if (rows.length === 0) return yield* new NotFound({ message: "No such user" })
+    if (rows.length === 0) return yield* new Missing({ kind: "user" })
   }, databaseDefects)
 }))

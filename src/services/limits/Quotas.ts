@@ -1,9 +1,8 @@
 import { Config, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
-import { Conflict } from "../../schema/Errors.ts"
+import { QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
-import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
-import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
+import { type Quota, QUOTAS, type Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 
@@ -18,8 +17,8 @@ export const quotaLimits = Config.all({
 /** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
-  /** `Conflict` unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */
-  readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, Conflict>
+  /** Fails unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */
+  readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, QuotaExceeded>
 }>()("route-planning-service/Quotas") {
   static readonly layer = Layer.effect(
     Quotas,
@@ -63,7 +62,7 @@ export class Quotas extends Context.Service<Quotas, {
           const exceeded = QUOTAS.find((quota) =>
             addition[quota] > 0 && now[quota].used + addition[quota] > now[quota].limit
           )
-          if (exceeded !== undefined) return yield* overQuota({ quota: exceeded, ...now[exceeded] })
+          if (exceeded !== undefined) return yield* new QuotaExceeded({ quota: exceeded, ...now[exceeded] })
         })
       })
     })
@@ -88,29 +87,15 @@ const Refusal = Schema.Struct({
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-const MESSAGES: Readonly<Record<Quota, (limit: number) => string>> = {
-  routes: (limit) => `An account may have at most ${limit} routes`,
-  storedBytes: (limit) => `The routes and kept responses of an account may have at most ${limit} bytes`,
-  collections: (limit) => `An account may have at most ${limit} collections`
-}
-
-const overQuota = (details: typeof Refusal.Type["detail"]) =>
-  new Conflict({
-    message: `${MESSAGES[details.quota](details.limit)}; deleted ones count until they are purged after ${
-      inWords(GRACE_PERIOD)
-    }`,
-    details
-  })
-
-/** `Conflict` where a statement was refused because an account is over one of its quotas; other database errors are defects. */
-export const quotaConflicts = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+/** `QuotaExceeded` where a statement was refused because an account is over one of its quotas; other database errors are defects. */
+export const quotaFailures = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   effect.pipe(
     Effect.catchIf(
       (error): error is Extract<E, SqlError.SqlError> => SqlError.isSqlError(error),
       (error) =>
         Option.match(decodeRefusal(error.reason.cause), {
           onNone: () => Effect.die(error),
-          onSome: ({ detail }) => Effect.fail(overQuota(detail))
+          onSome: ({ detail }) => Effect.fail(new QuotaExceeded(detail))
         })
     ),
     databaseDefects

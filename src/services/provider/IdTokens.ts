@@ -1,6 +1,6 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
-import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
+import { ProviderEmailUnverified, SignInRefused } from "../../schema/DomainErrors.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { Email } from "../../schema/User.ts"
 
@@ -32,8 +32,7 @@ export type Claims = typeof Claims.Type
 
 const decodeClaims = Schema.decodeUnknownEffect(Claims)
 
-/** The same error for every reason, so that it reveals nothing. */
-export const notAccepted = () => new Unauthorized({ message: "The sign-in was not accepted" })
+export const notAccepted = () => new SignInRefused()
 
 const unverifiedHeader = Option.liftThrowable(decodeProtectedHeader)
 
@@ -68,7 +67,7 @@ export const verifyIdToken = Effect.fnUntraced(function*(token: string, expected
   const claims = yield* Effect.mapError(decodeClaims(payload), notAccepted)
   if (!isForUs(claims, expected.clientId) || !isTimely(claims, now / 1000)) return yield* notAccepted()
   if (claims.email_verified !== true && claims.email_verified !== "true") {
-    return yield* new Forbidden({ message: "The identity provider has not verified the email address" })
+    return yield* new ProviderEmailUnverified()
   }
   return claims
 })

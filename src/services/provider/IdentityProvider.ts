@@ -1,6 +1,7 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { type BadGateway, Forbidden, type GatewayTimeout, type Unauthorized, Unavailable } from "../../schema/Errors.ts"
+import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
+import { type BadGateway, type GatewayTimeout, Unavailable } from "../../schema/Errors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { requestProvider } from "./ProviderCalls.ts"
@@ -35,13 +36,19 @@ const busy = () => new Unavailable({ message: "Too many sign-ins are in progress
 
 const TokenResponse = Schema.Struct({ id_token: Schema.String })
 
+export type ProviderFailure =
+  | SignInRefused
+  | ProviderDisabled
+  | ProviderEmailUnverified
+  | BadGateway
+  | Unavailable
+  | GatewayTimeout
+
 export class IdentityProvider extends Context.Service<IdentityProvider, {
   /** A code is valid once, an ID token until it expires. */
-  readonly identify: (
-    credential: ProviderCredential
-  ) => Effect.Effect<Identity, Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout>
+  readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
 }>()("route-planning-service/IdentityProvider") {
-  /** `Forbidden` where it is switched off, `Unavailable` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
+  /** `ProviderDisabled` where it is switched off, `Unavailable` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -98,13 +105,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
   )
 }
 
-const disabled = () =>
-  Effect.fail(
-    new Forbidden({
-      message: "Sign-in by an identity provider is switched off here: sign in by email",
-      details: { reason: "provider_sign_in_disabled" }
-    })
-  )
+const disabled = () => Effect.fail(new ProviderDisabled())
 
 const notConfigured = () =>
   Effect.fail(new Unavailable({ message: "Sign-in by an identity provider is not configured" }))

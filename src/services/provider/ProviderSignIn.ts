@@ -1,14 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import {
-  type BadGateway,
-  Conflict,
-  type Forbidden,
-  type GatewayTimeout,
-  Unauthorized,
-  type Unavailable
-} from "../../schema/Errors.ts"
+import { LinkedElsewhere, type SignUpClosed } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
@@ -19,18 +12,18 @@ import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { type Identity, IdentityProvider, type ProviderCredential } from "./IdentityProvider.ts"
+import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
-type ProviderFailure = Unauthorized | Forbidden | BadGateway | Unavailable | GatewayTimeout
+type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed
 
 const MAX_ATTEMPTS = 10
 
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
    * By the subject identifier, else by a verified email address, whose account is linked, else as a new account.
-   * `Conflict` when the account is linked to another identity, `Forbidden` for a new account where sign-up is off.
+   * `SignUpClosed` for a new account where sign-up is.
    */
-  readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, ProviderFailure | Conflict>
+  readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, SignInFailure>
 }>()("route-planning-service/ProviderSignIn") {
   static readonly layer = Layer.effect(
     ProviderSignIn,
@@ -94,7 +87,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         const { id, is_email_verified, linked_subject } = byEmail.value
         if (linked_subject === identity.subject) return Option.some(id)
         if (linked_subject !== null) {
-          return yield* new Conflict({ message: "This account is linked to another identity of the provider" })
+          return yield* new LinkedElsewhere()
         }
         if (!is_email_verified) yield* takeOver(id, now)
         return Option.some(yield* link(identity, id, now))
@@ -103,7 +96,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const resolveRacing = (
         identity: Identity,
         attempt = 0
-      ): Effect.Effect<UserId, Conflict | Forbidden | SqlError.SqlError | Schema.SchemaError> =>
+      ): Effect.Effect<UserId, LinkedElsewhere | SignUpClosed | SqlError.SqlError | Schema.SchemaError> =>
         resolve(identity).pipe(
           Effect.catchReason(
             "SqlError",
@@ -138,8 +131,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 }
 
 /** A failure of the provider is no refusal of the user. */
-const isRefusal = ({ _tag }: ProviderFailure | Conflict) =>
-  _tag === "Unauthorized" || _tag === "Forbidden" || _tag === "Conflict"
+const isRefusal = ({ _tag }: SignInFailure) =>
+  _tag !== "BadGateway" && _tag !== "Unavailable" && _tag !== "GatewayTimeout"
 
 const EmailRow = Schema.Struct({
   id: UserIdColumn,

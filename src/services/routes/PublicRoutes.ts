@@ -1,6 +1,6 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import type { NotFound } from "../../schema/Errors.ts"
+import type { Missing } from "../../schema/DomainErrors.ts"
 import type { BoundingBox, GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
@@ -35,8 +35,8 @@ const listingOf = (filters: string) => Effect.orDie(Schema.decodeEffect(ListingT
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
-  /** A user's public routes, newest-published first. `NotFound` also while the user's deletion is pending. */
-  readonly byUser: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, NotFound>
+  /** A user's public routes, newest-published first. `Missing` also while the user's deletion is pending. */
+  readonly byUser: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Missing>
 }>()("route-planning-service/PublicRoutes") {
   static readonly layer = Layer.effect(
     PublicRoutes,

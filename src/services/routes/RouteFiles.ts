@@ -1,11 +1,6 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import {
-  type NotFound,
-  PayloadTooLarge,
-  type Unavailable,
-  UnsupportedMediaType,
-  ValidationFailed
-} from "../../schema/Errors.ts"
+import type { Missing, SpoolFull } from "../../schema/DomainErrors.ts"
+import { PayloadTooLarge, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
@@ -29,7 +24,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, NotFound | Unavailable, Scope.Scope>
+  ) => Effect.Effect<ExportedFile, Missing | SpoolFull | Unavailable, Scope.Scope>
   /**
    * A file, a multipart form or an archive; the format is that of the content type, else of the content.
    * `PayloadTooLarge` when too much is unpacked, `ValidationFailed` for a malformed file or one without routes,

@@ -1,6 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { NotFound } from "../../schema/Errors.ts"
+import { Missing } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
@@ -19,13 +19,13 @@ export class RouteTrash extends Context.Service<RouteTrash, {
   /** An owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** For a confirmation before restoring. */
-  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, NotFound>
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
   /** Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. */
   readonly restore: (
     owner: UserId,
     id: RouteId,
     options: { readonly mayPublish: boolean }
-  ) => Effect.Effect<StoredRoute, NotFound>
+  ) => Effect.Effect<StoredRoute, Missing>
 }>()("route-planning-service/RouteTrash") {
   static readonly layer = Layer.effect(
     RouteTrash,
@@ -80,7 +80,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
 
         requireOwn: Effect.fn("RouteTrash.requireOwn")(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
-          return Option.isSome(row) ? row.value : yield* new NotFound({ message: "No such route" })
+          return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
         restore: Effect.fn("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
@@ -93,7 +93,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           })
           return Option.isSome(row)
             ? toStoredRoute(row.value, pseudonyms)
-            : yield* new NotFound({ message: "No such route" })
+            : yield* new Missing({ kind: "route" })
         }, databaseDefects)
       })
     })

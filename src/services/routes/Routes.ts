@@ -1,12 +1,12 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { quotaConflicts } from "../limits/Quotas.ts"
+import { quotaFailures } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
@@ -30,12 +30,15 @@ import { routeColumns, RouteRow, StartRow, toStoredRoute } from "./RouteRows.ts"
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
 
-/** Planned routes, their owners and visibility. A route that the viewer may not see is `NotFound`. */
+/** Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. */
 export class Routes extends Context.Service<Routes, {
-  /** Derives the place, and the distance unless given. `Conflict` when the account exceeds a quota. */
-  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, Conflict>
+  /** Derives the place, and the distance unless given. */
+  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, QuotaExceeded>
   /** Stores all routes or none, like `create`. */
-  readonly createAll: (owner: UserId, routes: ReadonlyArray<RouteDraft>) => Effect.Effect<Array<StoredRoute>, Conflict>
+  readonly createAll: (
+    owner: UserId,
+    routes: ReadonlyArray<RouteDraft>
+  ) => Effect.Effect<Array<StoredRoute>, QuotaExceeded>
   /** The owner's routes of every visibility, newest first; page and total are from one snapshot. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
@@ -43,18 +46,22 @@ export class Routes extends Context.Service<Routes, {
     ref: RouteRef,
     viewer: Viewer,
     form: GeometryForm
-  ) => Effect.Effect<StoredRoute, NotFound>
+  ) => Effect.Effect<StoredRoute, Missing>
   /** For the text of a confirmation. */
-  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, NotFound>
-  /** All or nothing. `Conflict` for another version (`details` has the current one), or over a quota. */
+  readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
+  /** All or nothing. */
   readonly update: (
     owner: UserId,
     id: RouteId,
     patch: RouteChange,
     expected: ExpectedVersion
-  ) => Effect.Effect<StoredRoute, NotFound | Conflict>
+  ) => Effect.Effect<StoredRoute, Missing | StaleVersion | QuotaExceeded>
   /** Soft delete: hidden from everyone at once, erased after 30 days. */
-  readonly remove: (owner: UserId, id: RouteId, expected: ExpectedVersion) => Effect.Effect<void, NotFound | Conflict>
+  readonly remove: (
+    owner: UserId,
+    id: RouteId,
+    expected: ExpectedVersion
+  ) => Effect.Effect<void, Missing | StaleVersion>
 }>()("route-planning-service/Routes") {
   static readonly layer = Layer.effect(
     Routes,
@@ -143,13 +150,13 @@ export class Routes extends Context.Service<Routes, {
           SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
         const version = Number(rows[0]?.version ?? 0)
         if (rows.length > 0 && !expected.includes(version)) {
-          return yield* new Conflict({ message: "The route was changed meanwhile", details: { version } })
+          return yield* new StaleVersion({ kind: "route", current: version })
         }
       })
 
       const found = (row: Option.Option<RouteRow>) =>
         Option.match(row, {
-          onNone: () => Effect.fail(new NotFound({ message: "No such route" })),
+          onNone: () => Effect.fail(new Missing({ kind: "route" })),
           onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
         })
 
@@ -169,11 +176,11 @@ export class Routes extends Context.Service<Routes, {
       })
 
       return Routes.of({
-        create: Effect.fn("Routes.create")(store, quotaConflicts),
+        create: Effect.fn("Routes.create")(store, quotaFailures),
 
         createAll: Effect.fn("Routes.createAll")(
           (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
-          quotaConflicts
+          quotaFailures
         ),
 
         list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
@@ -200,7 +207,7 @@ export class Routes extends Context.Service<Routes, {
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
           const rows = yield* sql<{ name: string }>`
             SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
-          return rows[0] ?? (yield* new NotFound({ message: "No such route" }))
+          return rows[0] ?? (yield* new Missing({ kind: "route" }))
         }, databaseDefects),
 
         update: Effect.fn("Routes.update")(
@@ -215,7 +222,7 @@ export class Routes extends Context.Service<Routes, {
             return yield* found(Option.map(row, (row) => withLine(row, patch.geometry)))
           },
           sql.withTransaction,
-          quotaConflicts
+          quotaFailures
         ),
 
         remove: Effect.fn("Routes.remove")(
@@ -225,7 +232,7 @@ export class Routes extends Context.Service<Routes, {
             const rows = yield* sql`
             UPDATE routes r SET deleted_at = ${now}, version = version + 1
             WHERE r.id = ${id} AND ${visibility.own(owner)} RETURNING id`
-            if (rows.length === 0) return yield* new NotFound({ message: "No such route" })
+            if (rows.length === 0) return yield* new Missing({ kind: "route" })
           },
           sql.withTransaction,
           databaseDefects

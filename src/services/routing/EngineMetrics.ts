@@ -15,7 +15,8 @@ const REFUSED = callsWith("refused")
 
 const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
   Internal: REFUSED,
-  NotFound: REFUSED,
+  NoPath: REFUSED,
+  NoRoad: REFUSED,
   ValidationFailed: REFUSED,
   BadGateway: callsWith("bad_answer"),
   GatewayTimeout: callsWith("timeout"),

@@ -6,5 +6,5 @@ import { unusable } from "./EngineRefusals.ts"
 export const readBy = <A>(heavy: HeavyWork["Service"], job: HeavyJob<string, A | undefined>) => (text: string) =>
   Effect.flatMap(
     heavy.run(job, text, text.length),
-    (value) => value === undefined ? Effect.fail(unusable) : Effect.succeed(value)
+    (value) => value === undefined ? Effect.fail(unusable()) : Effect.succeed(value)
   )

@@ -1,9 +1,9 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
-import { NotFound } from "../../schema/Errors.ts"
+import { NoRoad } from "../../schema/DomainErrors.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
-import { type EngineFailure, isNotFound, NO_ROAD, unusable } from "./EngineRefusals.ts"
+import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import { waysUnder } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
@@ -41,11 +41,7 @@ export class Routing extends Context.Service<Routing, {
           Effect.timeout(LOCATE_TIMEOUT),
           Effect.orElseSucceed((): ReadonlyArray<number> => [])
         )
-        const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
-        return yield* new NotFound({
-          message: `There is no road within ${MAX_SNAP_METRES} m of ${names}`,
-          details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
-        })
+        return yield* new NoRoad({ near: { metres: MAX_SNAP_METRES, locations } })
       })
 
       /** Asks for surfaces and road classes where a preference needs them: a route has neither. */
@@ -57,10 +53,10 @@ export class Routing extends Context.Service<Routing, {
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
         const json = engineRequest(request)
         const trip = yield* engine.call("route", json, readBy(heavy, readTrip)).pipe(
-          Effect.catchIf(isNotFound(NO_ROAD), () => noRoadNear(json))
+          Effect.catchTag("NoRoad", () => noRoadNear(json))
         )
         const { legs, locations } = trip
-        if (locations.length !== request.locations.length) return yield* unusable
+        if (locations.length !== request.locations.length) return yield* unusable()
         return { legs, locations, warnings: warningsOf(trip, yield* waysOf(trip, request), request) }
       })
 

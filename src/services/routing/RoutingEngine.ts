@@ -71,7 +71,7 @@ const STATUS_TIMEOUT = "300 millis"
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
    * Posts JSON and reads the response with `read`, whose `BadGateway` counts as a failure of the engine, as a timeout
-   * does. No path and no road are `NotFound`, too far and too many `ValidationFailed`.
+   * does. Too far and too many are `ValidationFailed`.
    */
   readonly call: <A>(
     path: EnginePath,
@@ -132,7 +132,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       })
 
       const refusalBody = (response: TextResponse): Effect.Effect<unknown, BadGateway> =>
-        response.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable) : bodyOf(response, upstream(MAX_SHORT_BYTES))
+        response.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable()) : bodyOf(response, upstream(MAX_SHORT_BYTES))
 
       const mapDate = yield* Ref.make(Option.none<number>())
 

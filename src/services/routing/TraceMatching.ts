@@ -1,9 +1,10 @@
 import { Context, Duration, Effect, Layer } from "effect"
+import { NoPath } from "../../schema/DomainErrors.ts"
 import { GatewayTimeout, ValidationFailed } from "../../schema/Errors.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { type EngineFailure, isNotFound, NO_PATH, noRoadsFollowed, unusable } from "./EngineRefusals.ts"
+import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import type { PieceMatch } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace.ts"
@@ -21,7 +22,7 @@ const POINT_BYTES = 16
 export class TraceMatching extends Context.Service<TraceMatching, {
   /**
    * Matches a trace in pieces within the engine's limits and joins them: a `TraceAnswer` as JSON in UTF-8, so that no
-   * point of a long trace is an object here. `NotFound` where no part follows a road; other parts without one are
+   * point of a long trace is an object here. `NoPath` where no part follows a road; other parts without one are
    * omitted.
    */
   readonly match: (request: TraceRequest, trace: MeasuredTrace | undefined) => Effect.Effect<Uint8Array, EngineFailure>
@@ -45,7 +46,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
         const match = engine.call("trace_attributes", engineRequest(piece, request), checked)
         return yield* Effect.map(match, (match): PieceMatch => ({ match })).pipe(
-          Effect.catchIf(isNotFound(NO_PATH), () => Effect.succeed<PieceMatch>({ unmatched: piece }))
+          Effect.catchTag("NoPath", () => Effect.succeed<PieceMatch>({ unmatched: piece }))
         )
       })
 
@@ -57,18 +58,18 @@ export class TraceMatching extends Context.Service<TraceMatching, {
             const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, request), {
               concurrency: 2
             })
-            if (pieces.every((piece) => "unmatched" in piece)) return yield* noRoadsFollowed
+            if (pieces.every((piece) => "unmatched" in piece)) return yield* new NoPath({ of: "trace" })
             const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, lengthOf(pieces))
-            return joined ?? (yield* unusable)
+            return joined ?? (yield* unusable())
           },
-          Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(tooSlow) })
+          Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(tooSlow()) })
         )
       })
     })
   )
 }
 
-const tooSlow = new GatewayTimeout({ message: "The routing engine did not respond in time" })
+const tooSlow = () => new GatewayTimeout({ message: "The routing engine did not respond in time" })
 
 const tooFar = ({ member }: MeasuredTrace) =>
   new ValidationFailed({

@@ -1,5 +1,6 @@
-import { Context, Duration, Effect, Layer, type Scope, Stream } from "effect"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { SpoolFull } from "../../schema/DomainErrors.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
 import { type NamelessFile, namelessFile } from "./NamelessFile.ts"
 
 /** In memory up to this size: no more than the buffers of a socket. */
@@ -21,11 +22,6 @@ const fromDisk = (file: NamelessFile, size: number) =>
         (bytes) => [bytes, position + bytes.length] as const
       ))
 
-/** Refused because of other files of the process, not because of the disk. */
-export const isForOthers = ({ details }: Unavailable): boolean => details?.["retryAfterSeconds"] !== undefined
-
-const noRoom = () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5))
-
 /** On disk, of all files. 100,000 positions have 25 MB, hostile digits 100. */
 export const SpoolLimit = Context.Reference<number>("route-planning-service/SpoolLimit", {
   defaultValue: () => 1024 * 1024 * 1024
@@ -37,13 +33,13 @@ const makeSpool = (limitBytes: number) => {
   const disk = { bytes: 0 }
 
   const reserve = Effect.fnUntraced(function*(bytes: number) {
-    if (disk.bytes + bytes > limitBytes) return yield* noRoom()
+    if (disk.bytes + bytes > limitBytes) return yield* new SpoolFull()
     disk.bytes += bytes
   })
 
   return Effect.fnUntraced(function*(
     texts: Iterable<string | Uint8Array>
-  ): Effect.fn.Return<SpooledFile, Unavailable, Scope.Scope> {
+  ): Effect.fn.Return<SpooledFile, SpoolFull | Unavailable, Scope.Scope> {
     const held: Array<Uint8Array> = []
     const own = { size: 0, onDisk: 0 }
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
@@ -70,9 +66,11 @@ const makeSpool = (limitBytes: number) => {
 export class Spool extends Context.Service<Spool, {
   /**
    * Generates a whole file, so that a slow client does not block its generation. Above 128 KiB it is on disk until the
-   * scope closes. `Unavailable` without room on the disk or above `SpoolLimit`.
+   * scope closes. `Unavailable` without room on the disk.
    */
-  readonly take: (texts: Iterable<string | Uint8Array>) => Effect.Effect<SpooledFile, Unavailable, Scope.Scope>
+  readonly take: (
+    texts: Iterable<string | Uint8Array>
+  ) => Effect.Effect<SpooledFile, SpoolFull | Unavailable, Scope.Scope>
 }>()("route-planning-service/Spool") {
   static readonly layer = Layer.effect(Spool, Effect.map(SpoolLimit, (limit) => Spool.of({ take: makeSpool(limit) })))
 }

@@ -1,0 +1,110 @@
+import { Duration, Effect, Match, Schema } from "effect"
+import { DomainError, type NoRoad, type QuotaExceeded, type StaleVersion } from "../../schema/DomainErrors.ts"
+import {
+  Conflict,
+  Forbidden,
+  NotFound,
+  type ServiceError,
+  Unauthorized,
+  Unavailable,
+  ValidationFailed
+} from "../../schema/Errors.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
+import type { Quota } from "../../schema/Usage.ts"
+
+const ABSENT = {
+  route: "No such route",
+  collection: "No such collection",
+  member: "No such route in this collection",
+  user: "No such user",
+  session: "No such session",
+  token: "No such token"
+} as const
+
+const OVER: Readonly<Record<Quota, (limit: number) => string>> = {
+  routes: (limit) => `An account may have at most ${limit} routes`,
+  storedBytes: (limit) => `The routes and kept responses of an account may have at most ${limit} bytes`,
+  collections: (limit) => `An account may have at most ${limit} collections`
+}
+
+const overQuota = ({ limit, quota, used }: QuotaExceeded) =>
+  new Conflict({
+    message: `${OVER[quota](limit)}; deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`,
+    details: { quota, limit, used }
+  })
+
+const NO_ROAD = "no_road_near_location"
+
+const noRoad = ({ near }: NoRoad) => {
+  if (near === undefined) {
+    return new NotFound({ message: "There is no road near a location", details: { reason: NO_ROAD } })
+  }
+  const { locations, metres } = near
+  const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
+  return new NotFound({
+    message: `There is no road within ${metres} m of ${names}`,
+    details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
+  })
+}
+
+const PATHLESS = {
+  locations: "There is no path between the locations",
+  trace: "The trace does not follow any roads"
+} as const
+
+export const staleConflict = ({ kind }: StaleVersion, etag: string) =>
+  new Conflict({ message: `The ${kind} was changed meanwhile`, details: { etag } })
+
+const conflict = (message: string) => () => new Conflict({ message })
+
+const forbidden = (message: string) => () => new Forbidden({ message })
+
+const PUBLIC = {
+  Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
+  RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
+  QuotaExceeded: overQuota,
+  CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
+  TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
+  KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
+  KeyReused: conflict("This Idempotency-Key was used for another request"),
+  HandleTaken: conflict("This handle is taken"),
+  AddressTaken: conflict("The address has an account already"),
+  NothingToCancel: conflict("There is no deletion that can be cancelled"),
+  OwnAccount: conflict("Your own account: use DELETE /users/me"),
+  ImportRunning: conflict("Another archive is being taken into this account: try again when that is done"),
+  LinkedElsewhere: conflict("This account is linked to another identity of the provider"),
+  AccountLeaving: forbidden(
+    "The account is about to be deleted: cancel the deletion, then send the archive again"
+  ),
+  WrongPassword: forbidden("The current password is wrong"),
+  EmailUnverified: forbidden("Verify your email address first: a new link has been mailed"),
+  ProviderEmailUnverified: forbidden("The identity provider has not verified the email address"),
+  SignUpClosed: () =>
+    new Forbidden({
+      message: "Sign-up is closed here: ask an administrator for an invitation",
+      details: { reason: "signup_disabled" }
+    }),
+  ProviderDisabled: () =>
+    new Forbidden({
+      message: "Sign-in by an identity provider is switched off here: sign in by email",
+      details: { reason: "provider_sign_in_disabled" }
+    }),
+  WrongCredentials: () => new Unauthorized({ message: "Wrong email address or password" }),
+  SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
+  LinkUnusable: () => ValidationFailed.at("token", "Expected a link that is still good"),
+  SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
+  NoRoad: noRoad,
+  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
+} satisfies { readonly [Error in DomainError as Error["_tag"]]: (error: Error) => ServiceError }
+
+type PublicError<E> = E extends DomainError ? ReturnType<typeof PUBLIC[E["_tag"]]> : E
+
+export const isDomainError = Schema.is(DomainError)
+
+export const publicErrorOf = (error: DomainError): ServiceError => Match.valueTags(error, PUBLIC)
+
+/** Maps every failure of a service to the error of the contract; others stay as they are. */
+export function worded<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, PublicError<E>, R>
+export function worded(effect: Effect.Effect<unknown, unknown, unknown>): Effect.Effect<unknown, unknown, unknown> {
+  return Effect.mapError(effect, (error) => isDomainError(error) ? publicErrorOf(error) : error)
+}

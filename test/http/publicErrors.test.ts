@@ -1,0 +1,49 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { publicErrorOf, worded } from "../../src/http/response/PublicErrors.ts"
+import * as Domain from "../../src/schema/DomainErrors.ts"
+import { ServiceError } from "../../src/schema/Errors.ts"
+
+const encode = Schema.encodeSync(ServiceError)
+
+const shapeOf = (error: Domain.DomainError) => encode(publicErrorOf(error))
+
+describe("failures of services", () => {
+  it("are worded by HTTP, with their facts as details", () => {
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.Missing({ kind: "member" })), {
+      statusCode: 404,
+      code: "NOT_FOUND",
+      message: "No such route in this collection"
+    })
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.RoutesMissing({ routeIds: [7, 9] })), {
+      statusCode: 404,
+      code: "NOT_FOUND",
+      message: "No such route",
+      details: { routeIds: [7, 9] }
+    })
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.QuotaExceeded({ quota: "routes", limit: 3, used: 2 })), {
+      statusCode: 409,
+      code: "CONFLICT",
+      message: "An account may have at most 3 routes; deleted ones count until they are purged after 30 days",
+      details: { quota: "routes", limit: 3, used: 2 }
+    })
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.NoRoad({ near: { metres: 1000, locations: [0, 2] } })), {
+      statusCode: 404,
+      code: "NOT_FOUND",
+      message: "There is no road within 1000 m of locations.0, locations.2",
+      details: { reason: "no_road_near_location", locations: [0, 2] }
+    })
+    assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable()), {
+      statusCode: 400,
+      code: "VALIDATION_FAILED",
+      message: "token: Expected a link that is still good",
+      details: { issues: [{ path: "token", message: "Expected a link that is still good" }] }
+    })
+  })
+
+  it.effect("leave other errors as they are", () =>
+    Effect.gen(function*() {
+      const other = new Error("other")
+      assert.strictEqual(yield* Effect.flip(worded(Effect.fail(other))), other)
+    }))
+})
