@@ -155,6 +155,15 @@ describe("the house", () => {
     )
   })
 
+  it("rows are written by the columns of their table's model, and read under the names of its fields", () => {
+    const untyped = /\bsql\.(insert|update|updateValues)\(|Schema\.Record\(Schema\.String, Schema\.Unknown\)/
+    const services = sources.filter((file) => file.startsWith("src/services/"))
+    assert.deepStrictEqual(services.filter((file) => untyped.test(textOf(file))), ["src/services/sql/Tables.ts"])
+    const renamed =
+      /\b(row|rows\[0\]|found\[0\]|\w+\.value)\.[a-z]+_[a-z]|AS [a-z]+_[a-z_]+ FROM (users|routes|collections)\b/
+    assert.deepStrictEqual(services.filter((file) => renamed.test(textOf(file))), [])
+  })
+
   it("time and chance come from services, never from the platform", () => {
     const platform = /\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomUUID\(|\bnow\(\)|CURRENT_TIMESTAMP/
     const wrong = sources.filter((file) => /^src\/(schema|services|http)\//.test(file) && platform.test(textOf(file)))

@@ -1,9 +1,10 @@
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Missing, NothingToCancel } from "../../schema/DomainErrors.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { UserId } from "../../schema/Ids.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
+import { users } from "../identity/UserRecord.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -26,16 +27,22 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
       const sessions = yield* Sessions
       const sharedTime = yield* makeSharedTime
 
+      const lockUser = SqlSchema.findOneOption({
+        Request: UserId,
+        Result: Schema.Struct({ isPending: Schema.Boolean }),
+        execute: (id) =>
+          sql`SELECT deletion_requested_at IS NOT NULL AS "isPending" FROM users WHERE id = ${id} FOR NO KEY UPDATE`
+      })
+
       return AccountDeletion.of({
         request: Effect.fn("AccountDeletion.request")(
           function*(userId, by = userId) {
-            const found = yield* sql<{ is_pending: boolean }>`
-              SELECT deletion_requested_at IS NOT NULL AS is_pending FROM users WHERE id = ${userId} FOR NO KEY UPDATE`
-            if (found[0] === undefined) return yield* new Missing({ kind: "user" })
+            const found = yield* lockUser(userId)
+            if (Option.isNone(found)) return yield* new Missing({ kind: "user" })
             yield* sessions.revokeAll(userId, { by })
-            if (found[0].is_pending) return
+            if (found.value.isPending) return
             const now = new Date(yield* sharedTime)
-            yield* sql`UPDATE users SET deletion_requested_at = ${now} WHERE id = ${userId}`
+            yield* sql`UPDATE users SET ${users.set(sql, { deletionRequestedAt: now })} WHERE id = ${userId}`
             yield* audit.record("account.deletion_requested", actedOn(userId, by))
           },
           sql.withTransaction,
@@ -46,7 +53,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
           function*(userId) {
             const began = deletionCutoffAt(yield* sharedTime)
             const rows = yield* sql`
-              UPDATE users SET deletion_requested_at = NULL
+              UPDATE users SET ${users.set(sql, { deletionRequestedAt: null })}
               WHERE id = ${userId} AND deletion_requested_at > ${began} RETURNING id`
             if (rows.length === 0) return yield* new NothingToCancel()
             yield* audit.record("account.deletion_cancelled", { userId })

@@ -1,8 +1,8 @@
-import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Config, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
+import { UserRecord } from "../identity/UserRecord.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../retention/Sweeps.ts"
@@ -28,7 +28,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 
       const findDue = SqlSchema.findAll({
         Request: Schema.Struct({ began: Schema.Date, resisting: Schema.Array(UserId) }),
-        Result: Schema.Struct({ id: UserIdColumn }),
+        Result: UserRecord.select.mapFields(Struct.pick(["id"])),
         execute: ({ began, resisting }) =>
           sql`
             SELECT id FROM users WHERE deletion_requested_at <= ${began}
@@ -45,12 +45,12 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, began: Schema.Date }),
-        Result: Schema.Struct({ email: Schema.String, deletion_requested_at: Schema.Date }),
+        Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: Schema.Date }),
         execute: ({ began, id }) =>
           sql`
             DELETE FROM users WHERE id = (
               SELECT id FROM users WHERE id = ${id} AND deletion_requested_at <= ${began} FOR UPDATE SKIP LOCKED
-            ) RETURNING email, deletion_requested_at`
+            ) RETURNING email, deletion_requested_at AS "deletionRequestedAt"`
       })
 
       // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
@@ -65,7 +65,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           const gone = yield* deleteUser({ id, began })
           yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
-          return sweptAt(began.getTime(), gone.map(({ deletion_requested_at }) => deletion_requested_at))
+          return sweptAt(began.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
         },
         sql.withTransaction,
         Effect.uninterruptible

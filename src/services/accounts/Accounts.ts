@@ -1,6 +1,5 @@
-import { Context, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Context, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { EmailUnverified, type LinkUnusable, SignUpClosed, WrongCredentials } from "../../schema/DomainErrors.ts"
 import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
@@ -11,10 +10,12 @@ import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
+import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
@@ -71,7 +72,7 @@ export class Accounts extends Context.Service<Accounts, {
         Result: AccountRow,
         execute: ({ began, key }) =>
           sql`
-            SELECT id, password_hash FROM users
+            SELECT ${sql.literal(columnsOf(AccountRow))} FROM users
             WHERE email_key = ${key} AND email_verified_at IS NOT NULL
               AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})`
       })
@@ -126,7 +127,9 @@ export class Accounts extends Context.Service<Accounts, {
         device: Device
       ) {
         if (rehashed !== undefined) {
-          yield* sql`UPDATE users SET password_hash = ${rehashed} WHERE id = ${userId} AND password_hash = ${digest}`
+          yield* sql`UPDATE users SET ${
+            users.set(sql, { passwordHash: rehashed })
+          } WHERE id = ${userId} AND password_hash = ${digest}`
         }
         return yield* signInUnchanged(userId, rehashed ?? digest, device)
       })
@@ -172,8 +175,8 @@ export class Accounts extends Context.Service<Accounts, {
         logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
           // An account past its grace period is not found, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
-          const { id: userId, password_hash } = candidates.account ?? NO_ACCOUNT
-          const digest = password_hash ?? undefined
+          const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT
+          const digest = passwordHash ?? undefined
           const matches = yield* passwords.verify(password, digest)
           if (!matches || digest === undefined || userId === undefined) return yield* decline(candidates, password)
           const rehashed = yield* rehash(password, digest)
@@ -184,6 +187,6 @@ export class Accounts extends Context.Service<Accounts, {
   )
 }
 
-const NO_ACCOUNT = { id: undefined, password_hash: null }
+const NO_ACCOUNT = { id: undefined, passwordHash: null }
 
-const AccountRow = Schema.Struct({ id: UserIdColumn, password_hash: Schema.NullOr(Schema.String) })
+const AccountRow = UserRecord.select.mapFields(Struct.pick(["id", "passwordHash"]))

@@ -1,11 +1,11 @@
-import { Context, DateTime, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, type Redacted, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpClosed } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Handles } from "../identity/Handles.ts"
+import { UserRecord, users } from "../identity/UserRecord.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
@@ -41,11 +41,11 @@ export class NewAccounts extends Context.Service<NewAccounts, {
 
       // Unproven rows were made by processes of an earlier version.
       const insert = SqlSchema.findOneOption({
-        Request: Schema.Record(Schema.String, Schema.Unknown),
-        Result: Schema.Struct({ id: UserIdColumn }),
+        Request: Schema.toType(UserRecord.insert),
+        Result: UserRecord.select.mapFields(Struct.pick(["id"])),
         execute: (values) =>
           sql`
-            INSERT INTO users ${sql.insert(values)}
+            ${users.insert(sql, values)}
             ON CONFLICT ON CONSTRAINT users_email_key DO UPDATE SET
               email = excluded.email, email_verified_at = excluded.email_verified_at, name = excluded.name,
               handle = excluded.handle, avatar = excluded.avatar, password_hash = excluded.password_hash,
@@ -60,14 +60,14 @@ export class NewAccounts extends Context.Service<NewAccounts, {
           const displayName = nameFrom(email, name)
           return yield* insert({
             email,
-            email_key: emailKey(email),
-            email_verified_at: now,
-            password_hash: passwordHash ?? null,
+            emailKey: emailKey(email),
+            emailVerifiedAt: now,
+            passwordHash: passwordHash ?? null,
             name: displayName,
             handle: yield* handles.suggest({ name: displayName, email }, attempt),
             avatar: avatar ?? null,
-            created_at: now,
-            updated_at: now
+            createdAt: now,
+            updatedAt: now
           })
         },
         sql.withTransaction

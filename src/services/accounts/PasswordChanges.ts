@@ -1,6 +1,17 @@
-import { Context, DateTime, Duration, Effect, Layer, Option, RcMap, type Redacted, Schema, Semaphore } from "effect"
+import {
+  Context,
+  DateTime,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  RcMap,
+  type Redacted,
+  type Schema,
+  Semaphore,
+  Struct
+} from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { type LinkUnusable, type SignUpClosed, WrongPassword } from "../../schema/DomainErrors.ts"
 import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
@@ -10,10 +21,12 @@ import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { NewAccounts } from "./NewAccounts.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
@@ -56,7 +69,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const findById = SqlSchema.findOne({
         Request: UserId,
         Result: OwnerRow,
-        execute: (id) => sql`SELECT id, email, name, password_hash FROM users WHERE id = ${id}`
+        execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
       })
 
       // Concurrent uses of one account's links queue, so that only one costs a hash.
@@ -75,7 +88,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const setPassword = Effect.fnUntraced(function*(userId: UserId, digest: string, previous: string | null) {
         const now = yield* DateTime.nowAsDate
         const rows = yield* sql`
-          UPDATE users SET password_hash = ${digest}, updated_at = ${now}
+          UPDATE users SET ${users.set(sql, { passwordHash: digest, updatedAt: now })}
           WHERE id = ${userId} AND password_hash IS NOT DISTINCT FROM ${previous} RETURNING id`
         return rows.length > 0
       })
@@ -85,7 +98,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
         const now = yield* DateTime.nowAsDate
         yield* sql`
-          UPDATE users SET password_hash = ${digest}, updated_at = ${now},
+          UPDATE users SET ${users.set(sql, { passwordHash: digest, updatedAt: now })},
             email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
           WHERE id = ${owner.id}`
         yield* mailedTokens.revokeAll(owner.id)
@@ -154,17 +167,17 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         change: Effect.fn("PasswordChanges.change")(function*({ sessionId, userId }, request) {
           const owner = yield* findById(userId)
           const { currentPassword, newPassword } = request
-          if (owner.password_hash !== null) {
+          if (owner.passwordHash !== null) {
             if (currentPassword === undefined) {
               return yield* ValidationFailed.at("currentPassword", "Expected the current password")
             }
-            if (!(yield* passwords.verify(currentPassword, owner.password_hash))) return yield* refuseChange(userId)
+            if (!(yield* passwords.verify(currentPassword, owner.passwordHash))) return yield* refuseChange(userId)
           }
           yield* policy.check("newPassword", newPassword, owner)
           const digest = yield* passwords.hash(newPassword)
           yield* Effect.gen(function*() {
             // The password was changed since it was verified.
-            if (!(yield* setPassword(userId, digest, owner.password_hash))) return yield* new WrongPassword()
+            if (!(yield* setPassword(userId, digest, owner.passwordHash))) return yield* new WrongPassword()
             yield* audit.record("password.changed", { userId })
             yield* mailedTokens.revokeAll(userId)
             yield* sessions.revokeAll(userId, { keep: sessionId })
@@ -194,9 +207,4 @@ const changedMail = (to: string, text: string): Mail => ({
     + "password reset, and revoke your personal access tokens."
 })
 
-const OwnerRow = Schema.Struct({
-  id: UserIdColumn,
-  email: Schema.String,
-  name: Schema.String,
-  password_hash: Schema.NullOr(Schema.String)
-})
+const OwnerRow = UserRecord.select.mapFields(Struct.pick(["id", "email", "name", "passwordHash"]))

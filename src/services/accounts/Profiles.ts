@@ -1,6 +1,5 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { HandleTaken, Missing } from "../../schema/DomainErrors.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
@@ -16,9 +15,11 @@ import {
 } from "../../schema/User.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
+import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
@@ -47,8 +48,8 @@ export class Profiles extends Context.Service<Profiles, {
         Result: UserRow,
         execute: (id) =>
           sql`
-            SELECT id, email, name, handle, avatar, email_verified_at IS NOT NULL AS is_email_verified, preferences,
-              deletion_requested_at, password_hash IS NOT NULL AS has_password
+            SELECT ${sql.literal(columnsOf(UserColumns))}, email_verified_at IS NOT NULL AS "isEmailVerified",
+              password_hash IS NOT NULL AS "hasPassword"
             FROM users WHERE id = ${id}`
       })
 
@@ -67,13 +68,13 @@ export class Profiles extends Context.Service<Profiles, {
         name: row.name,
         handle: row.handle,
         ...(row.avatar === null ? {} : { avatar: row.avatar }),
-        isEmailVerified: row.is_email_verified,
-        role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
+        isEmailVerified: row.isEmailVerified,
+        role: roles.of(row),
         preferences: row.preferences,
         idHash: pseudonyms.idHash(row.id),
-        deletionStatus: deletionStatusOf(row.deletion_requested_at),
-        deletionRequestedAt: row.deletion_requested_at,
-        hasPassword: row.has_password
+        deletionStatus: deletionStatusOf(row.deletionRequestedAt),
+        deletionRequestedAt: row.deletionRequestedAt,
+        hasPassword: row.hasPassword
       })
 
       const findPublic = SqlSchema.findOneOption({
@@ -81,31 +82,24 @@ export class Profiles extends Context.Service<Profiles, {
         Result: PublicRow,
         execute: (handle) =>
           sql`
-            SELECT id, name, handle, avatar, created_at, (
+            SELECT ${sql.literal(columnsOf(PublicColumns))}, (
               SELECT count(*)::int FROM routes r WHERE r.user_id = u.id AND ${visibility.public}
-            ) AS public_routes
+            ) AS "publicRoutes"
             FROM users u WHERE handle = ${handle} AND deletion_requested_at IS NULL AND email_verified_at IS NOT NULL`
       })
 
       const lockPreferences = SqlSchema.findOne({
         Request: UserId,
-        Result: Schema.Struct({ preferences: PreferencesColumn }),
+        Result: UserRecord.select.mapFields(Struct.pick(["preferences"])),
         execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} FOR UPDATE`
       })
 
       const applyPatch = Effect.fnUntraced(function*(id: UserId, { avatar, handle, name, preferences }: ProfilePatch) {
         const now = yield* DateTime.nowAsDate
         const stored = yield* lockPreferences(id)
-        const merged = preferences === null ? null : mergePreferences(stored.preferences ?? {}, preferences ?? {})
-        yield* sql`UPDATE users SET ${
-          sql.update({
-            updated_at: now,
-            ...(name === undefined ? {} : { name }),
-            ...(handle === undefined ? {} : { handle }),
-            ...(avatar === undefined ? {} : { avatar }),
-            ...(preferences === undefined ? {} : { preferences: merged === null ? null : JSON.stringify(merged) })
-          })
-        } WHERE id = ${id}`
+        const merged = preferences && JSON.stringify(mergePreferences(stored.preferences ?? {}, preferences))
+        const changes = { updatedAt: now, name, handle, avatar, preferences: merged }
+        yield* sql`UPDATE users SET ${users.set(sql, changes)} WHERE id = ${id}`
       }, sql.withTransaction)
 
       const profile = Effect.fn("Profiles.profile")(function*(id: UserId) {
@@ -138,15 +132,15 @@ export class Profiles extends Context.Service<Profiles, {
         publicProfile: Effect.fn("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)
           if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
-          const { avatar, created_at, id, name, public_routes } = row.value
+          const { avatar, createdAt, id, name, publicRoutes } = row.value
           return {
             id,
             name,
             handle,
             ...(avatar === null ? {} : { avatar }),
             idHash: pseudonyms.idHash(id),
-            createdAt: created_at,
-            publicRoutes: public_routes
+            createdAt,
+            publicRoutes
           }
         }, databaseDefects)
       })
@@ -154,22 +148,16 @@ export class Profiles extends Context.Service<Profiles, {
   )
 }
 
-const PublicRow = Schema.Struct({
-  id: UserIdColumn,
-  name: Schema.String,
-  avatar: Schema.NullOr(Schema.String),
-  created_at: TimestampColumn,
-  public_routes: Schema.Int
-})
+const PublicColumns = UserRecord.select.mapFields(Struct.pick(["id", "name", "avatar", "createdAt"]))
+
+const PublicRow = Schema.Struct({ ...PublicColumns.fields, publicRoutes: Schema.Int })
+
+const UserColumns = UserRecord.select.mapFields(
+  Struct.pick(["id", "email", "name", "handle", "avatar", "preferences", "deletionRequestedAt"])
+)
 
 const UserRow = Schema.Struct({
-  id: UserIdColumn,
-  email: Schema.String,
-  name: Schema.String,
-  handle: Schema.String,
-  avatar: Schema.NullOr(Schema.String),
-  is_email_verified: Schema.Boolean,
-  preferences: PreferencesColumn,
-  deletion_requested_at: Schema.NullOr(TimestampColumn),
-  has_password: Schema.Boolean
+  ...UserColumns.fields,
+  isEmailVerified: Schema.Boolean,
+  hasPassword: Schema.Boolean
 })

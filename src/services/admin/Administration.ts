@@ -13,11 +13,15 @@ import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import {
+  AdminRouteColumns,
   AdminRouteRow,
+  AdminUserColumns,
   AdminUserRow,
+  DeletionColumns,
   DeletionRow,
   OverviewRow,
   OwnerRow,
@@ -63,14 +67,14 @@ export class Administration extends Context.Service<Administration, {
           : sql.or(columns.map((column) => sql`strpos(lower(${sql.literal(column)}), lower(${query})) > 0`))
 
       const userColumns = sql.literal(`
-        u.id, u.email, u.name, u.handle, u.email_verified_at IS NOT NULL AS is_email_verified,
-        u.password_hash IS NOT NULL AS has_password, u.deletion_requested_at, u.created_at,
-        EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS has_identity_provider,
-        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS last_seen_at,
+        ${columnsOf(AdminUserColumns, "u")}, u.email_verified_at IS NOT NULL AS "isEmailVerified",
+        u.password_hash IS NOT NULL AS "hasPassword",
+        EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
+        (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
         totals.*`)
       const users = sql`
         users u CROSS JOIN LATERAL (
-          SELECT count(*)::int AS total_routes, ${sql.literal(TOTAL_DISTANCE)} AS total_distance
+          SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
           FROM routes r WHERE ${routeVisibility(sql).own(sql.literal("u.id"))}
         ) totals`
 
@@ -85,17 +89,17 @@ export class Administration extends Context.Service<Administration, {
           sql`
             SELECT u.*, s.*, t.*, r.*, c.* FROM
               (SELECT count(*)::int AS users, count(email_verified_at)::int AS verified,
-                count(deletion_requested_at)::int AS pending_deletion,
-                (count(*) FILTER (WHERE created_at > ${month}))::int AS new_users FROM users) u,
-              (SELECT count(*)::int AS live_sessions,
-                (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS seen_users
+                count(deletion_requested_at)::int AS "pendingDeletion",
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newUsers" FROM users) u,
+              (SELECT count(*)::int AS "liveSessions",
+                (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS "seenUsers"
                 FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}) s,
-              (SELECT count(*)::int AS live_tokens FROM personal_access_tokens
+              (SELECT count(*)::int AS "liveTokens" FROM personal_access_tokens
                 WHERE expires_at IS NULL OR expires_at > ${now}) t,
-              (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS private_routes,
-                (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS unlisted_routes,
-                (count(*) FILTER (WHERE visibility = 'public'))::int AS public_routes,
-                (count(*) FILTER (WHERE created_at > ${month}))::int AS new_routes
+              (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS "privateRoutes",
+                (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS "unlistedRoutes",
+                (count(*) FILTER (WHERE visibility = 'public'))::int AS "publicRoutes",
+                (count(*) FILTER (WHERE created_at > ${month}))::int AS "newRoutes"
                 FROM routes WHERE deleted_at IS NULL) r,
               (SELECT count(*)::int AS collections FROM collections WHERE deleted_at IS NULL) c`
       })
@@ -148,8 +152,7 @@ export class Administration extends Context.Service<Administration, {
         routes: Effect.fn("Administration.routes")(function*(admin, query, page) {
           const { items, total } = yield* selectPage(sql, {
             columns: sql`
-              r.id, r.name, r.activity, r.visibility, r.provenance, r.distance, r.place_city, r.place_country_code,
-              r.created_at, r.updated_at, ${sql.literal(ownerColumns)}`,
+              ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(ownerColumns)}`,
             from: sql`
               routes r JOIN users u ON u.id = r.user_id
               WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
@@ -166,10 +169,10 @@ export class Administration extends Context.Service<Administration, {
             const owners = yield* Schema.decodeUnknownEffect(Schema.Array(OwnerRow))(
               yield* sql`
                 UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
-                WHERE id = ${id} AND deleted_at IS NULL RETURNING user_id`
+                WHERE id = ${id} AND deleted_at IS NULL RETURNING ${sql.literal(columnsOf(OwnerRow))}`
             )
             if (owners[0] === undefined) return yield* new Missing({ kind: "route" })
-            yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].user_id })
+            yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].userId })
           },
           sql.withTransaction,
           databaseDefects
@@ -177,7 +180,7 @@ export class Administration extends Context.Service<Administration, {
 
         deletions: Effect.fn("Administration.deletions")(function*(admin, page) {
           const { items, total } = yield* selectPage(sql, {
-            columns: sql`id, email, name, handle, deletion_requested_at`,
+            columns: sql`${sql.literal(columnsOf(DeletionColumns))}, deletion_requested_at AS "deletionRequestedAt"`,
             from: sql`users WHERE deletion_requested_at IS NOT NULL`,
             order: sql`deletion_requested_at, id`,
             decode: decodeDeletions

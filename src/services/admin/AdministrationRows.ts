@@ -1,29 +1,27 @@
-import { Schema } from "effect"
+import { Schema, Struct } from "effect"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
-import { RouteIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { Activity, Visibility } from "../../schema/Preferences.ts"
-import { Provenance } from "../../schema/Route.ts"
-import { deletionStatusOf, Handle } from "../../schema/User.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
+import { deletionStatusOf } from "../../schema/User.ts"
 import { OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { Roles } from "../identity/Roles.ts"
+import { UserRecord } from "../identity/UserRecord.ts"
 import { erasureDueAt } from "../retention/DeletionCutoff.ts"
-
-const Text = Schema.NullOr(Schema.String)
+import { RouteRecord } from "../routes/RouteRecord.ts"
 
 export const OverviewRow = Schema.Struct({
   users: Schema.Int,
   verified: Schema.Int,
-  pending_deletion: Schema.Int,
-  new_users: Schema.Int,
-  live_sessions: Schema.Int,
-  seen_users: Schema.Int,
-  live_tokens: Schema.Int,
+  pendingDeletion: Schema.Int,
+  newUsers: Schema.Int,
+  liveSessions: Schema.Int,
+  seenUsers: Schema.Int,
+  liveTokens: Schema.Int,
   routes: Schema.Int,
-  private_routes: Schema.Int,
-  unlisted_routes: Schema.Int,
-  public_routes: Schema.Int,
-  new_routes: Schema.Int,
+  privateRoutes: Schema.Int,
+  unlistedRoutes: Schema.Int,
+  publicRoutes: Schema.Int,
+  newRoutes: Schema.Int,
   collections: Schema.Int
 })
 
@@ -31,65 +29,70 @@ export const toOverview = (row: typeof OverviewRow.Type): Overview => ({
   users: {
     total: row.users,
     verified: row.verified,
-    pendingDeletion: row.pending_deletion,
-    newLast30Days: row.new_users
+    pendingDeletion: row.pendingDeletion,
+    newLast30Days: row.newUsers
   },
-  sessions: { live: row.live_sessions, usersLast24Hours: row.seen_users },
-  tokens: { live: row.live_tokens },
+  sessions: { live: row.liveSessions, usersLast24Hours: row.seenUsers },
+  tokens: { live: row.liveTokens },
   routes: {
     total: row.routes,
-    private: row.private_routes,
-    unlisted: row.unlisted_routes,
-    public: row.public_routes,
-    newLast30Days: row.new_routes
+    private: row.privateRoutes,
+    unlisted: row.unlistedRoutes,
+    public: row.publicRoutes,
+    newLast30Days: row.newRoutes
   },
   collections: { total: row.collections }
 })
 
+export const AdminUserColumns = UserRecord.select.mapFields(
+  Struct.pick(["id", "email", "name", "handle", "deletionRequestedAt", "createdAt"])
+)
+
 export const AdminUserRow = Schema.Struct({
-  id: UserIdColumn,
-  email: Schema.String,
-  name: Schema.String,
-  handle: Handle,
-  is_email_verified: Schema.Boolean,
-  has_password: Schema.Boolean,
-  has_identity_provider: Schema.Boolean,
-  deletion_requested_at: Schema.NullOr(TimestampColumn),
-  created_at: TimestampColumn,
-  last_seen_at: Schema.NullOr(TimestampColumn),
-  total_routes: Schema.Int,
-  total_distance: Schema.Finite
+  ...AdminUserColumns.fields,
+  isEmailVerified: Schema.Boolean,
+  hasPassword: Schema.Boolean,
+  hasIdentityProvider: Schema.Boolean,
+  lastSeenAt: Schema.NullOr(TimestampColumn),
+  totalRoutes: Schema.Int,
+  totalDistance: Schema.Finite
 })
 
-export const toAdminUser = (row: typeof AdminUserRow.Type, roles: Roles["Service"]): AdminUser => ({
+export const toAdminUser = (
+  { totalDistance, totalRoutes, ...row }: typeof AdminUserRow.Type,
+  roles: Roles["Service"]
+): AdminUser => ({
   id: row.id,
   email: row.email,
   name: row.name,
   handle: row.handle,
-  isEmailVerified: row.is_email_verified,
-  role: roles.of({ email: row.email, isEmailVerified: row.is_email_verified }),
-  hasPassword: row.has_password,
-  hasIdentityProvider: row.has_identity_provider,
-  deletionStatus: deletionStatusOf(row.deletion_requested_at),
-  deletionRequestedAt: row.deletion_requested_at,
-  createdAt: row.created_at,
-  lastSeenAt: row.last_seen_at,
-  statistics: { totalRoutes: row.total_routes, totalDistance: row.total_distance }
+  isEmailVerified: row.isEmailVerified,
+  role: roles.of(row),
+  hasPassword: row.hasPassword,
+  hasIdentityProvider: row.hasIdentityProvider,
+  deletionStatus: deletionStatusOf(row.deletionRequestedAt),
+  deletionRequestedAt: row.deletionRequestedAt,
+  createdAt: row.createdAt,
+  lastSeenAt: row.lastSeenAt,
+  statistics: { totalRoutes, totalDistance }
 })
 
-export const AdminRouteRow = Schema.Struct({
-  id: RouteIdColumn,
-  name: Schema.String,
-  activity: Schema.NullOr(Activity),
-  visibility: Visibility,
-  provenance: Provenance,
-  distance: Schema.NullOr(Schema.Finite),
-  place_city: Text,
-  place_country_code: Text,
-  ...OwnerFields,
-  created_at: TimestampColumn,
-  updated_at: TimestampColumn
-})
+export const AdminRouteColumns = RouteRecord.select.mapFields(
+  Struct.pick([
+    "id",
+    "name",
+    "activity",
+    "visibility",
+    "provenance",
+    "distance",
+    "placeCity",
+    "placeCountryCode",
+    "createdAt",
+    "updatedAt"
+  ])
+)
+
+export const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, ...OwnerFields })
 
 export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudonyms["Service"]): AdminRoute => ({
   id: row.id,
@@ -98,25 +101,21 @@ export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudon
   visibility: row.visibility,
   provenance: row.provenance,
   distance: row.distance,
-  placeCity: row.place_city,
-  placeCountryCode: row.place_country_code,
+  placeCity: row.placeCity,
+  placeCountryCode: row.placeCountryCode,
   user: toUserSummary(row, pseudonyms),
-  createdAt: row.created_at,
-  updatedAt: row.updated_at
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt
 })
 
-export const OwnerRow = Schema.Struct({ user_id: UserIdColumn })
+export const OwnerRow = RouteRecord.select.mapFields(Struct.pick(["userId"]))
 
-export const DeletionRow = Schema.Struct({
-  id: UserIdColumn,
-  email: Schema.String,
-  name: Schema.String,
-  handle: Handle,
-  deletion_requested_at: Schema.Date
-})
+export const DeletionColumns = UserRecord.select.mapFields(Struct.pick(["id", "email", "name", "handle"]))
 
-export const toDeletion = ({ deletion_requested_at, ...user }: typeof DeletionRow.Type): PendingDeletion => ({
+export const DeletionRow = Schema.Struct({ ...DeletionColumns.fields, deletionRequestedAt: Schema.Date })
+
+export const toDeletion = ({ deletionRequestedAt, ...user }: typeof DeletionRow.Type): PendingDeletion => ({
   ...user,
-  deletionRequestedAt: deletion_requested_at.toISOString(),
-  erasureDueAt: erasureDueAt(deletion_requested_at).toISOString()
+  deletionRequestedAt: deletionRequestedAt.toISOString(),
+  erasureDueAt: erasureDueAt(deletionRequestedAt).toISOString()
 })

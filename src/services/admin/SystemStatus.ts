@@ -33,10 +33,10 @@ export class SystemStatus extends Context.Service<SystemStatus, {
         execute: ({ began, now }) =>
           sql`
             SELECT current_setting('server_version') AS version, o.*, d.* FROM
-              (SELECT count(*)::int AS waiting, min(created_at) AS oldest_mail FROM outbox
+              (SELECT count(*)::int AS waiting, min(created_at) AS "oldestMail" FROM outbox
                 WHERE expires_at > ${now}) o,
               (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE deletion_requested_at <= ${began}))::int AS due,
-                min(deletion_requested_at) FILTER (WHERE deletion_requested_at <= ${began}) AS oldest_due
+                min(deletion_requested_at) FILTER (WHERE deletion_requested_at <= ${began}) AS "oldestDue"
                 FROM users WHERE deletion_requested_at IS NOT NULL) d`
       })
 
@@ -46,8 +46,8 @@ export class SystemStatus extends Context.Service<SystemStatus, {
         const [took, row] = yield* Effect.timed(ask({ now, began }))
         return {
           database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },
-          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldest_mail, now) },
-          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldest_due, began) }
+          outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldestMail, now) },
+          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, began) }
         }
       }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
 
@@ -70,10 +70,10 @@ export class SystemStatus extends Context.Service<SystemStatus, {
 const StateRow = Schema.Struct({
   version: Schema.String,
   waiting: Schema.Int,
-  oldest_mail: Schema.NullOr(Schema.Date),
+  oldestMail: Schema.NullOr(Schema.Date),
   pending: Schema.Int,
   due: Schema.Int,
-  oldest_due: Schema.NullOr(Schema.Date)
+  oldestDue: Schema.NullOr(Schema.Date)
 })
 
 const databaseAway = {

@@ -181,9 +181,9 @@ const collectionLine = (row: ArchivedCollectionRow) =>
     name: row.name,
     ...(row.description === null ? {} : { description: row.description }),
     visibility: row.visibility,
-    routeIds: row.route_ids,
+    routeIds: row.routeIds,
     others: row.others,
-    shareToken: row.share_token,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at
+    shareToken: row.shareToken,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt
   })

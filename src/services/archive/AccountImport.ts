@@ -1,12 +1,12 @@
-import { Context, DateTime, Effect, Layer, Option, Schema, Stream } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
-import { PreferencesColumn } from "../../schema/Columns.ts"
 import { AccountLeaving, ImportRunning, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
+import { UserRecord, users } from "../identity/UserRecord.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -58,7 +58,7 @@ export class AccountImport extends Context.Service<AccountImport, {
 
       const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
-        Result: Schema.Struct({ preferences: PreferencesColumn }),
+        Result: UserRecord.select.mapFields(Struct.pick(["preferences"])),
         execute: (id) =>
           sql`SELECT preferences FROM users WHERE id = ${id} AND deletion_requested_at IS NULL FOR UPDATE`
       })
@@ -70,7 +70,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           if (Option.isNone(user)) return yield* new AccountLeaving()
           const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
           const rows = yield* sql`
-            UPDATE users SET preferences = ${merged}, updated_at = ${now}
+            UPDATE users SET ${users.set(sql, { preferences: merged, updatedAt: now })}
             WHERE id = ${owner} AND coalesce(preferences, '{}') <> ${merged}::jsonb RETURNING id`
           return rows.length === 0 ? "unchanged" as const : "restored" as const
         },

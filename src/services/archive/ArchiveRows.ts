@@ -1,10 +1,11 @@
-import { Effect, Schema } from "effect"
+import { Effect, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
-import { Visibility } from "../../schema/Preferences.ts"
+import { CollectionRecord } from "../collections/CollectionRows.ts"
 import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
 export const archiveQueries = Effect.gen(function*() {
@@ -47,8 +48,8 @@ export const archiveQueries = Effect.gen(function*() {
     Result: ArchivedCollectionRow,
     execute: ({ ids, owner }) =>
       sql`
-        SELECT c.id, coalesce(c.imported_from, c.share_token) AS origin, c.name, c.description, c.visibility, c.share_token,
-          c.created_at, c.updated_at, coalesce(inside.route_ids, '{}') AS route_ids,
+        SELECT ${sql.literal(columnsOf(ArchivedColumns, "c"))}, coalesce(c.imported_from, c.share_token) AS origin,
+          coalesce(inside.route_ids, '{}') AS "routeIds",
           coalesce(inside.others, '[]') AS others
         FROM collections c LEFT JOIN LATERAL (
           SELECT array_agg(r.id::float8 ORDER BY m.position, m.route_id) AS route_ids,
@@ -66,16 +67,14 @@ export const archiveQueries = Effect.gen(function*() {
 const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareTokenColumn })
 export type ArchivedRouteRow = typeof ArchivedRouteRow.Type
 
+const ArchivedColumns = CollectionRecord.select.mapFields(
+  Struct.pick(["id", "name", "description", "visibility", "shareToken", "createdAt", "updatedAt"])
+)
+
 const ArchivedCollectionRow = Schema.Struct({
-  id: CollectionIdColumn,
+  ...ArchivedColumns.fields,
   origin: ShareTokenColumn,
-  name: Schema.String,
-  description: Schema.NullOr(Schema.String),
-  visibility: Visibility,
-  share_token: ShareTokenColumn,
-  created_at: TimestampColumn,
-  updated_at: TimestampColumn,
-  route_ids: Schema.Array(RouteId),
+  routeIds: Schema.Array(RouteId),
   others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareTokenColumn }))
 })
 export type ArchivedCollectionRow = typeof ArchivedCollectionRow.Type

@@ -4,10 +4,12 @@ import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { AccountLeaving } from "../../schema/DomainErrors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { collections } from "../collections/CollectionRows.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
-import { placeColumns } from "../routes/RouteColumns.ts"
+import { placeValues } from "../routes/RouteColumns.ts"
+import { routesTable } from "../routes/RouteRecord.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import type { ImportedRoute, Rows } from "./ListJobs.ts"
@@ -75,23 +77,23 @@ export const importedRows = Effect.gen(function*() {
       WHERE ${hasOrigin(owner, origins)} AND deleted_at > ${since} RETURNING id`
 
   // Instants of an archive are untrusted: they order lists, and may not lie in the future.
-  const ownColumns = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
+  const ownValues = Effect.fnUntraced(function*(owner: UserId, { createdAt, origin, updatedAt }: Archived, now: Date) {
     const notAfterNow = (instant: string) => new Date(Math.min(Date.parse(instant), now.getTime()))
     return {
-      user_id: owner,
-      imported_from: origin,
-      share_token: yield* shareToken,
-      created_at: notAfterNow(createdAt),
-      updated_at: notAfterNow(updatedAt)
+      userId: owner,
+      importedFrom: origin,
+      shareToken: yield* shareToken,
+      createdAt: notAfterNow(createdAt),
+      updatedAt: notAfterNow(updatedAt)
     }
   })
 
   const ownRow = Effect.fnUntraced(function*(owner: UserId, route: ImportedRoute, now: Date) {
-    return {
-      ...placeColumns(yield* places.at(route.start)),
-      ...yield* ownColumns(owner, route, now),
-      published_at: route.visibility === "public" ? now : null
-    }
+    return routesTable.byColumn({
+      ...placeValues(yield* places.at(route.start)),
+      ...yield* ownValues(owner, route, now),
+      publishedAt: route.visibility === "public" ? now : null
+    })
   })
 
   // One statement per batch, with JSON as bytes: for text the driver reserves three times its length, whose garbage
@@ -125,7 +127,7 @@ export const importedRows = Effect.gen(function*() {
     const values = { name, description: description === "" ? null : description ?? null, visibility }
     const rows = yield* sql`
       WITH c AS (
-        INSERT INTO collections ${sql.insert({ ...values, ...yield* ownColumns(owner, collection, now) })}
+        ${collections.insert(sql, { ...values, ...yield* ownValues(owner, collection, now) })}
         ON CONFLICT DO NOTHING RETURNING id
       ), m AS (
         INSERT INTO collection_routes (collection_id, route_id, position)

@@ -7,7 +7,8 @@ import type { ShareToken } from "../../schema/Ids.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { readerWithLine } from "../routes/GeometryReader.ts"
-import { columnsWithoutPlace, startOf, storedBytes } from "../routes/RouteColumns.ts"
+import { startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
+import { routesTable } from "../routes/RouteRecord.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
 import type { Element } from "./ElementReader.ts"
 
@@ -58,7 +59,7 @@ export const packed = (elements: ReadonlyArray<Element>): PackedElements => ({
 
 export type ListJob = HeavyJob<PackedElements, DecodedBatch>
 
-type Row = Readonly<Record<string, unknown>>
+type Row = ReturnType<typeof valuesWithoutPlace> & { readonly importedFrom: ShareToken }
 
 interface Decoded<A> {
   readonly record: A
@@ -66,10 +67,10 @@ interface Decoded<A> {
   readonly row?: Row
 }
 
-const rowsOf = (rows: ReadonlyArray<Row>): Rows => ({
-  columns: [...new Set(rows.flatMap((row) => Object.keys(row)))],
-  json: new TextEncoder().encode(JSON.stringify(rows))
-})
+const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
+  const stored = rows.map(routesTable.byColumn)
+  return { columns: Object.keys(stored[0] ?? {}), json: new TextEncoder().encode(JSON.stringify(stored)) }
+}
 
 const listJob = <A extends { readonly origin: ShareToken }>(
   file: ListName,
@@ -110,7 +111,7 @@ export const readRoutes: ListJob = listJob(
       return {
         record: { createdAt, id, origin, updatedAt, visibility, start: startOf(line, rest.waypoints) },
         bytes: storedBytes(rest, line),
-        row: { ...columnsWithoutPlace(rest, line ?? null), imported_from: origin }
+        row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
       }
     })
 )

@@ -39,7 +39,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)
       const items = yield* decodeRows(found)
-      const isOwn = (row: RouteRow) => Option.contains(viewer, row.user_id)
+      const isOwn = (row: RouteRow) => Option.contains(viewer, row.userId)
       return Option.some({
         total: first.total,
         covered: found.length,

@@ -20,13 +20,14 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { collectionVisibility, idOf, NOBODY, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 
-class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
+export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
   id: readOnly(CollectionIdColumn),
   userId: writtenOnce(UserIdColumn, UserId),
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
   visibility: Visibility,
   shareToken: writtenOnce(ShareTokenColumn, ShareToken),
+  importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
   version: readOnly(VersionColumn),
   createdAt: writtenOnce(TimestampColumn, Schema.Date),
   updatedAt: Instant,
@@ -63,6 +64,8 @@ const toStoredCollection = (
 /** A share token gives access to unlisted routes, so only viewers who have it, or the owner, get it. */
 const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
 
+const OwnCollection = Schema.Struct({ owner: UserId, id: CollectionId })
+
 /** Queries on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -97,7 +100,34 @@ export const collectionQueries = Effect.gen(function*() {
   const findOrder = SqlSchema.findAll({
     Request: CollectionId,
     Result: MemberRow,
-    execute: (id) => sql`SELECT route_id FROM collection_routes WHERE collection_id = ${id} ORDER BY position, route_id`
+    execute: (id) =>
+      sql`SELECT route_id AS "routeId" FROM collection_routes WHERE collection_id = ${id} ORDER BY position, route_id`
+  })
+
+  const findAddable = SqlSchema.findAll({
+    Request: Schema.Struct({
+      owner: UserId,
+      routeIds: Schema.Array(RouteId),
+      collection: Schema.UndefinedOr(CollectionId)
+    }),
+    Result: Schema.Struct({ id: RouteIdColumn }),
+    execute: ({ collection, owner, routeIds }) =>
+      sql`
+        SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${sql.in("r.id", routeIds)} AND ${routes.addable(owner, collection)}`
+  })
+
+  const lockVersion = SqlSchema.findOneOption({
+    Request: OwnCollection,
+    Result: CollectionRecord.select.mapFields(Struct.pick(["version"])),
+    execute: ({ id, owner }) =>
+      sql`SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+  })
+
+  const findName = SqlSchema.findOneOption({
+    Request: OwnCollection,
+    Result: CollectionRecord.select.mapFields(Struct.pick(["name"])),
+    execute: ({ id, owner }) => sql`SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
   })
 
   const decodeRow = Schema.decodeUnknownEffect(CollectionRow)
@@ -126,22 +156,22 @@ export const collectionQueries = Effect.gen(function*() {
         ({ items, total }) => ({ total, items: items.map(withoutToken) })
       ),
 
+    lockVersion,
+    findName,
+
     notAddable: Effect.fnUntraced(function*(
       owner: UserId,
       routeIds: ReadonlyArray<RouteId>,
       collection: CollectionId | undefined
     ) {
       if (routeIds.length === 0) return []
-      const rows = yield* sql<{ id: bigint }>`
-        SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
-        WHERE ${sql.in("r.id", routeIds)} AND ${routes.addable(owner, collection)}`
-      const addable = new Set(rows.map(({ id }) => Number(id)))
+      const addable = new Set((yield* findAddable({ owner, routeIds, collection })).map(({ id }) => id))
       return routeIds.filter((id) => !addable.has(id))
     }),
 
     /** In order, hidden routes included. */
-    order: (id: CollectionId) => Effect.map(findOrder(id), (rows) => rows.map(({ route_id }) => route_id))
+    order: (id: CollectionId) => Effect.map(findOrder(id), (rows) => rows.map(({ routeId }) => routeId))
   }
 })
 
-const MemberRow = Schema.Struct({ route_id: RouteIdColumn })
+const MemberRow = Schema.Struct({ routeId: RouteIdColumn })

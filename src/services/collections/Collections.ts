@@ -20,7 +20,7 @@ import type { ExpectedVersion } from "../routes/Routes.ts"
 import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { collectionVisibility, type Viewer } from "../visibility/Visibility.ts"
+import type { Viewer } from "../visibility/Visibility.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
@@ -78,7 +78,6 @@ export class Collections extends Context.Service<Collections, {
       const sql = yield* SqlClient.SqlClient
       const sharedTime = yield* makeSharedTime
       const shareToken = yield* shareTokens
-      const visibility = collectionVisibility(sql)
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
@@ -115,10 +114,9 @@ export class Collections extends Context.Service<Collections, {
 
       // The row is locked, so that concurrent additions of two devices are both kept.
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
-        const rows = yield* sql<{ version: bigint }>`
-          SELECT version FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
-        if (rows[0] === undefined) return yield* new Missing({ kind: "collection" })
-        const version = Number(rows[0].version)
+        const stored = yield* queries.lockVersion({ owner, id })
+        if (Option.isNone(stored)) return yield* new Missing({ kind: "collection" })
+        const { version } = stored.value
         if (expected !== undefined && !expected.includes(version)) {
           return yield* new StaleVersion({ kind: "collection", current: version })
         }
@@ -162,6 +160,7 @@ export class Collections extends Context.Service<Collections, {
               description: description === "" ? null : description ?? null,
               visibility: visibility ?? "private",
               shareToken: yield* shareToken,
+              importedFrom: null,
               createdAt: now,
               updatedAt: now
             })
@@ -184,9 +183,8 @@ export class Collections extends Context.Service<Collections, {
         }, databaseDefects),
 
         requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
-          const rows = yield* sql<{ name: string }>`
-            SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
-          return rows[0] === undefined ? yield* new Missing({ kind: "collection" }) : { id, name: rows[0].name }
+          const row = yield* queries.findName({ owner, id })
+          return Option.isSome(row) ? { id, name: row.value.name } : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
         update: changing(

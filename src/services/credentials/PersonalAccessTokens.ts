@@ -12,6 +12,7 @@ import type { TokenPrincipal } from "../../schema/User.ts"
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
@@ -100,10 +101,11 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
         yield* lockAccount(owner)
-        const rows = yield* sql<{ live: number }>`
-          SELECT count(*)::int AS live FROM personal_access_tokens
-          WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
-        if ((rows[0]?.live ?? 0) >= MAX_LIVE_TOKENS) {
+        const live = yield* countRows(
+          sql,
+          sql`personal_access_tokens WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
+        )
+        if (live >= MAX_LIVE_TOKENS) {
           return yield* new TooManyTokens({ limit: MAX_LIVE_TOKENS })
         }
       })

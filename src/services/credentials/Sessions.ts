@@ -12,6 +12,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/User.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { Roles } from "../identity/Roles.ts"
+import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
@@ -210,7 +211,7 @@ export class Sessions extends Context.Service<Sessions, {
           function*(userId, { by = userId, keep } = {}) {
             const now = yield* DateTime.nowAsDate
             // Before the sessions: the order of `accountLock`.
-            yield* sql`UPDATE users SET devices_revoked_at = ${now} WHERE id = ${userId}`
+            yield* sql`UPDATE users SET ${users.set(sql, { devicesRevokedAt: now })} WHERE id = ${userId}`
             const rows = yield* sql`
               UPDATE sessions SET revoked_at = ${now}
               WHERE user_id = ${userId} AND revoked_at IS NULL AND id IS DISTINCT FROM ${keep ?? null}::uuid

@@ -1,19 +1,18 @@
-import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Tracer } from "effect"
+import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Struct, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountMails } from "../accounts/AccountMails.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
+import { outbox, OutboxRecord } from "../mail/Outbox.ts"
 
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
 
-export const ClaimedMail = Schema.Struct({
-  id: Schema.BigInt,
-  payload: Schema.String,
-  attempts: Schema.Int,
-  idempotency_key: Schema.String,
-  is_counted: Schema.Boolean
-})
+export const ClaimedColumns = OutboxRecord.select.mapFields(
+  Struct.pick(["id", "payload", "attempts", "idempotencyKey"])
+)
+
+export const ClaimedMail = Schema.Struct({ ...ClaimedColumns.fields, isCounted: Schema.Boolean })
 export type ClaimedMail = typeof ClaimedMail.Type
 
 class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", {}) {}
@@ -36,7 +35,7 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
 
   const takeQuota = Effect.fnUntraced(function*(id: bigint, mail: Mail) {
     if (!(yield* quota.take(mail.to))) return yield* new OverQuota()
-    yield* sql`UPDATE outbox SET counted_at = ${yield* DateTime.nowAsDate} WHERE id = ${id}`
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { countedAt: yield* DateTime.nowAsDate })} WHERE id = ${id}`
   })
 
   const compose = Effect.fnUntraced(function*({ id }: ClaimedMail, stored: StoredRequest) {
@@ -47,7 +46,8 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
     }
     const { mail, userId } = composed.value
     yield* takeQuota(id, mail)
-    yield* sql`UPDATE outbox SET payload = ${yield* encrypt(mail)}, user_id = ${userId ?? null} WHERE id = ${id}`
+    const changes = { payload: yield* encrypt(mail), userId: userId ?? null }
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, changes)} WHERE id = ${id}`
     return Option.some(mail)
   }, sql.withTransaction)
 
@@ -61,7 +61,7 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
   const putOff = Effect.fnUntraced(function*({ id }: ClaimedMail) {
     yield* Effect.logWarning("mail over the quota of its address, to be tried again")
     const next = new Date((yield* Clock.currentTimeMillis) + QUOTA_RETRY)
-    yield* sql`UPDATE outbox SET next_attempt_at = ${next} WHERE id = ${id}`
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { nextAttemptAt: next })} WHERE id = ${id}`
     return Option.none<Mail>()
   })
 
@@ -69,7 +69,7 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
     composed: (claimed: ClaimedMail, stored: StoredRequest) =>
       compose(claimed, stored).pipe(Effect.catchTag("OverQuota", () => drop(claimed))),
     counted: (claimed: ClaimedMail, mail: Mail) =>
-      claimed.is_counted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
+      claimed.isCounted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
         sql.withTransaction,
         Effect.as(Option.some(mail)),
         Effect.catchTag("OverQuota", () => putOff(claimed))

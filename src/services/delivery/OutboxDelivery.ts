@@ -2,10 +2,11 @@ import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Sched
 import { SqlClient, SqlSchema } from "effect/sql"
 import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { type Mail, MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
-import { Outbox } from "../mail/Outbox.ts"
+import { Outbox, outbox } from "../mail/Outbox.ts"
 import { counterBy } from "../metrics/Counters.ts"
 import { period } from "../settings/SettingTypes.ts"
-import { ClaimedMail, mailPreparation } from "./MailPreparation.ts"
+import { columnsOf } from "../sql/Tables.ts"
+import { ClaimedColumns, ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 
 /** Longer than an attempt, so that no other process sends the same mail. */
 const LEASE = 15 * 1000
@@ -67,13 +68,13 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
         WHERE id IN (
           SELECT id FROM outbox WHERE next_attempt_at <= ${now} AND expires_at > ${now}
           ORDER BY next_attempt_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
-        ) RETURNING id, payload, attempts, idempotency_key, counted_at IS NOT NULL AS is_counted`
+        ) RETURNING ${sql.literal(columnsOf(ClaimedColumns))}, counted_at IS NOT NULL AS "isCounted"`
   })
 
   const postpone = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail) {
     const now = yield* Clock.currentTimeMillis
     const delay = Math.min(FIRST_RETRY * 2 ** (attempts - 1), MAX_RETRY)
-    yield* sql`UPDATE outbox SET next_attempt_at = ${new Date(now + delay)} WHERE id = ${id}`
+    yield* sql`UPDATE outbox SET ${outbox.set(sql, { nextAttemptAt: new Date(now + delay) })} WHERE id = ${id}`
   })
 
   const rest = SqlSchema.findOne({
@@ -92,7 +93,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     )
 
   const trySending = (claimed: ClaimedMail, mail: Mail) =>
-    mailer.send(mail, claimed.idempotency_key).pipe(
+    mailer.send(mail, claimed.idempotencyKey).pipe(
       Effect.andThen(Metric.update(SENT, 1)),
       Effect.andThen(forget(claimed.id)),
       Effect.catchTag("MailNotSent", ({ reason }) =>
@@ -104,9 +105,9 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const renew = Effect.fnUntraced(function*({ attempts, id }: ClaimedMail, now: number) {
     const rows = yield* sql`
-      UPDATE outbox SET next_attempt_at = ${new Date(
-      now + LEASE
-    )} WHERE id = ${id} AND attempts = ${attempts} RETURNING id`
+      UPDATE outbox SET ${
+      outbox.set(sql, { nextAttemptAt: new Date(now + LEASE) })
+    } WHERE id = ${id} AND attempts = ${attempts} RETURNING id`
     return rows.length > 0
   })
 

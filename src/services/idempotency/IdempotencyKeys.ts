@@ -1,10 +1,13 @@
-import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
 import { KeyInUse, KeyReused, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { columnsOf, Instant, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { machineClock } from "../time/MachineClock.ts"
 
 export interface StoredResponse {
@@ -12,6 +15,21 @@ export interface StoredResponse {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
+
+class KeyRecord extends Model.Class<KeyRecord>("KeyRecord")({
+  userId: writtenOnce(UserIdColumn, UserId),
+  endpoint: Schema.String,
+  key: Schema.String,
+  requestHash: Schema.String,
+  createdAt: Instant,
+  status: Schema.Int,
+  body: Schema.String,
+  headers: writtenOnce(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)), Schema.String)
+}) {}
+
+const keys = tableOf("idempotency_keys", KeyRecord)
+
+const KeyRow = KeyRecord.select.mapFields(Struct.pick(["requestHash", "status", "body", "headers"]))
 
 export interface RepeatableCall {
   readonly userId: UserId
@@ -65,20 +83,20 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         Result: KeyRow,
         execute: ({ endpoint, key, since, userId }) =>
           sql`
-            SELECT request_hash, status, body, headers FROM idempotency_keys
+            SELECT ${sql.literal(columnsOf(KeyRow))} FROM idempotency_keys
             WHERE user_id = ${userId} AND endpoint = ${endpoint} AND key = ${key} AND created_at > ${since}
               AND status IS NOT NULL`
       })
 
       const keep = (call: RepeatableCall, { body, headers, status }: StoredResponse, now: number) =>
         sql`
-          INSERT INTO idempotency_keys ${
-          sql.insert({
-            user_id: call.userId,
+          ${
+          keys.insert(sql, {
+            userId: call.userId,
             endpoint: call.endpoint,
             key: call.key,
-            request_hash: call.requestHash,
-            created_at: new Date(now),
+            requestHash: call.requestHash,
+            createdAt: new Date(now),
             status,
             body,
             headers: JSON.stringify(headers)
@@ -97,8 +115,8 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
             (answer) => quotaFailures(keep(call, answer, now))
           )
         }
-        const { body, headers, request_hash, status } = kept.value
-        return request_hash === call.requestHash ? { status, body, headers } : yield* new KeyReused()
+        const { body, headers, requestHash, status } = kept.value
+        return requestHash === call.requestHash ? { status, body, headers } : yield* new KeyReused()
       })
 
       // Locks before it reads, so that it sees what the previous call committed.
@@ -122,10 +140,3 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
     })
   )
 }
-
-const KeyRow = Schema.Struct({
-  request_hash: Schema.String,
-  status: Schema.Int,
-  body: Schema.String,
-  headers: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
-})

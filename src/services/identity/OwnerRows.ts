@@ -1,22 +1,24 @@
 import { Schema } from "effect"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import type { UserSummary } from "../../schema/User.ts"
 import type { Pseudonyms } from "./Pseudonyms.ts"
+import { UserRecord } from "./UserRecord.ts"
+
+const { avatar, id, name } = UserRecord.select.fields
 
 export const OwnerFields = {
-  user_id: UserIdColumn,
-  user_name: Schema.String,
-  user_handle: Schema.String,
-  user_avatar: Schema.NullOr(Schema.String)
+  userId: id,
+  userName: name,
+  userHandle: Schema.String,
+  userAvatar: avatar
 }
 const OwnerRow = Schema.Struct(OwnerFields)
 
-export const ownerColumns = "u.id AS user_id, u.name AS user_name, u.handle AS user_handle, u.avatar AS user_avatar"
+export const ownerColumns = `u.id AS "userId", u.name AS "userName", u.handle AS "userHandle", u.avatar AS "userAvatar"`
 
 export const toUserSummary = (row: typeof OwnerRow.Type, pseudonyms: Pseudonyms["Service"]): UserSummary => ({
-  id: row.user_id,
-  name: row.user_name,
-  handle: row.user_handle,
-  ...(row.user_avatar === null ? {} : { avatar: row.user_avatar }),
-  idHash: pseudonyms.idHash(row.user_id)
+  id: row.userId,
+  name: row.userName,
+  handle: row.userHandle,
+  ...(row.userAvatar === null ? {} : { avatar: row.userAvatar }),
+  idHash: pseudonyms.idHash(row.userId)
 })

@@ -1,17 +1,34 @@
 import { Config, Context, Effect, Layer, Option, Schema } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { type Quota, QUOTAS, type Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { tableOf } from "../sql/Tables.ts"
+
+class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
+  maxRoutes: Schema.Int,
+  maxStoredBytes: Schema.Int,
+  maxCollections: Schema.Int
+}) {}
+
+const limits = tableOf("usage_limits", LimitsRecord)
+
+const UsageRow = Schema.Struct({
+  routes: Schema.Int,
+  storedBytes: Schema.Int,
+  collections: Schema.Int,
+  ...LimitsRecord.select.fields
+})
 
 export type Addition = Readonly<Record<Quota, number>>
 
 export const quotaLimits = Config.all({
-  max_routes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
-  max_stored_bytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
-  max_collections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
+  maxRoutes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
+  maxStoredBytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
+  maxCollections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
 })
 
 /** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
@@ -27,11 +44,10 @@ export class Quotas extends Context.Service<Quotas, {
 
       // A wrong counter, as after a restore without triggers, must not fail a profile or an export.
       const shown = (counter: string) =>
-        sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8 AS ${counter}`)
+        sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8`)
 
-      const values = yield* quotaLimits
       yield* sql`
-        INSERT INTO usage_limits ${sql.insert(values)} ON CONFLICT (id) DO UPDATE
+        ${limits.insert(sql, yield* quotaLimits)} ON CONFLICT (id) DO UPDATE
         SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
           max_collections = excluded.max_collections`
 
@@ -40,17 +56,18 @@ export class Quotas extends Context.Service<Quotas, {
         Result: UsageRow,
         execute: (id) =>
           sql`
-            SELECT ${shown("routes")}, ${shown("stored_bytes")}, ${shown("collections")}, l.max_routes::float8,
-              l.max_stored_bytes::float8, l.max_collections::float8
+            SELECT ${shown("routes")} AS routes, ${shown("stored_bytes")} AS "storedBytes",
+              ${shown("collections")} AS collections, l.max_routes::float8 AS "maxRoutes",
+              l.max_stored_bytes::float8 AS "maxStoredBytes", l.max_collections::float8 AS "maxCollections"
             FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${id}`
       })
 
       const usage = Effect.fn("Quotas.usage")(function*(userId: UserId) {
         const row = yield* findUsage(userId)
         const used: Usage = {
-          routes: { used: row.routes, limit: row.max_routes },
-          storedBytes: { used: row.stored_bytes, limit: row.max_stored_bytes },
-          collections: { used: row.collections, limit: row.max_collections }
+          routes: { used: row.routes, limit: row.maxRoutes },
+          storedBytes: { used: row.storedBytes, limit: row.maxStoredBytes },
+          collections: { used: row.collections, limit: row.maxCollections }
         }
         return used
       }, Effect.orDie)
@@ -68,15 +85,6 @@ export class Quotas extends Context.Service<Quotas, {
     })
   )
 }
-
-const UsageRow = Schema.Struct({
-  routes: Schema.Int,
-  stored_bytes: Schema.Int,
-  collections: Schema.Int,
-  max_routes: Schema.Int,
-  max_stored_bytes: Schema.Int,
-  max_collections: Schema.Int
-})
 
 const Refusal = Schema.Struct({
   constraint: Schema.Literal("usage_limits"),

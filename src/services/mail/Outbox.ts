@@ -1,13 +1,34 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Queue } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Queue, Schema } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
-import type { UserId } from "../../schema/Ids.ts"
+import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
+import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import type { Mail } from "./Mailer.ts"
 import type { MailRequest } from "./MailRequests.ts"
 
 /** Links in older mails have expired. */
 const LIFETIME = Duration.toMillis(Duration.hours(24))
+
+export class OutboxRecord extends Model.Class<OutboxRecord>("OutboxRecord")({
+  id: readOnly(Schema.BigInt),
+  userId: Model.Field({
+    select: Schema.NullOr(UserIdColumn),
+    insert: Schema.NullOr(UserId),
+    update: Schema.NullOr(UserId)
+  }),
+  payload: Schema.String,
+  attempts: readOnly(Schema.Int),
+  idempotencyKey: readOnly(Schema.String),
+  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  nextAttemptAt: Instant,
+  expiresAt: writtenOnce(TimestampColumn, Schema.Date),
+  countedAt: Model.Field({ select: Schema.NullOr(TimestampColumn), update: Schema.Date })
+}) {}
+
+export const outbox = tableOf("outbox", OutboxRecord)
 
 /** Mails are written in the transaction that causes them: a provider outage delays them and loses none. */
 export class Outbox extends Context.Service<Outbox, {
@@ -29,15 +50,13 @@ export class Outbox extends Context.Service<Outbox, {
 
       const write = Effect.fnUntraced(function*(userId: UserId | null, payload: OutboxPayload) {
         const now = yield* Clock.currentTimeMillis
-        yield* sql`INSERT INTO outbox ${
-          sql.insert({
-            user_id: userId,
-            payload: yield* encrypt(payload),
-            created_at: new Date(now),
-            next_attempt_at: new Date(now),
-            expires_at: new Date(now + LIFETIME)
-          })
-        }`
+        yield* outbox.insert(sql, {
+          userId,
+          payload: yield* encrypt(payload),
+          createdAt: new Date(now),
+          nextAttemptAt: new Date(now),
+          expiresAt: new Date(now + LIFETIME)
+        })
       }, Effect.orDie)
 
       return Outbox.of({

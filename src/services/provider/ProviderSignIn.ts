@@ -1,8 +1,9 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { LinkedElsewhere, type SignUpClosed } from "../../schema/DomainErrors.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
@@ -10,13 +11,26 @@ import { Audit } from "../audit/Audit.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
+import { users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
 type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed
 
 const MAX_ATTEMPTS = 10
+
+class IdentityRecord extends Model.Class<IdentityRecord>("IdentityRecord")({
+  issuer: Schema.String,
+  subject: Schema.String,
+  userId: writtenOnce(UserIdColumn, UserId),
+  createdAt: writtenOnce(TimestampColumn, Schema.Date)
+}) {}
+
+const identities = tableOf("identities", IdentityRecord)
+
+const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
 
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
@@ -39,9 +53,11 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 
       const findBySubject = SqlSchema.findOneOption({
         Request: Schema.Struct({ issuer: Schema.String, subject: Schema.String }),
-        Result: Schema.Struct({ id: UserIdColumn }),
+        Result: LinkedRow,
         execute: ({ issuer, subject }) =>
-          sql`SELECT user_id AS id FROM identities WHERE issuer = ${issuer} AND subject = ${subject}`
+          sql`SELECT ${
+            sql.literal(columnsOf(LinkedRow))
+          } FROM identities WHERE issuer = ${issuer} AND subject = ${subject}`
       })
 
       const findByEmail = SqlSchema.findOneOption({
@@ -49,8 +65,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         Result: EmailRow,
         execute: ({ issuer, key }) =>
           sql`
-            SELECT id, email_verified_at IS NOT NULL AS is_email_verified,
-              (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS linked_subject
+            SELECT id, email_verified_at IS NOT NULL AS "isEmailVerified",
+              (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS "linkedSubject"
             FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
       })
 
@@ -58,7 +74,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       // tokens, links.
       const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
         yield* sql`
-          UPDATE users SET password_hash = NULL, email_verified_at = ${now}, updated_at = ${now} WHERE id = ${userId}`
+          UPDATE users SET ${users.set(sql, { passwordHash: null, emailVerifiedAt: now, updatedAt: now })}
+          WHERE id = ${userId}`
         yield* audit.record("password.removed", { userId })
         const tokens = yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId} RETURNING id`
         yield* Effect.forEach(tokens, () => audit.record("token.revoked", { userId }), { discard: true })
@@ -67,7 +84,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       })
 
       const link = Effect.fnUntraced(function*({ issuer, subject }: Identity, userId: UserId, now: Date) {
-        yield* sql`INSERT INTO identities ${sql.insert({ issuer, subject, user_id: userId, created_at: now })}`
+        yield* identities.insert(sql, { issuer, subject, userId, createdAt: now })
         return userId
       })
 
@@ -80,16 +97,16 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 
       const resolve = Effect.fnUntraced(function*(identity: Identity) {
         const bySubject = yield* findBySubject(identity)
-        if (Option.isSome(bySubject)) return Option.some(bySubject.value.id)
+        if (Option.isSome(bySubject)) return Option.some(bySubject.value.userId)
         const now = yield* DateTime.nowAsDate
         const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
         if (Option.isNone(byEmail)) return yield* open(identity, now)
-        const { id, is_email_verified, linked_subject } = byEmail.value
-        if (linked_subject === identity.subject) return Option.some(id)
-        if (linked_subject !== null) {
+        const { id, isEmailVerified, linkedSubject } = byEmail.value
+        if (linkedSubject === identity.subject) return Option.some(id)
+        if (linkedSubject !== null) {
           return yield* new LinkedElsewhere()
         }
-        if (!is_email_verified) yield* takeOver(id, now)
+        if (!isEmailVerified) yield* takeOver(id, now)
         return Option.some(yield* link(identity, id, now))
       }, sql.withTransaction)
 
@@ -136,6 +153,6 @@ const isRefusal = ({ _tag }: SignInFailure) =>
 
 const EmailRow = Schema.Struct({
   id: UserIdColumn,
-  is_email_verified: Schema.Boolean,
-  linked_subject: Schema.NullOr(Schema.String)
+  isEmailVerified: Schema.Boolean,
+  linkedSubject: Schema.NullOr(Schema.String)
 })

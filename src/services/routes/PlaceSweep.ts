@@ -1,10 +1,11 @@
 import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RouteIdColumn } from "../../schema/Columns.ts"
+import type { RouteId } from "../../schema/Ids.ts"
 import { Places } from "../places/Places.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import { nothingSwept, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
-import { placeColumns } from "./RouteColumns.ts"
+import { placeValues } from "./RouteColumns.ts"
 
 const BATCH = 100
 
@@ -25,6 +26,8 @@ const StartRow = Schema.Struct({
   start: Schema.NullOr(Schema.String),
   waypoints: Schema.NullOr(Schema.String)
 })
+
+type DerivedPlace = ReturnType<typeof placeValues> & { readonly id: RouteId }
 
 const startOfRow = ({ start, waypoints }: typeof StartRow.Type) =>
   waypoints === null
@@ -59,12 +62,12 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
             ORDER BY place_version, id LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
       })
 
-      const store = (rows: ReadonlyArray<Record<string, unknown>>) =>
+      const store = (rows: ReadonlyArray<DerivedPlace>) =>
         sql`
-          UPDATE routes r SET place_city = d.place_city, place_region = d.place_region,
-            place_country_code = d.place_country_code, place_version = d.place_version
+          UPDATE routes r SET place_city = d."placeCity", place_region = d."placeRegion",
+            place_country_code = d."placeCountryCode", place_version = d."placeVersion"
           FROM json_to_recordset(${JSON.stringify(rows)}::json) AS d (
-            id bigint, place_city text, place_region text, place_country_code text, place_version smallint
+            id bigint, "placeCity" text, "placeRegion" text, "placeCountryCode" text, "placeVersion" smallint
           ) WHERE r.id = d.id`
 
       const skip = (ids: ReadonlyArray<number>) =>
@@ -78,7 +81,7 @@ export class PlaceSweep extends Context.Service<PlaceSweep, {
             ({ id, position }) =>
               Effect.yieldNow.pipe(
                 Effect.andThen(places.at(position)),
-                Effect.map((place) => ({ id, ...placeColumns(place) }))
+                Effect.map((place) => ({ id, ...placeValues(place) }))
               )
           )
           if (derived.length > 0) yield* store(derived)

@@ -3,6 +3,7 @@ import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
 import { boxAround, type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
+import type { RouteChanges } from "./RouteRecord.ts"
 
 type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined
 
@@ -34,64 +35,61 @@ export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord
   line?.box ?? boxAround(waypoints.map(({ coord }) => coord))
 
 /** Every form that a response may need is stored, so that no read converts. */
-const lineColumns = (line: Line) => {
-  if (line === undefined) return {}
-  if (line === null) return { geometry: null, simplified: null, polyline6: null, position_count: 0 }
-  const { json, polyline6, positionCount, simplified } = line
-  return { geometry: json, simplified, polyline6, position_count: positionCount }
-}
+const lineValues = (line: RouteLine | null) => ({
+  geometry: line?.json ?? null,
+  simplified: line?.simplified ?? null,
+  polyline6: line?.polyline6 ?? null,
+  positionCount: line?.positionCount ?? 0
+})
 
-/** An absent member sets no column; `null`, and "" for a text, clear theirs. */
-const columnsOf = (body: RouteChange | RouteDraft): Record<string, unknown> => {
-  const columns = {
-    name: body.name,
-    description: text(body.description),
-    activity: body.activity,
-    visibility: body.visibility,
-    tags: body.tags === null ? [] : body.tags,
-    favourite: body.favourite === null ? false : body.favourite,
-    waypoints: body.waypoints && waypointText(body.waypoints),
-    ...lineColumns(lineOf(body.geometry)),
-    distance: body.distance,
-    duration: body.duration,
-    elevation_gain: body.elevationGain,
-    start_address: text(body.startAddress),
-    end_address: text(body.endAddress),
-    routing_preferences: body.routingPreferences && JSON.stringify(body.routingPreferences),
-    provenance: body.provenance
+/** An absent member changes no column; `null`, and "" for a text, clear theirs. */
+export const changedValues = (change: RouteChange): RouteChanges => {
+  const line = lineOf(change.geometry)
+  return {
+    name: change.name,
+    description: text(change.description),
+    activity: change.activity,
+    visibility: change.visibility,
+    tags: change.tags === null ? [] : change.tags,
+    favourite: change.favourite === null ? false : change.favourite,
+    waypoints: change.waypoints && waypointText(change.waypoints),
+    ...(line === undefined ? {} : lineValues(line)),
+    // A new geometry without a distance is measured: the old distance no longer applies.
+    distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
+    duration: change.duration,
+    elevationGain: change.elevationGain,
+    startAddress: text(change.startAddress),
+    endAddress: text(change.endAddress),
+    routingPreferences: change.routingPreferences && JSON.stringify(change.routingPreferences),
+    provenance: change.provenance
   }
-  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined))
 }
 
-/** A new geometry without a distance is measured: the old distance no longer applies. */
-export const changedColumns = (change: RouteChange): Record<string, unknown> => ({
-  ...(change.geometry === undefined ? {} : { distance: lineOf(change.geometry)?.metres ?? null }),
-  ...columnsOf(change)
+export const placeValues = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({
+  placeCity: placeCity ?? null,
+  placeRegion: placeRegion ?? null,
+  placeCountryCode: placeCountryCode ?? null,
+  placeVersion: PLACES_VERSION
 })
 
-export const placeColumns = ({ placeCity, placeCountryCode, placeRegion }: Place) => ({
-  place_city: placeCity ?? null,
-  place_region: placeRegion ?? null,
-  place_country_code: placeCountryCode ?? null,
-  place_version: PLACES_VERSION
-})
-
-export const columnsWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Line): Record<string, unknown> => ({
-  ...columnsOf({ ...route, geometry: line }),
-  bounds: boxOf(line, route.waypoints),
-  visibility: route.visibility ?? "private",
-  provenance: route.provenance ?? "routing-engine",
+export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Line) => ({
+  name: route.name,
+  description: text(route.description) ?? null,
+  activity: route.activity ?? null,
+  visibility: route.visibility ?? "private" as const,
   tags: route.tags ?? [],
   favourite: route.favourite ?? false,
+  waypoints: waypointText(route.waypoints),
+  ...lineValues(line ?? null),
+  bounds: boxOf(line, route.waypoints),
   distance: route.distance ?? line?.metres ?? null,
-  elevation_gain: route.elevationGain ?? line?.elevationGain ?? null
+  duration: route.duration ?? null,
+  elevationGain: route.elevationGain ?? line?.elevationGain ?? null,
+  startAddress: text(route.startAddress) ?? null,
+  endAddress: text(route.endAddress) ?? null,
+  routingPreferences: route.routingPreferences ? JSON.stringify(route.routingPreferences) : null,
+  provenance: route.provenance ?? "routing-engine" as const
 })
-
-export const newRouteColumns = (
-  route: Omit<RouteDraft, "geometry">,
-  line: Line,
-  place: Place
-): Record<string, unknown> => ({ ...columnsWithoutPlace(route, line), ...placeColumns(place) })
 
 /** Bytes that a new route adds to its account's usage; must match `route_bytes` in the migrations. */
 export const storedBytes = (

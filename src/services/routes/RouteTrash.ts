@@ -1,10 +1,9 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Missing } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
-import { Visibility } from "../../schema/Preferences.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -12,6 +11,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { countRows } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { boundedPage } from "./RoutePages.ts"
+import { RouteRecord } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** Deleted routes, for 30 days. */
@@ -100,4 +100,4 @@ export class RouteTrash extends Context.Service<RouteTrash, {
   )
 }
 
-const DeletedRow = Schema.Struct({ name: Schema.String, visibility: Visibility })
+const DeletedRow = RouteRecord.select.mapFields(Struct.pick(["name", "visibility"]))

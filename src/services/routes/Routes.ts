@@ -13,19 +13,21 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import { ownRouteQueries } from "./OwnRoutes.ts"
 import {
   boxOf,
-  changedColumns,
+  changedValues,
   type Line,
   lineOf,
-  newRouteColumns,
-  placeColumns,
+  placeValues,
   type RouteChange,
   type RouteDraft,
-  startOf
+  startOf,
+  valuesWithoutPlace
 } from "./RouteColumns.ts"
 import { boundedPage } from "./RoutePages.ts"
-import { routeColumns, RouteRow, StartRow, toStoredRoute } from "./RouteRows.ts"
+import { ChangedRouteRow, NewRouteRow, routesTable } from "./RouteRecord.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
@@ -74,13 +76,14 @@ export class Routes extends Context.Service<Routes, {
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const decodeRows = readableRows("routes", RouteRow)
+      const { findName, lockStart, lockVersion } = yield* ownRouteQueries
 
       const insert = SqlSchema.findOne({
-        Request: Columns,
+        Request: NewRouteRow,
         Result: RouteRow,
         execute: (values) =>
           sql`
-            WITH r AS (INSERT INTO routes ${sql.insert(values)} RETURNING *)
+            WITH r AS (${routesTable.insert(sql, values)} RETURNING *)
             SELECT ${columns("none")} FROM r JOIN users u ON u.id = r.user_id`
       })
 
@@ -101,7 +104,7 @@ export class Routes extends Context.Service<Routes, {
         Request: Schema.Struct({
           owner: UserId,
           id: RouteId,
-          values: Columns,
+          values: ChangedRouteRow,
           publishedAt: Schema.Date,
           form: GeometryForm
         }),
@@ -109,7 +112,7 @@ export class Routes extends Context.Service<Routes, {
         execute: ({ form, id, owner, publishedAt, values }) =>
           sql`
             WITH r AS (
-              UPDATE routes r SET ${sql.update(values)}, version = version + 1,
+              UPDATE routes r SET ${routesTable.set(sql, values)}, version = version + 1,
                 published_at = ${
             values.visibility === "public"
               ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
@@ -120,25 +123,16 @@ export class Routes extends Context.Service<Routes, {
             SELECT ${columns(form)} FROM r JOIN users u ON u.id = r.user_id`
       })
 
-      const lockStart = SqlSchema.findOneOption({
-        Request: Schema.Struct({ owner: UserId, id: RouteId }),
-        Result: StartRow,
-        execute: ({ id, owner }) =>
-          sql`
-            SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS has_geometry FROM routes r
-            WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
-      })
-
       // Start and bounding box depend on the patch and on the stored row, so the row is locked.
       const derivedAfter = Effect.fnUntraced(function*(owner: UserId, id: RouteId, patch: RouteChange) {
         if (patch.geometry === undefined && patch.waypoints === undefined) return {}
         const stored = yield* lockStart({ owner, id })
         if (Option.isNone(stored)) return {}
-        if (patch.geometry === undefined && stored.value.has_geometry) return {}
+        if (patch.geometry === undefined && stored.value.hasGeometry) return {}
         const waypoints = patch.waypoints ?? stored.value.waypoints
         const line = lineOf(patch.geometry)
         return {
-          ...placeColumns(yield* places.at(startOf(line, waypoints))),
+          ...placeValues(yield* places.at(startOf(line, waypoints))),
           bounds: boxOf(line, waypoints)
         }
       })
@@ -146,11 +140,9 @@ export class Routes extends Context.Service<Routes, {
       // Locked, so that of two devices that saw the same version one gets a conflict.
       const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
         if (expected === undefined) return
-        const rows = yield* sql<{ version: bigint }>`
-          SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
-        const version = Number(rows[0]?.version ?? 0)
-        if (rows.length > 0 && !expected.includes(version)) {
-          return yield* new StaleVersion({ kind: "route", current: version })
+        const stored = yield* lockVersion({ owner, id })
+        if (Option.isSome(stored) && !expected.includes(stored.value.version)) {
+          return yield* new StaleVersion({ kind: "route", current: stored.value.version })
         }
       })
 
@@ -163,14 +155,16 @@ export class Routes extends Context.Service<Routes, {
       const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
         const now = yield* DateTime.nowAsDate
         const line = lineOf(route.geometry)
-        const columns = newRouteColumns(route, line, yield* places.at(startOf(line, route.waypoints)))
+        const values = valuesWithoutPlace(route, line)
         const row = yield* insert({
-          ...columns,
-          user_id: owner,
-          share_token: yield* shareToken,
-          published_at: columns["visibility"] === "public" ? now : null,
-          created_at: now,
-          updated_at: now
+          ...values,
+          ...placeValues(yield* places.at(startOf(line, route.waypoints))),
+          userId: owner,
+          shareToken: yield* shareToken,
+          importedFrom: null,
+          publishedAt: values.visibility === "public" ? now : null,
+          createdAt: now,
+          updatedAt: now
         })
         return toStoredRoute(withLine(row, line), pseudonyms)
       })
@@ -205,9 +199,8 @@ export class Routes extends Context.Service<Routes, {
         }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
-          const rows = yield* sql<{ name: string }>`
-            SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
-          return rows[0] ?? (yield* new Missing({ kind: "route" }))
+          const row = yield* findName({ owner, id })
+          return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
         update: Effect.fn("Routes.update")(
@@ -216,7 +209,7 @@ export class Routes extends Context.Service<Routes, {
             const now = yield* DateTime.nowAsDate
             yield* requireVersion(owner, id, expected)
             const derived = yield* derivedAfter(owner, id, patch)
-            const values = { ...changedColumns(patch), ...derived, updated_at: now }
+            const values = { ...changedValues(patch), ...derived, updatedAt: now }
             const form = patch.geometry === undefined ? "full" : "none"
             const row = yield* applyPatch({ owner, id, values, publishedAt: now, form })
             return yield* found(Option.map(row, (row) => withLine(row, patch.geometry)))
@@ -245,5 +238,3 @@ export class Routes extends Context.Service<Routes, {
 /** With the polyline just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
-
-const Columns = Schema.Record(Schema.String, Schema.Unknown)

@@ -52,6 +52,8 @@ export const tableOf = <I extends object, U extends object>(name: string, model:
     )
 
   return {
+    /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
+    byColumn: (values: Changes<I>) => byColumn(values),
     insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
       sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`

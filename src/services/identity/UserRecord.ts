@@ -1,0 +1,27 @@
+import { Schema } from "effect"
+import { Model } from "effect/schema"
+import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { Handle } from "../../schema/User.ts"
+import { Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+
+export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
+  id: readOnly(UserIdColumn),
+  email: Schema.String,
+  emailKey: Schema.String,
+  emailVerifiedAt: NullableInstant,
+  passwordHash: Schema.NullOr(Schema.String),
+  name: Schema.String,
+  handle: Handle,
+  avatar: Schema.NullOr(Schema.String),
+  /** Written as JSON. */
+  preferences: Model.Field({ select: PreferencesColumn, update: Schema.NullOr(Schema.String) }),
+  deletionRequestedAt: Model.Field({
+    select: Schema.NullOr(TimestampColumn),
+    update: Schema.NullOr(Schema.Date)
+  }),
+  devicesRevokedAt: Model.Field({ update: Schema.Date }),
+  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  updatedAt: Instant
+}) {}
+
+export const users = tableOf("users", UserRecord)

@@ -1,0 +1,42 @@
+import { Effect, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { RouteId, UserId } from "../../schema/Ids.ts"
+import { routeVisibility } from "../visibility/Visibility.ts"
+import { RouteRecord } from "./RouteRecord.ts"
+
+const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
+
+const StartRow = Schema.Struct({
+  hasGeometry: Schema.Boolean,
+  waypoints: Schema.fromJsonString(
+    Schema.NonEmptyArray(Schema.Struct({ coord: Schema.Tuple([Schema.Finite, Schema.Finite]) }))
+  )
+})
+
+/** What a change of an owner's route reads of it first. The locks last until the transaction ends. */
+export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
+  const visibility = routeVisibility(sql)
+  return {
+    findName: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: RouteRecord.select.mapFields(Struct.pick(["name"])),
+      execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
+    }),
+
+    lockVersion: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: RouteRecord.select.mapFields(Struct.pick(["version"])),
+      execute: ({ id, owner }) =>
+        sql`SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+    }),
+
+    lockStart: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: StartRow,
+      execute: ({ id, owner }) =>
+        sql`
+          SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS "hasGeometry" FROM routes r
+          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+    })
+  }
+})

@@ -1,0 +1,68 @@
+import { Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import {
+  readable,
+  RouteIdColumn,
+  ShareTokenColumn,
+  TimestampColumn,
+  UserIdColumn,
+  VersionColumn
+} from "../../schema/Columns.ts"
+import { ShareToken, UserId } from "../../schema/Ids.ts"
+import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
+import { Provenance } from "../../schema/Route.ts"
+import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+
+const Text = Schema.NullOr(Schema.String)
+
+const Measure = Schema.NullOr(Schema.Finite)
+
+/** Columns that reads do not select by name. */
+const written = <S extends Schema.Top>(column: S) => Model.Field({ insert: column, update: column })
+
+export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
+  id: readOnly(RouteIdColumn),
+  userId: writtenOnce(UserIdColumn, UserId),
+  name: Schema.String,
+  description: Text,
+  activity: Schema.NullOr(Activity),
+  visibility: Visibility,
+  tags: Schema.Array(Schema.String),
+  favourite: Schema.Boolean,
+  waypoints: Schema.String,
+  geometry: Text,
+  simplified: written(Text),
+  polyline6: Text,
+  positionCount: written(Schema.Int),
+  bounds: written(Text),
+  distance: Measure,
+  duration: Measure,
+  elevationGain: Measure,
+  startAddress: Text,
+  endAddress: Text,
+  placeCity: Text,
+  placeRegion: Text,
+  placeCountryCode: Text,
+  placeVersion: written(Schema.Int),
+  /** Written as JSON. */
+  routingPreferences: Model.Field({
+    select: readable(Schema.NullOr(Schema.fromJsonString(RoutingPreferences))),
+    insert: Text,
+    update: Text
+  }),
+  provenance: Provenance,
+  shareToken: writtenOnce(ShareTokenColumn, ShareToken),
+  importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
+  publishedAt: Model.Field({ insert: Schema.NullOr(Schema.Date) }),
+  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  updatedAt: Instant,
+  deletedAt: Model.Field({ update: Schema.NullOr(Schema.Date) }),
+  version: readOnly(VersionColumn)
+}) {}
+
+export const routesTable = tableOf("routes", RouteRecord)
+
+export const NewRouteRow = Schema.toType(RouteRecord.insert)
+
+export const ChangedRouteRow = Schema.toType(RouteRecord.update.mapFields(Struct.map(Schema.optional)))
+export type RouteChanges = typeof ChangedRouteRow.Type
