@@ -6,7 +6,7 @@ import type { Hostile } from "./hostileJson.ts"
 
 const MIB = 1024 * 1024
 
-const IMPORT = "/api/v1/routes/import"
+const IMPORT = "/api/v1/routes/import?duplicates=allow"
 
 const POSITIONS = 100_000
 

@@ -163,7 +163,7 @@ const overload = Effect.gen(function*() {
     `${UPLOADS} files of 8 MiB at once`,
     server,
     uploads({
-      url: `${api}/routes/import`,
+      url: `${api}/routes/import?duplicates=allow`,
       method: "POST",
       headers: { ...script, "content-type": "application/gpx+xml" },
       body: gpx()

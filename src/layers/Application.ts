@@ -39,6 +39,7 @@ import { purgeLayer } from "../services/operations/Purge.ts"
 import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
 import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
+import { RouteDuplicates } from "../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../services/routes/RouteFiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
@@ -85,7 +86,7 @@ const servicesLayer = Layer.mergeAll(
   RateLimits.layer,
   RouteTrash.layer,
   routingLayer,
-  RouteFiles.layer.pipe(Layer.provideMerge(Routes.layer))
+  Layer.merge(RouteDuplicates.layer, RouteFiles.layer).pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),

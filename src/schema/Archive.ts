@@ -62,9 +62,15 @@ const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Coun
 })
 export type Outcome = typeof Outcome.Type
 
+const RouteOutcome = Schema.Struct({
+  ...Outcome.fields,
+  duplicates: Count.annotate({ description: "How many were skipped: an own route has the same positions" })
+}).annotate({ identifier: "RouteImportOutcome" })
+export type RouteOutcome = typeof RouteOutcome.Type
+
 /** `restored` counts what was in the trash, and `restored` preferences are some that the account had not set. */
 export const ImportReport = Schema.Struct({
-  routes: Outcome,
+  routes: RouteOutcome,
   collections: Outcome,
   preferences: Schema.Literals(["restored", "unchanged"])
 }).annotate({ identifier: "ImportReport" })

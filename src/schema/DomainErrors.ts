@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Duplicate } from "./Duplicate.ts"
 import { QUOTAS } from "./Usage.ts"
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
@@ -21,6 +22,11 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   quota: Schema.Literals(QUOTAS),
   limit: Schema.Int,
   used: Schema.Int
+}) {}
+
+/** Own routes have the same positions as those of a file. */
+export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("DuplicateRoutes", {
+  duplicates: Schema.Array(Duplicate)
 }) {}
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
@@ -96,6 +102,7 @@ export const DomainError = Schema.Union([
   RoutesMissing,
   QuotaExceeded,
   CollectionFull,
+  DuplicateRoutes,
   TooManyTokens,
   KeyInUse,
   KeyReused,

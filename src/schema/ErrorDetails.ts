@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Duplicate } from "./Duplicate.ts"
 import { ImportTrack } from "./ImportTrack.ts"
 import { QUOTAS } from "./Usage.ts"
 
@@ -25,10 +26,12 @@ export const ErrorDetails = Schema.StructWithRest(
     impact: member(Impact, "What the request would do if it were confirmed"),
     reason: member(
       Schema.String,
-      "Cause: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled` or "
-        + "`provider_sign_in_disabled`"
+      "Cause: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled`, "
+        + "`provider_sign_in_disabled` or `duplicate_route`"
     ),
     locations: member(Schema.Array(Schema.Int), "Indexes of the locations concerned"),
+    routeId: member(Schema.Int, "The own route that has the same positions"),
+    duplicates: member(Schema.Array(Duplicate), "Which routes of a file have the same positions as which own routes"),
     routeIds: member(Schema.Array(Schema.Int), "Routes that were not found"),
     traceId: member(Schema.String, "Trace id of the request for an operator (W3C Trace Context)"),
     limitBytes: member(Schema.Int, "The limit in bytes"),

@@ -1,4 +1,5 @@
 import { Schema } from "effect"
+import { Duplicate } from "./Duplicate.ts"
 import { Bounds, ImportTrack } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal } from "./Page.ts"
@@ -39,6 +40,9 @@ export const DryRun = Schema.Struct({
   bounds: Schema.optionalKey(Bounds),
   ...Place.fields,
   warnings: Schema.Array(ImportWarning),
+  duplicates: Schema.Array(Duplicate).annotate({
+    description: "Own routes with the same positions; without `duplicates=allow` an import would be 409"
+  }),
   dropped: Schema.Array(Dropped)
 }).annotate({
   identifier: "DryRun",
@@ -52,6 +56,11 @@ export const ImportQuery = {
   split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
   track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),
+  duplicates: Schema.optionalKey(
+    Schema.Literals(["refuse", "allow"]).annotate({
+      description: "`allow` also imports what has the same positions as an own route, which is 409 otherwise"
+    })
+  ),
   name: Schema.optionalKey(
     trimmedText(1, 255).annotate({ description: "The name of the route, in place of what the file says" })
   )

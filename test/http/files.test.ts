@@ -75,7 +75,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
         const extended = "filename*=UTF-8''%C3%9Cbers%20Joch%20%26%20zur%C3%BCck%202026%20%F0%9F%9A%B2"
         assert.match(file.headers.get("content-disposition") ?? "", /^attachment; filename="/)
         assert.include(file.headers.get("content-disposition"), `${extended}.${format}`)
-        const again = yield* importFile(rider, file.text, { "content-type": type })
+        const again = yield* importFile(rider, file.text, { "content-type": type }, "?duplicates=allow")
         assert.strictEqual(again.status, 201, again.text)
         assert.deepStrictEqual(saidOf(created(again.body)), saidOf(route), format)
         assert.deepInclude(created(again.body), { visibility: "private", provenance: "gpx-import" })
@@ -96,7 +96,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       for (
         const [type, text] of [["image/png", GPX], ["application/octet-stream", "hello"], ["text/html", "<html/>"]]
       ) {
-        const answer = yield* importFile(rider, text ?? "", { "content-type": type ?? "" })
+        const answer = yield* importFile(rider, text ?? "", { "content-type": type ?? "" }, "?duplicates=allow")
         assert.strictEqual(answer.status, 415, type)
       }
     }))
@@ -155,9 +155,9 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual(split.status, 201)
       const routes = Schema.decodeUnknownSync(Schema.Array(Schema.Json))(split.body).map((route) => created(route))
       assert.deepStrictEqual(routes.map(({ name }) => name), ["A", "B"])
-      const chosen = yield* importFile(rider, text, {}, "?track=1&name=Mine")
+      const chosen = yield* importFile(rider, text, {}, "?track=1&name=Mine&duplicates=allow")
       assert.deepInclude(created(chosen.body), { name: "Mine", geometry: [[9.6, 47.1], [9.6, 47.2]] })
-      const joined = created((yield* importFile(rider, text, {}, "?join=true")).body)
+      const joined = created((yield* importFile(rider, text, {}, "?join=true&duplicates=allow")).body)
       assert.closeTo(Number(joined["distance"]), 2 * 11_119.5, 2)
     }))
 
@@ -215,7 +215,10 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
         .join("")
       const text = `<gpx version="1.1"><trk><name>Long</name><trkseg>${points}</trkseg></trk></gpx>`
       // Of both ends, the response included; reading the file alone is held to a second where it is read.
-      const cost = yield* leastCostOf(importFile(rider, text, { "content-type": "application/gpx+xml" }), 1500)
+      const cost = yield* leastCostOf(
+        importFile(rider, text, { "content-type": "application/gpx+xml" }, "?duplicates=allow"),
+        1500
+      )
       assert.isBelow(cost.inAll, 1500)
       const answer = cost.value
       assert.strictEqual(answer.status, 201)
@@ -246,7 +249,8 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       const rider = yield* signedIn
       const nameless = GPX.replace("<name>Two segments</name>", "")
       const sent = (raw: Uint8Array<ArrayBuffer>, headers: Record<string, string>) =>
-        Effect.map(rider.post("/routes/import", undefined, { raw, headers }), ({ body }) => created(body)["name"])
+        Effect.map(rider.post("/routes/import?duplicates=allow", undefined, { raw, headers }), ({ body }) =>
+          created(body)["name"])
       const packed = new Uint8Array(gzipSync(nameless))
       const compressed = {
         "content-encoding": "gzip",
@@ -257,7 +261,11 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       const body = new FormData()
       body.append("file", new File([packed], "Feierabend.gpx.gz"))
       const form = new Response(body)
-      const raw = new Uint8Array(yield* Effect.promise(() => form.arrayBuffer()))
+      const raw = new Uint8Array(
+        yield* Effect.promise(() =>
+          form.arrayBuffer()
+        )
+      )
       assert.strictEqual(yield* sent(raw, { "content-type": form.headers.get("content-type") ?? "" }), "Feierabend")
     }))
 
@@ -275,9 +283,30 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.strictEqual(Number(file.headers.get("content-length")), raw.length)
       const looked = yield* rider.post("/routes/import?dryRun=true", undefined, { raw })
       assert.deepInclude(looked.body, { format: "fit", duration: 600 })
-      const again = created((yield* rider.post("/routes/import", undefined, { raw })).body)
+      const again = created((yield* rider.post("/routes/import?duplicates=allow", undefined, { raw })).body)
       assert.deepInclude(again, { name: "To a watch", duration: 600 })
       assert.closeTo(Number(again["distance"]), 5000 * 11.1, 100)
+    }))
+
+  it.effect("with the positions of an own live route are 409 with its id, unless they are allowed", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const moved = GPX.replace("47.1\"", "47.10000049\"").replace("Two segments", "Another name")
+      const further = GPX.replace("47.1\"", "47.100001\"")
+      const there = created((yield* importFile(rider, GPX)).body)
+      const duplicates = [{ index: 0, routeId: there.id }]
+      const refused = yield* importFile(rider, moved)
+      assert.strictEqual(refused.status, 409)
+      assert.deepInclude(refused.body, { details: { reason: "duplicate_route", routeId: there.id, duplicates } })
+      assert.deepInclude((yield* importFile(rider, moved, {}, "?dryRun=true")).body, { duplicates })
+      assert.deepInclude((yield* importFile(rider, further, {}, "?dryRun=true")).body, { duplicates: [] })
+      assert.strictEqual((yield* importFile(rider, further)).status, 201)
+      const allowed = created((yield* importFile(rider, moved, {}, "?duplicates=allow")).body)
+      assert.strictEqual((yield* importFile(yield* signedIn, GPX)).status, 201)
+      yield* rider.delete(`/routes/${there.id}`)
+      yield* rider.delete(`/routes/${allowed.id}`)
+      const atOnce = yield* Effect.replicateEffect(importFile(rider, GPX), 8, { concurrency: "unbounded" })
+      assert.deepStrictEqual(atOnce.map(({ status }) => status).sort(), [201, ...Array.from({ length: 7 }, () => 409)])
     }))
 
   it.effect("are imported once under one Idempotency-Key", () =>

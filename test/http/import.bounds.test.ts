@@ -68,7 +68,10 @@ layer(TestServer.layer())("an archive of 3.7 MiB that unpacks to 3.75 GiB", (it)
       const { inAll, value: answer } = yield* leastCostOf(imported(rider, archive), bound)
       assert.strictEqual(answer.status, 201)
       // A try after the first finds the route there.
-      assert.match(answer.text, /"routes":{"created":(1,"restored":0,"unchanged":0|0,"restored":0,"unchanged":1)}/)
+      assert.match(
+        answer.text,
+        /"routes":{"created":(1,"restored":0,"unchanged":0|0,"restored":0,"unchanged":1),"duplicates":0}/
+      )
       assert.isBelow(inAll, bound)
     }))
 })
@@ -106,7 +109,7 @@ layer(TestServer.layer())("an archive", (it) => {
         assert.isAbove(Buffer.byteLength(read), 16 * MIB)
         const { body, status } = yield* imported(heir, bytes)
         assert.strictEqual(status, 201)
-        assert.deepInclude(body, { routes: { created: 17, restored: 0, unchanged: 0 } })
+        assert.deepInclude(body, { routes: { created: 17, restored: 0, unchanged: 0, duplicates: 0 } })
       }),
     60_000
   )

@@ -44,6 +44,8 @@ const toldOf = (route: Readonly<Record<string, unknown>>) =>
 
 const none = { created: 0, restored: 0, unchanged: 0 }
 
+const noRoutes = { ...none, duplicates: 0 }
+
 const geometry = [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.99999999999997, 1e-7, -3.25]]
 
 const text = (max: number) =>
@@ -106,7 +108,7 @@ layer(TestServer.layer())("an import", (it) => {
       for (const route of routes) assert.strictEqual((yield* rider.post("/routes", route)).status, 201)
       const answer = yield* imported(heir, yield* archiveOf(rider))
       assert.deepStrictEqual([answer.status, answer.body], [201, {
-        routes: { ...none, created: routes.length },
+        routes: { ...noRoutes, created: routes.length },
         collections: none,
         preferences: "unchanged"
       }])
@@ -128,7 +130,7 @@ layer(TestServer.layer())("an import", (it) => {
       const gone = created((yield* rider.post("/routes", newRoute({ name: "gone" }))).body)
       yield* rider.post("/collections", { name: "All", routeIds: [gone.id, kept.id, changed.id] })
       const archive = yield* archiveOf(rider)
-      const third = { ...none, unchanged: 3 }
+      const third = { ...noRoutes, unchanged: 3 }
 
       assert.deepStrictEqual((yield* imported(rider, archive)).body, {
         routes: third,
@@ -137,12 +139,14 @@ layer(TestServer.layer())("an import", (it) => {
       })
       yield* rider.patch(`/routes/${changed.id}`, { name: "changed since" })
       yield* rider.delete(`/routes/${gone.id}`)
-      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { created: 0, restored: 1, unchanged: 2 } })
+      assert.deepInclude((yield* imported(rider, archive)).body, {
+        routes: { created: 0, restored: 1, unchanged: 2, duplicates: 0 }
+      })
       assert.deepStrictEqual(yield* namesOf(rider), ["gone", "changed since", "kept"])
       assert.strictEqual((yield* rider.get(`/routes/${shareTokenOf(gone)}`)).status, 200)
 
       assert.deepStrictEqual((yield* imported(heir, archive)).body, {
-        routes: { ...none, created: 3 },
+        routes: { ...noRoutes, created: 3 },
         collections: { ...none, created: 1 },
         preferences: "restored"
       })
@@ -162,6 +166,29 @@ layer(TestServer.layer())("an import", (it) => {
       assert.deepInclude((yield* imported(rider, yield* archiveOf(heir))).body, { routes: third })
     }))
 
+  it.effect("skips and counts routes with the positions of an own one, which takes their place in collections", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      const [one, two] = [[[9, 47], [9.1, 47.1]], [[9, 47], [9.2, 47.2]]]
+      const there = created((yield* heir.post("/routes", newRoute({ name: "there", geometry: one }))).body)
+      yield* heir.delete(`/routes/${created((yield* heir.post("/routes", newRoute({ geometry: two }))).body).id}`)
+      const first = created((yield* rider.post("/routes", newRoute({ name: "first", geometry: one }))).body)
+      const again = created((yield* rider.post("/routes", newRoute({ name: "again", geometry: two }))).body)
+      const twin = created((yield* rider.post("/routes", newRoute({ name: "twin", geometry: two }))).body)
+      yield* rider.post("/collections", { name: "All", routeIds: [first.id, again.id, twin.id] })
+      const archive = yield* archiveOf(rider)
+      const report = { routes: { ...noRoutes, created: 2, duplicates: 1 } }
+      assert.deepInclude((yield* imported(heir, archive)).body, report)
+      assert.deepStrictEqual(yield* namesOf(heir), ["twin", "again", "there"])
+      const [collection] = yield* listOf(heir, "/collections")
+      const inside = yield* listOf(heir, `/collections/${collection?.["id"]}/routes`)
+      assert.deepStrictEqual(inside.map(({ name }) => name), ["there", "again", "twin"])
+      assert.strictEqual(inside[0]?.["id"], there.id)
+      const repeated = { routes: { ...noRoutes, unchanged: 2, duplicates: 1 } }
+      assert.deepInclude((yield* imported(heir, archive)).body, repeated)
+    }))
+
   it.effect("is refused while another one into the same account is under way, from its first byte on", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -172,7 +199,7 @@ layer(TestServer.layer())("an import", (it) => {
       const second = Effect.map(imported(heir, archive), ({ status }) => seconds.push(status))
       assert.strictEqual((yield* importedAfter(heir, archive, second)).status, 201)
       assert.deepStrictEqual(seconds, [409])
-      assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...none, unchanged: 1 } })
+      assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...noRoutes, unchanged: 1 } })
     }))
 
   it.effect("waits for nobody's slow upload, and none of them has a name on the disk", () =>
@@ -226,9 +253,9 @@ layer(TestServer.layer())("an import", (it) => {
       const deleteAgo = (days: number) =>
         sql`UPDATE routes SET deleted_at = ${new Date(-days * 86_400_000)} WHERE user_id = ${rider.id}`
       yield* deleteAgo(29)
-      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, restored: 1 } })
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...noRoutes, restored: 1 } })
       yield* deleteAgo(31)
-      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...none, created: 1 } })
+      assert.deepInclude((yield* imported(rider, archive)).body, { routes: { ...noRoutes, created: 1 } })
       const [again] = yield* listOf(rider, "/routes")
       assert.notStrictEqual(again?.["id"], route.id)
       assert.notStrictEqual(again?.["shareToken"], shareTokenOf(route))

@@ -46,7 +46,10 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
       const rider = yield* signedIn
       const cases = [
         [`POST ${LOGIN}`, login(0), JSON_TYPE, 401],
-        ["POST /api/v1/routes/import", GPX, { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }, 201]
+        ["POST /api/v1/routes/import?duplicates=allow", GPX, {
+          "Content-Type": "application/gpx+xml",
+          "Cookie": rider.cookie
+        }, 201]
       ] as const
       for (const [line, body, headers, status] of cases) {
         const { closed, response, socket } = yield* bodyAwaited(line, body.length, headers)
@@ -65,7 +68,11 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
       const body = Buffer.from(head + entities + tail)
       const headers = { "Content-Type": "application/gpx+xml", "Cookie": rider.cookie }
       const sendSlowly = Effect.gen(function*() {
-        const { closed, response, socket } = yield* bodyAwaited("POST /api/v1/routes/import", body.length, headers)
+        const { closed, response, socket } = yield* bodyAwaited(
+          "POST /api/v1/routes/import?duplicates=allow",
+          body.length,
+          headers
+        )
         for (let start = 0; start < body.length; start += MIB / 8) {
           yield* Effect.callback<void>((resume) =>
             void socket.write(body.subarray(start, start + MIB / 8), () => resume(Effect.void))

@@ -108,7 +108,7 @@ layer(onOwnDatabase)("an import", (it) => {
       const owner = yield* newUser("once")
       const { jobs, layer } = upTo(Infinity)
       const { routes } = yield* importedBy(layer, owner)
-      assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0 })
+      assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0, duplicates: 0 })
       const batches = jobs.flatMap(({ input, name }) =>
         name === readRoutes.name && Predicate.hasProperty(input, "lines") && Array.isArray(input.lines)
           ? [input.lines]

@@ -45,7 +45,7 @@ const KEYED: ReadonlyArray<Keyed> = [
   },
   {
     endpoint: "routes",
-    path: "/api/v1/routes/import",
+    path: "/api/v1/routes/import?duplicates=allow",
     contentType: "application/gpx+xml",
     bodyOf: (name) =>
       `<gpx version="1.1" creator="torture" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>${name}</name>` +

@@ -10,6 +10,7 @@ import type { TrackChoice } from "../../services/files/Choice.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Places } from "../../services/places/Places.ts"
+import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
@@ -28,6 +29,7 @@ export const FilesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const bodies = yield* RequestBodies
     const downloads = yield* Downloads
+    const duplicates = yield* RouteDuplicates
     const files = yield* RouteFiles
     const bulkheads = yield* Bulkheads
     const idempotency = yield* Idempotency
@@ -55,13 +57,15 @@ export const FilesHandlers = HttpApiBuilder.group(
           const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
           const file = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
-          if (query.dryRun === "true") return yield* withPlaces(dryRunAnswer(file))
-          yield* withPlaces(requireChosen(file))
           const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
-          const work = Effect.map(
-            routes.createAll(userId, drafts),
-            (stored) => importedAnswer(file, stored, choice.split)
-          )
+          if (query.dryRun === "true") {
+            return yield* withPlaces(dryRunAnswer(file, yield* duplicates.find(userId, drafts)))
+          }
+          yield* withPlaces(requireChosen(file))
+          const created = query.duplicates === "allow"
+            ? routes.createAll(userId, drafts)
+            : duplicates.createUnlessThere(userId, drafts)
+          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split))
           return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         }, worded)
       )

@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import type { Duplicate } from "../../schema/Duplicate.ts"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { Bounds } from "../../schema/ImportTrack.ts"
@@ -48,10 +49,10 @@ export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   })
 })
 
-export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles) {
+export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles, duplicates: ReadonlyArray<Duplicate>) {
   const { dropped, format, routes, trackCount } = file
   const places = yield* Places
-  const common = { format, tracks: yield* tracksOf(file), trackCount, dropped }
+  const common = { format, tracks: yield* tracksOf(file), trackCount, duplicates, dropped }
   const [only] = routes
   if (only === undefined || routes.length > 1) {
     return jsonResponse(JSON.stringify({ ...common, warnings: routes.flatMap(({ warnings }) => warnings) }))

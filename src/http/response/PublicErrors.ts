@@ -1,5 +1,11 @@
 import { Duration, Effect, Match, Schema } from "effect"
-import { DomainError, type NoRoad, type QuotaExceeded, type StaleVersion } from "../../schema/DomainErrors.ts"
+import {
+  DomainError,
+  type DuplicateRoutes,
+  type NoRoad,
+  type QuotaExceeded,
+  type StaleVersion
+} from "../../schema/DomainErrors.ts"
 import {
   Conflict,
   Forbidden,
@@ -33,6 +39,14 @@ const overQuota = ({ limit, quota, used }: QuotaExceeded) =>
     details: { quota, limit, used }
   })
 
+const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
+  const [first] = duplicates
+  return new Conflict({
+    message: "An own route has the same positions: expected another file, or duplicates=allow",
+    details: { reason: "duplicate_route", ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
+  })
+}
+
 const NO_ROAD = "no_road_near_location"
 
 const noRoad = ({ near }: NoRoad) => {
@@ -63,6 +77,7 @@ const PUBLIC = {
   Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
   RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
   QuotaExceeded: overQuota,
+  DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),

@@ -81,9 +81,10 @@ export class AccountImport extends Context.Service<AccountImport, {
       const writeBatch = Effect.fnUntraced(function*(
         owner: UserId,
         batch: Batch<ImportedRoute>,
-        ids: Map<RouteId, RouteId>
+        ids: Map<RouteId, RouteId>,
+        upTo: number
       ) {
-        const written = yield* rows.routes(owner, batch)
+        const written = yield* rows.routes(owner, batch, upTo)
         for (const { id, origin } of batch.records) {
           const imported = written.ids.get(origin)
           if (imported !== undefined) ids.set(id, imported)
@@ -109,8 +110,9 @@ export class AccountImport extends Context.Service<AccountImport, {
         const contents = yield* checkElements(archive, turns.run, count)
         yield* room.requireContents(owner, contents, turns.turn)
         const ids = new Map<RouteId, RouteId>()
+        const upTo = yield* rows.newestRoute(owner)
         const routes = yield* Stream.runCollect(
-          contents.routes.forEach((batch) => turns.turn(writeBatch(owner, batch, ids)))
+          contents.routes.forEach((batch) => turns.turn(writeBatch(owner, batch, ids, upTo)))
         )
         const collections = yield* Stream.runCollect(
           contents.collections.forEach(({ records }) =>
@@ -118,7 +120,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           )
         )
         const report: ImportReport = {
-          routes: sumOf(routes),
+          routes: { ...sumOf(routes), duplicates: routes.reduce((sum, { duplicates }) => sum + duplicates, 0) },
           collections: sumOf(collections.flat()),
           preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }

@@ -1,6 +1,6 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { ArchivedCollection, Outcome } from "../../schema/Archive.ts"
+import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { AccountLeaving } from "../../schema/DomainErrors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
@@ -10,6 +10,7 @@ import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeValues } from "../routes/RouteColumns.ts"
 import { routesTable } from "../routes/RouteRecord.ts"
+import { sameLines } from "../routes/SameLines.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import type { ImportedRoute, Rows } from "./ListJobs.ts"
@@ -31,6 +32,7 @@ export const importedRows = Effect.gen(function*() {
   const places = yield* Places
   const shareToken = yield* shareTokens
   const visibility = routeVisibility(sql)
+  const findSame = yield* sameLines
 
   const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
     sql`
@@ -50,6 +52,12 @@ export const importedRows = Effect.gen(function*() {
     Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
     execute: ({ origins, owner }) =>
       sql`SELECT id, coalesce(imported_from, share_token) AS origin FROM routes WHERE ${hasOrigin(owner, origins)}`
+  })
+
+  const findNewest = SqlSchema.findOne({
+    Request: UserId,
+    Result: Schema.Struct({ newest: Schema.NullOr(RouteIdColumn) }),
+    execute: (owner) => sql`SELECT max(id) AS newest FROM routes WHERE user_id = ${owner}`
   })
 
   const findPublic = SqlSchema.findAll({
@@ -167,14 +175,28 @@ export const importedRows = Effect.gen(function*() {
         return origins.filter((origin) => !known.has(origin))
       }),
 
-    routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>) {
-      const outcome = yield* bring(
+    /** The newest of an owner's routes; 0 without any. */
+    newestRoute: (owner: UserId) => Effect.orDie(Effect.map(findNewest(owner), ({ newest }) => newest ?? 0)),
+
+    /** Routes with the positions of an own one up to `upTo` are skipped, and stand for it in collections. */
+    routes: Effect.fnUntraced(function*(owner: UserId, { records, rows }: Batch<ImportedRoute>, upTo: number) {
+      const same = new Map<ShareToken, RouteId>()
+      const { created, restored, unchanged } = yield* bring(
         "routes",
         owner,
         records,
-        (missing, now) => insertRoutes(owner, missing, rows, now)
+        Effect.fnUntraced(function*(missing, now) {
+          const lines = missing.flatMap(({ line }, index) => line === undefined ? [] : [{ index, ...line }])
+          for (const { index, routeId } of yield* findSame({ owner, lines, upTo })) {
+            const route = missing[index]
+            if (route !== undefined) same.set(route.origin, routeId)
+          }
+          const others = missing.filter(({ origin }) => !same.has(origin))
+          return others.length === 0 ? 0 : yield* insertRoutes(owner, others, rows, now)
+        })
       )
-      return { outcome, ids: yield* idsOf(owner, records.map(({ origin }) => origin)) }
+      const outcome: RouteOutcome = { created, restored, unchanged: unchanged - same.size, duplicates: same.size }
+      return { outcome, ids: new Map([...yield* idsOf(owner, records.map(({ origin }) => origin)), ...same]) }
     }, quotaFailures),
 
     publicRoutes: (tokens: ReadonlyArray<ShareToken>) =>

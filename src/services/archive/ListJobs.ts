@@ -9,6 +9,7 @@ import { decodeBounded } from "../json/BoundedJson.ts"
 import { readerWithLine } from "../routes/GeometryReader.ts"
 import { startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
 import { routesTable } from "../routes/RouteRecord.ts"
+import { digestOf, type LineDigest } from "../routes/SameLines.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
 import type { Element } from "./ElementReader.ts"
 
@@ -18,6 +19,7 @@ export type ListName = keyof typeof LISTS
 /** What the main thread needs of a route; the rest is in `Rows`. */
 export type ImportedRoute = Pick<ArchivedRoute, "createdAt" | "id" | "origin" | "updatedAt" | "visibility"> & {
   readonly start: Position
+  readonly line: LineDigest | undefined
 }
 
 /** Rows that a thread serializes and PostgreSQL parses: bytes in between. */
@@ -109,7 +111,15 @@ export const readRoutes: ListJob = listJob(
     Result.map(readRoute(text), ({ line, rest }): Decoded<ImportedRoute> => {
       const { createdAt, id, origin, updatedAt, visibility } = rest
       return {
-        record: { createdAt, id, origin, updatedAt, visibility, start: startOf(line, rest.waypoints) },
+        record: {
+          createdAt,
+          id,
+          origin,
+          updatedAt,
+          visibility,
+          start: startOf(line, rest.waypoints),
+          line: line?.positionCount ? digestOf(line) : undefined
+        },
         bytes: storedBytes(rest, line),
         row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
       }

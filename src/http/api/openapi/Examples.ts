@@ -132,6 +132,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     placeRegion: "Vaduz",
     placeCountryCode: "LI",
     warnings: [importWarning],
+    duplicates: [{ index: 0, routeId: 42 }],
     dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
   },
   EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u" },
@@ -158,7 +159,12 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ImportTrack: importTrack,
   ImportWarning: importWarning,
   ImportOutcome: imported,
-  ImportReport: { routes: imported, collections: { created: 1, restored: 0, unchanged: 0 }, preferences: "unchanged" },
+  RouteImportOutcome: { ...imported, duplicates: 1 },
+  ImportReport: {
+    routes: { ...imported, duplicates: 1 },
+    collections: { created: 1, restored: 0, unchanged: 0 },
+    preferences: "unchanged"
+  },
   Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },

@@ -21,6 +21,7 @@ export const BODIES: Readonly<Record<string, string>> = {
   FeatureCollection: "A route as GeoJSON (RFC 7946).",
   GrafanaUrls: "Where the dashboards are.",
   ImportOutcome: "How many an import created, took out of the trash and left as they were.",
+  RouteImportOutcome: "The same of routes.",
   ImportReport: "What an import of an archive did.",
   Invitation: "The address to invite.",
   LineString: "A line of two positions or more.",

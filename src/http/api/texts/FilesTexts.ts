@@ -34,7 +34,8 @@ export const texts = {
       + "of one track are joined; the gaps between them do not count into `distance`, and `warnings` names them, "
       + "as it names all that was left out. A file with several tracks (routes, courses, placemarks or features "
       + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
-      + "any of them it is 400 with the list of its tracks in `details.tracks`. `?dryRun=true` stores nothing and "
+      + "any of them it is 400 with the list of its tracks in `details.tracks`. A line that an own live route has already, "
+      + "rounded to 1e-6 degrees, is 409 with `details.routeId`, unless `duplicates=allow`. `?dryRun=true` stores nothing and "
       + "returns that list, what would be stored, and what would be left out and why."
   ),
   group: titled("Route files", "Routes as files of other programs.")

@@ -1,0 +1,57 @@
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { DuplicateRoutes, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import type { Duplicate } from "../../schema/Duplicate.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import type { RouteLine } from "../geometry/RouteLine.ts"
+import { accountLock } from "../identity/AccountLock.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import type { RouteDraft } from "./RouteColumns.ts"
+import { Routes } from "./Routes.ts"
+import { digestOf, sameLines } from "./SameLines.ts"
+
+export type ReadDraft = RouteDraft & { readonly geometry: RouteLine }
+
+/** Own live routes with the same positions as one that is to be imported, rounded to 1e-6 degrees. */
+export class RouteDuplicates extends Context.Service<RouteDuplicates, {
+  /** For each of the drafts that has one, the oldest. */
+  readonly find: (owner: UserId, drafts: ReadonlyArray<ReadDraft>) => Effect.Effect<ReadonlyArray<Duplicate>>
+  /** Creates all routes or none; exact also where the same file is imported twice at once. */
+  readonly createUnlessThere: (
+    owner: UserId,
+    drafts: ReadonlyArray<ReadDraft>
+  ) => Effect.Effect<ReadonlyArray<StoredRoute>, DuplicateRoutes | QuotaExceeded>
+}>()("route-planning-service/RouteDuplicates") {
+  static readonly layer = Layer.effect(
+    RouteDuplicates,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const routes = yield* Routes
+      const lockAccount = yield* accountLock
+      const findSame = yield* sameLines
+
+      const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
+        findSame({
+          owner,
+          lines: drafts.map(({ geometry }, index) => ({ index, ...digestOf(geometry) })),
+          upTo: Number.MAX_SAFE_INTEGER
+        })
+
+      return RouteDuplicates.of({
+        find: Effect.fn("RouteDuplicates.find")(find, Effect.orDie),
+
+        createUnlessThere: Effect.fn("RouteDuplicates.createUnlessThere")(
+          function*(owner, drafts) {
+            yield* lockAccount(owner)
+            const duplicates = yield* find(owner, drafts)
+            if (duplicates.length > 0) return yield* new DuplicateRoutes({ duplicates })
+            return yield* routes.createAll(owner, drafts)
+          },
+          sql.withTransaction,
+          databaseDefects
+        )
+      })
+    })
+  )
+}
