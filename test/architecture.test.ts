@@ -133,8 +133,9 @@ describe("the house", () => {
     ])
   })
 
-  it("services fail with facts, which HTTP words: no refusal of a caller is built in a service", () => {
-    const refusal = /new (NotFound|Conflict|Forbidden|Unauthorized|PreconditionRequired|RateLimited)\(/
+  it("services fail with facts, which HTTP words: a refusal or a failed upstream is no public error in a service", () => {
+    const refusal =
+      /new (NotFound|Conflict|Forbidden|Unauthorized|PreconditionRequired|RateLimited|Internal|BadGateway|GatewayTimeout)\(/
     assert.deepStrictEqual(
       sources.filter((file) => file.startsWith("src/services/") && refusal.test(textOf(file))),
       []

@@ -93,6 +93,36 @@ export class NoPath extends Schema.TaggedError<NoPath>()("NoPath", {
   of: Schema.Literals(["locations", "trace"])
 }) {}
 
+/** The upstream's response cannot be used. `name` begins a sentence. */
+export class UpstreamUnusable extends Schema.TaggedError<UpstreamUnusable>()("UpstreamUnusable", {
+  name: Schema.String
+}) {}
+
+export class UpstreamAway extends Schema.TaggedError<UpstreamAway>()("UpstreamAway", { name: Schema.String }) {}
+
+export class UpstreamSlow extends Schema.TaggedError<UpstreamSlow>()("UpstreamSlow", { name: Schema.String }) {}
+
+/** Too many calls of an upstream run or wait. */
+export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {}) {}
+
+/** The engine refused a request for a mistake that is not the client's. */
+export class EngineMisused extends Schema.TaggedError<EngineMisused>()("EngineMisused", {}) {}
+
+/** A limit of the engine that the request exceeds. */
+export class BeyondEngine extends Schema.TaggedError<BeyondEngine>()("BeyondEngine", {
+  limit: Schema.Literals(["locations", "points", "distance", "bounds", "gaps"])
+}) {}
+
+/** `member` of the request has a trace of more than `metres`. */
+export class TraceTooLong extends Schema.TaggedError<TraceTooLong>()("TraceTooLong", {
+  member: Schema.String,
+  metres: Schema.Int
+}) {}
+
+export class ProviderBusy extends Schema.TaggedError<ProviderBusy>()("ProviderBusy", {}) {}
+
+export class ProviderNotConfigured extends Schema.TaggedError<ProviderNotConfigured>()("ProviderNotConfigured", {}) {}
+
 /**
  * Failures of services for reasons that a caller can act on: facts, without texts and statuses of HTTP. `StaleVersion`
  * is not among them: its response needs the current `ETag`.
@@ -123,6 +153,15 @@ export const DomainError = Schema.Union([
   LinkedElsewhere,
   SpoolFull,
   NoRoad,
-  NoPath
+  NoPath,
+  UpstreamUnusable,
+  UpstreamAway,
+  UpstreamSlow,
+  EngineBusy,
+  EngineMisused,
+  BeyondEngine,
+  TraceTooLong,
+  ProviderBusy,
+  ProviderNotConfigured
 ])
 export type DomainError = typeof DomainError.Type

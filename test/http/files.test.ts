@@ -306,7 +306,10 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       yield* rider.delete(`/routes/${there.id}`)
       yield* rider.delete(`/routes/${allowed.id}`)
       const atOnce = yield* Effect.replicateEffect(importFile(rider, GPX), 8, { concurrency: "unbounded" })
-      assert.deepStrictEqual(atOnce.map(({ status }) => status).sort(), [201, ...Array.from({ length: 7 }, () => 409)])
+      assert.deepStrictEqual(atOnce.map(({ status }) => status).toSorted(), [
+        201,
+        ...Array.from({ length: 7 }, () => 409)
+      ])
     }))
 
   it.effect("are imported once under one Idempotency-Key", () =>

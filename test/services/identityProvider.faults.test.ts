@@ -74,7 +74,7 @@ describe("the provider's keys", () => {
       const token = yield* provider.token()
       assert.strictEqual(yield* outcome(token), "accepted")
       assert.strictEqual(yield* outcome(token), "accepted")
-      assert.strictEqual(yield* outcomeOf({}, { kid: "unknown" }), "Unavailable")
+      assert.strictEqual(yield* outcomeOf({}, { kid: "unknown" }), "UpstreamAway")
       assert.strictEqual(provider.hits("/jwks"), 2)
       yield* provider.behave("/jwks")
       yield* TestClock.adjust("30 seconds")
@@ -90,7 +90,7 @@ describe("the provider's keys", () => {
       const { e, kid, kty, n } = { ...(yield* provider.keys)[0] }
       const others = [{ kty: "OKP", crv: "Ed25519", x: "AA" }, { kty: "oct", k: "AAAA", kid }, null, "key"]
       yield* provider.misbehave("/jwks", answering(200, JSON.stringify({ keys: others })))
-      assert.strictEqual(yield* outcome(token), "BadGateway")
+      assert.strictEqual(yield* outcome(token), "UpstreamUnusable")
       yield* provider.misbehave("/jwks", answering(200, JSON.stringify({ keys: [...others, { kty, n, e, kid }] })))
       assert.strictEqual(yield* outcome(token), "accepted")
     }))
@@ -101,14 +101,14 @@ describe("a provider in trouble", () => {
     Effect.gen(function*() {
       const provider = yield* OpenIdProvider
       yield* provider.misbehave(DISCOVERY, hangUp)
-      assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+      assert.strictEqual(yield* tagOf(withCode("a code")), "UpstreamAway")
       yield* provider.behave(DISCOVERY)
       yield* provider.misbehave("/jwks", hangUp)
-      assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+      assert.strictEqual(yield* tagOf(withCode("a code")), "UpstreamAway")
       yield* provider.behave("/jwks")
       assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
       yield* provider.stop
-      assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+      assert.strictEqual(yield* tagOf(withCode("a code")), "UpstreamAway")
     }))
 
   for (const path of [DISCOVERY, "/token", "/jwks"]) {
@@ -126,7 +126,7 @@ describe("a provider in trouble", () => {
           yield* TestClock.adjust("4999 millis")
           assert.strictEqual(signIn.pollUnsafe(), undefined)
           yield* TestClock.adjust("1 millis")
-          assert.strictEqual(yield* Fiber.join(signIn), "GatewayTimeout")
+          assert.strictEqual(yield* Fiber.join(signIn), "UpstreamSlow")
         }
       }))
 
@@ -144,8 +144,8 @@ describe("a provider in trouble", () => {
             const signIn = yield* Effect.forkChild(tagOf(withCode("a code")))
             yield* until(Effect.sync(() => sockets.length > 0))
             if (fault.startsWith("drip")) yield* TestClock.adjust("5 seconds")
-            const expected = { drip: "GatewayTimeout", dripHeaders: "GatewayTimeout", endless: "BadGateway" }
-            assert.strictEqual(yield* Fiber.join(signIn), fault === "notHttp" ? "Unavailable" : expected[fault])
+            const expected = { drip: "UpstreamSlow", dripHeaders: "UpstreamSlow", endless: "UpstreamUnusable" }
+            assert.strictEqual(yield* Fiber.join(signIn), fault === "notHttp" ? "UpstreamAway" : expected[fault])
             yield* until(Effect.sync(() => sockets.every(({ destroyed }) => destroyed)))
             yield* provider.behave(path)
             assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
@@ -190,11 +190,11 @@ describe("a provider in trouble", () => {
         ]
         for (const [index, listener] of useless.entries()) {
           yield* provider.misbehave(path, listener)
-          assert.strictEqual(yield* tagOf(withCode("a code")), "BadGateway", String(index))
+          assert.strictEqual(yield* tagOf(withCode("a code")), "UpstreamUnusable", String(index))
         }
         assert.strictEqual(provider.hits("/elsewhere"), 0)
         yield* provider.misbehave(path, answering(503, good(5000)))
-        assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+        assert.strictEqual(yield* tagOf(withCode("a code")), "UpstreamAway")
         yield* provider.misbehave(path, answering(200, good(2 ** 20)))
         assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
       }))
@@ -206,7 +206,7 @@ describe("a provider in trouble", () => {
       Effect.gen(function*() {
         const provider = yield* OpenIdProvider
         for (
-          const [path, expected] of [[DISCOVERY, "BadGateway"], ["/jwks", "BadGateway"], [
+          const [path, expected] of [[DISCOVERY, "UpstreamUnusable"], ["/jwks", "UpstreamUnusable"], [
             "/token",
             "SignInRefused"
           ]] as const
@@ -230,10 +230,10 @@ describe("a provider in trouble", () => {
       )
       yield* until(Effect.sync(() => provider.hits("/token") === before + 32))
       // The clock stands still: what waited would never end.
-      assert.strictEqual(yield* tagOf(withCode("a code")), "Unavailable")
+      assert.strictEqual(yield* tagOf(withCode("a code")), "ProviderBusy")
       assert.strictEqual(yield* outcome(yield* provider.token()), "accepted")
       yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(new Set(yield* Fiber.joinAll(crowd)), new Set(["GatewayTimeout"]))
+      assert.deepStrictEqual(new Set(yield* Fiber.joinAll(crowd)), new Set(["UpstreamSlow"]))
       yield* provider.behave("/token")
       assert.strictEqual(yield* tagOf(withCode("a code")), "accepted")
     }))
@@ -248,7 +248,7 @@ describe("a provider in trouble", () => {
         )
       for (const issuer of ["https://accounts.google.com", `${provider.url}/realm`, `${provider.url}//`, ""]) {
         yield* provider.misbehave(DISCOVERY, document(issuer))
-        assert.strictEqual(yield* outcomeOf({}), "BadGateway")
+        assert.strictEqual(yield* outcomeOf({}), "UpstreamUnusable")
       }
       yield* provider.misbehave(DISCOVERY, document(`${provider.url}/`))
       assert.strictEqual(yield* outcomeOf({}), "SignInRefused")

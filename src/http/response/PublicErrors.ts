@@ -1,5 +1,6 @@
 import { Duration, Effect, Match, Schema } from "effect"
 import {
+  type BeyondEngine,
   DomainError,
   type DuplicateRoutes,
   type NoRoad,
@@ -7,8 +8,11 @@ import {
   type StaleVersion
 } from "../../schema/DomainErrors.ts"
 import {
+  BadGateway,
   Conflict,
   Forbidden,
+  GatewayTimeout,
+  Internal,
   NotFound,
   type ServiceError,
   Unauthorized,
@@ -66,6 +70,19 @@ const PATHLESS = {
   trace: "The trace does not follow any roads"
 } as const
 
+const BEYOND = {
+  locations: { reason: "too_many_locations", message: "There are too many locations" },
+  points: { reason: "too_many_points", message: "The trace has too many points" },
+  distance: { reason: "too_far", message: "The locations are too far apart" },
+  bounds: { reason: "too_far", message: "The trace is out of the engine's bounds" },
+  gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
+} as const
+
+const beyondEngine = ({ limit }: BeyondEngine) => {
+  const { message, reason } = BEYOND[limit]
+  return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
+}
+
 export const staleConflict = ({ kind }: StaleVersion, etag: string) =>
   new Conflict({ message: `The ${kind} was changed meanwhile`, details: { etag } })
 
@@ -108,6 +125,22 @@ const PUBLIC = {
   SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
   LinkUnusable: () => ValidationFailed.at("token", "Expected a link that is still good"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
+  UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
+  UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
+  UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
+  EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
+  EngineMisused: () => new Internal({ message: "Something went wrong on our side" }),
+  BeyondEngine: beyondEngine,
+  TraceTooLong: ({ member, metres }) =>
+    new ValidationFailed({
+      message: "The trace is too long",
+      details: {
+        reason: "too_far",
+        issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
+      }
+    }),
+  ProviderBusy: () => new Unavailable({ message: "Too many sign-ins are in progress: try again" }),
+  ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
   NoRoad: noRoad,
   NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
 } satisfies { readonly [Error in DomainError as Error["_tag"]]: (error: Error) => ServiceError }

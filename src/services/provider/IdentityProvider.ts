@@ -1,8 +1,14 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
-import { type BadGateway, type GatewayTimeout, Unavailable } from "../../schema/Errors.ts"
+import {
+  ProviderBusy,
+  ProviderDisabled,
+  type ProviderEmailUnverified,
+  ProviderNotConfigured,
+  type SignInRefused
+} from "../../schema/DomainErrors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
+import type { UpstreamFailure } from "../upstream/Upstream.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { requestProvider } from "./ProviderCalls.ts"
 import { makeProviderDiscovery } from "./ProviderDiscovery.ts"
@@ -32,23 +38,21 @@ const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.goo
 /** While the provider hangs, each lasts 5 seconds and keeps a connection. */
 const MAX_EXCHANGES = 32
 
-const busy = () => new Unavailable({ message: "Too many sign-ins are in progress: try again" })
-
 const TokenResponse = Schema.Struct({ id_token: Schema.String })
 
 export type ProviderFailure =
   | SignInRefused
   | ProviderDisabled
   | ProviderEmailUnverified
-  | BadGateway
-  | Unavailable
-  | GatewayTimeout
+  | ProviderBusy
+  | ProviderNotConfigured
+  | UpstreamFailure
 
 export class IdentityProvider extends Context.Service<IdentityProvider, {
   /** A code is valid once, an ID token until it expires. */
   readonly identify: (credential: ProviderCredential) => Effect.Effect<Identity, ProviderFailure>
 }>()("route-planning-service/IdentityProvider") {
-  /** `ProviderDisabled` where it is switched off, `Unavailable` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
+  /** `ProviderDisabled` where it is switched off, `ProviderNotConfigured` without `GOOGLE_CLIENT_ID` and `GOOGLE_CLIENT_SECRET`. */
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
@@ -87,7 +91,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
         if (isJwt(code)) return Effect.succeed(code)
         return exchange(code).pipe(
           exchanges.withPermitsIfAvailable(1),
-          Effect.flatMap(Option.match({ onNone: () => Effect.fail(busy()), onSome: Effect.succeed }))
+          Effect.flatMap(Option.match({ onNone: () => Effect.fail(new ProviderBusy()), onSome: Effect.succeed }))
         )
       }
 
@@ -107,8 +111,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
 
 const disabled = () => Effect.fail(new ProviderDisabled())
 
-const notConfigured = () =>
-  Effect.fail(new Unavailable({ message: "Sign-in by an identity provider is not configured" }))
+const notConfigured = () => Effect.fail(new ProviderNotConfigured())
 
 /** A bad code is 400 (RFC 6749, 5.2); an operator must fix other statuses. */
 const refusedExchange = Effect.fnUntraced(function*(status: number) {

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { HttpClient, HttpClientRequest } from "effect/http"
-import { BadGateway } from "../../schema/Errors.ts"
+import { UpstreamUnusable } from "../../schema/DomainErrors.ts"
 import { requestJson } from "../upstream/Upstream.ts"
 
 const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const
@@ -10,7 +10,7 @@ class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRef
   status: Schema.Int
 }) {}
 
-export const unusable = () => new BadGateway({ message: "The identity provider sent an unusable response" })
+export const unusable = () => new UpstreamUnusable({ name: PROVIDER.name })
 
 export const requestProvider = Effect.fnUntraced(function*<A>(
   client: HttpClient.HttpClient,

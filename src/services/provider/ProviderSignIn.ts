@@ -3,6 +3,7 @@ import { Model } from "effect/schema"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { LinkedElsewhere, type SignUpClosed } from "../../schema/DomainErrors.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
@@ -17,7 +18,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
-type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed
+type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed | Unavailable
 
 const MAX_ATTEMPTS = 10
 
@@ -148,8 +149,15 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 }
 
 /** A failure of the provider is no refusal of the user. */
-const isRefusal = ({ _tag }: SignInFailure) =>
-  _tag !== "BadGateway" && _tag !== "Unavailable" && _tag !== "GatewayTimeout"
+const REFUSALS: ReadonlySet<SignInFailure["_tag"]> = new Set([
+  "LinkedElsewhere",
+  "ProviderDisabled",
+  "ProviderEmailUnverified",
+  "SignInRefused",
+  "SignUpClosed"
+])
+
+const isRefusal = ({ _tag }: SignInFailure) => REFUSALS.has(_tag)
 
 const EmailRow = Schema.Struct({
   id: UserIdColumn,

@@ -12,15 +12,20 @@ const callsWith = counterBy<"ok" | "abandoned" | "refused" | "bad_answer" | "tim
 const OK = callsWith("ok")
 const ABANDONED = callsWith("abandoned")
 const REFUSED = callsWith("refused")
+const UNAVAILABLE = callsWith("unavailable")
 
 const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
-  Internal: REFUSED,
+  BeyondEngine: REFUSED,
+  EngineMisused: REFUSED,
   NoPath: REFUSED,
   NoRoad: REFUSED,
+  TraceTooLong: REFUSED,
   ValidationFailed: REFUSED,
-  BadGateway: callsWith("bad_answer"),
-  GatewayTimeout: callsWith("timeout"),
-  Unavailable: callsWith("unavailable")
+  UpstreamUnusable: callsWith("bad_answer"),
+  UpstreamSlow: callsWith("timeout"),
+  EngineBusy: UNAVAILABLE,
+  Unavailable: UNAVAILABLE,
+  UpstreamAway: UNAVAILABLE
 }
 
 export const running = Metric.gauge("routing_engine_calls_running", {

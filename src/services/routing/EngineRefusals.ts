@@ -1,27 +1,42 @@
 import { Effect, Option, Schema } from "effect"
-import { NoPath, NoRoad } from "../../schema/DomainErrors.ts"
-import { BadGateway, type GatewayTimeout, Internal, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  BeyondEngine,
+  type EngineBusy,
+  EngineMisused,
+  NoPath,
+  NoRoad,
+  type TraceTooLong,
+  UpstreamUnusable
+} from "../../schema/DomainErrors.ts"
+import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { UpstreamFailure } from "../upstream/Upstream.ts"
 
-export type EngineFailure = Internal | ValidationFailed | NoRoad | NoPath | BadGateway | Unavailable | GatewayTimeout
+export type EngineFailure =
+  | UpstreamFailure
+  | EngineBusy
+  | EngineMisused
+  | BeyondEngine
+  | TraceTooLong
+  | NoRoad
+  | NoPath
+  | ValidationFailed
+  | Unavailable
 
-export const unusable = () => new BadGateway({ message: "The routing engine sent an unusable response" })
+export const ENGINE = "The routing engine"
 
-const ourFault = () => new Internal({ message: "Something went wrong on our side" })
+export const unusable = () => new UpstreamUnusable({ name: ENGINE })
 
 const Refusal = Schema.Struct({ error_code: Schema.Int })
 
 const decodeRefusal = Schema.decodeUnknownOption(Refusal)
 
-const tooMuch = (reason: string, message: string) =>
-  new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
-
 /** Valhalla's error codes (`src/exceptions.cc`) that a client can act on. */
-const REFUSALS: Readonly<Record<number, () => ValidationFailed | NoRoad | NoPath>> = {
-  150: () => tooMuch("too_many_locations", "There are too many locations"),
-  153: () => tooMuch("too_many_points", "The trace has too many points"),
-  154: () => tooMuch("too_far", "The locations are too far apart"),
-  158: () => tooMuch("too_far", "The trace is out of the engine's bounds"),
-  172: () => tooMuch("too_far", "The points of the trace are too far apart"),
+const REFUSALS: Readonly<Record<number, () => BeyondEngine | NoRoad | NoPath>> = {
+  150: () => new BeyondEngine({ limit: "locations" }),
+  153: () => new BeyondEngine({ limit: "points" }),
+  154: () => new BeyondEngine({ limit: "distance" }),
+  158: () => new BeyondEngine({ limit: "bounds" }),
+  172: () => new BeyondEngine({ limit: "gaps" }),
   170: () => new NoPath({ of: "locations" }),
   171: () => new NoRoad({}),
   442: () => new NoPath({ of: "locations" }),
@@ -38,5 +53,5 @@ export const refusalOf = Effect.fnUntraced(function*(body: unknown) {
   yield* Effect.logError("routing engine refused a request").pipe(
     Effect.annotateLogs({ engineCode: code ?? null })
   )
-  return yield* code !== undefined && isOurFault(code) ? ourFault() : unusable()
+  return yield* code !== undefined && isOurFault(code) ? new EngineMisused() : unusable()
 })

@@ -16,7 +16,8 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { type BadGateway, Unavailable } from "../../schema/Errors.ts"
+import { EngineBusy, UpstreamAway, type UpstreamUnusable } from "../../schema/DomainErrors.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
@@ -24,7 +25,7 @@ import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../settings/SettingTypes.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../upstream/Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
-import { type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
+import { ENGINE, type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
 
 const LAST_INSTANT = 8_640_000_000_000
 
@@ -70,13 +71,13 @@ const STATUS_TIMEOUT = "300 millis"
 
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**
-   * Posts JSON and reads the response with `read`, whose `BadGateway` counts as a failure of the engine, as a timeout
-   * does. Too far and too many are `ValidationFailed`.
+   * Posts JSON and reads the response with `read`, whose `UpstreamUnusable` counts as a failure of the engine, as a
+   * timeout does.
    */
   readonly call: <A>(
     path: EnginePath,
     json: string,
-    read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
+    read: (text: string) => Effect.Effect<A, UpstreamUnusable | Unavailable>
   ) => Effect.Effect<A, EngineFailure>
   /** Cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
@@ -97,20 +98,20 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const turns = yield* Semaphore.make(MAX_RUNNING)
       const present = yield* Ref.make(0)
 
-      const upstream = (maxBytes: number) => ({ name: "The routing engine", timeout, maxBytes })
+      const upstream = (maxBytes: number) => ({ name: ENGINE, timeout, maxBytes })
       const urlOf = (path: string) => new URL(path, base.href.endsWith("/") ? base : `${base.href}/`)
 
       const guarded = <A>(call: Effect.Effect<A, UpstreamFailure>): Effect.Effect<A, UpstreamFailure> =>
         breaker.execute(call, { key: CIRCUIT }).pipe(
-          Effect.catchTag("CircuitBreakerError", () => Effect.fail(away("The routing engine is not reachable")))
+          Effect.catchTag("CircuitBreakerError", () => Effect.fail(new UpstreamAway({ name: ENGINE })))
         )
 
-      const inTurn = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | Unavailable> =>
+      const inTurn = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | EngineBusy> =>
         Effect.acquireUseRelease(
           Ref.updateAndGet(present, (count) => count + 1),
-          (count): Effect.Effect<A, E | Unavailable> =>
+          (count): Effect.Effect<A, E | EngineBusy> =>
             count > MAX_RUNNING + MAX_QUEUED
-              ? Effect.fail(away("The routing engine is busy: try again"))
+              ? Effect.fail(new EngineBusy())
               : call.pipe(during(waiting, -1), during(running), turns.withPermit, during(waiting)),
           () => Ref.update(present, (count) => count - 1)
         )
@@ -121,7 +122,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const requested = Effect.fnUntraced(function*<A>(
         path: EnginePath,
         json: string,
-        read: (text: string) => Effect.Effect<A, BadGateway | Unavailable>
+        read: (text: string) => Effect.Effect<A, UpstreamUnusable | Unavailable>
       ) {
         const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path])))
         if (response.status !== 200) return { refusal: yield* refusalBody(response) }
@@ -131,7 +132,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         )
       })
 
-      const refusalBody = (response: TextResponse): Effect.Effect<unknown, BadGateway> =>
+      const refusalBody = (response: TextResponse): Effect.Effect<unknown, UpstreamUnusable> =>
         response.text.length > MAX_SHORT_BYTES ? Effect.fail(unusable()) : bodyOf(response, upstream(MAX_SHORT_BYTES))
 
       const mapDate = yield* Ref.make(Option.none<number>())
@@ -179,12 +180,10 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
 // A restarting engine refuses connections and closes kept ones: repeating a route request is safe.
 const attempt = <A>(request: Effect.Effect<A, UpstreamFailure>) =>
   Effect.retry(request, {
-    while: ({ _tag }) => _tag === "Unavailable",
+    while: ({ _tag }) => _tag === "UpstreamAway",
     schedule: Schedule.jittered(Schedule.spaced(RETRY_AFTER)),
     times: 1
   })
-
-const away = (message: string) => new Unavailable({ message })
 
 const toState = (status: Option.Option<typeof EngineStatus.Type>, isOpen: boolean): EngineState => {
   if (Option.isNone(status)) return { status: "away" }

@@ -1,10 +1,10 @@
 import { Context, Duration, Effect, Layer } from "effect"
-import { NoPath } from "../../schema/DomainErrors.ts"
-import { GatewayTimeout, ValidationFailed } from "../../schema/Errors.ts"
+import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/DomainErrors.ts"
+import { ValidationFailed } from "../../schema/Errors.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf } from "./EngineOptions.ts"
-import { type EngineFailure, unusable } from "./EngineRefusals.ts"
+import { ENGINE, type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import type { PieceMatch } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace.ts"
@@ -54,7 +54,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         match: Effect.fn("TraceMatching.match")(
           function*(request, given) {
             const trace = given ?? (yield* measured(request))
-            if (trace.metres > MAX_METRES) return yield* tooFar(trace)
+            if (trace.metres > MAX_METRES) return yield* new TraceTooLong({ member: trace.member, metres: MAX_METRES })
             const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, request), {
               concurrency: 2
             })
@@ -62,23 +62,12 @@ export class TraceMatching extends Context.Service<TraceMatching, {
             const joined = yield* heavy.run(joinMatches, { pieces, metres: trace.metres }, lengthOf(pieces))
             return joined ?? (yield* unusable())
           },
-          Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(tooSlow()) })
+          Effect.timeoutOrElse({ duration: TIMEOUT, orElse: () => Effect.fail(new UpstreamSlow({ name: ENGINE })) })
         )
       })
     })
   )
 }
-
-const tooSlow = () => new GatewayTimeout({ message: "The routing engine did not respond in time" })
-
-const tooFar = ({ member }: MeasuredTrace) =>
-  new ValidationFailed({
-    message: "The trace is too long",
-    details: {
-      reason: "too_far",
-      issues: [{ path: member, message: `Expected a trace of at most ${MAX_METRES / 1000} km` }]
-    }
-  })
 
 const lengthOf = (pieces: ReadonlyArray<PieceMatch>) =>
   pieces.reduce((sum, piece) => sum + ("match" in piece ? piece.match : piece.unmatched).length, 0)

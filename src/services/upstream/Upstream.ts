@@ -1,6 +1,6 @@
 import { type Duration, Effect, Schema, Stream } from "effect"
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { BadGateway, GatewayTimeout, Unavailable } from "../../schema/Errors.ts"
+import { UpstreamAway, UpstreamSlow, UpstreamUnusable } from "../../schema/DomainErrors.ts"
 
 interface Upstream {
   /** Shown to clients, unlike the host. */
@@ -19,11 +19,11 @@ interface JsonResponse {
   readonly body: unknown
 }
 
-export type UpstreamFailure = BadGateway | Unavailable | GatewayTimeout
+export type UpstreamFailure = UpstreamUnusable | UpstreamAway | UpstreamSlow
 
-const garbage = ({ name }: Upstream) => new BadGateway({ message: `${name} sent an unusable response` })
+const garbage = ({ name }: Upstream) => new UpstreamUnusable({ name })
 
-const away = ({ name }: Upstream) => new Unavailable({ message: `${name} is not reachable` })
+const away = ({ name }: Upstream) => new UpstreamAway({ name })
 
 const SERVICE_UNAVAILABLE = 503
 
@@ -38,7 +38,7 @@ export const hangUp = (response: HttpClientResponse.HttpClientResponse) =>
 const readText = (
   response: HttpClientResponse.HttpClientResponse,
   upstream: Upstream
-): Effect.Effect<string, BadGateway> => {
+): Effect.Effect<string, UpstreamUnusable> => {
   const declared = Number(response.headers["content-length"] ?? Number.NaN)
   if (declared > upstream.maxBytes) return Effect.andThen(hangUp(response), Effect.fail(garbage(upstream)))
   return declared <= upstream.maxBytes
@@ -53,7 +53,7 @@ const readText = (
 
 /**
  * Sends one request, with a timeout and a bounded response; redirects are not followed. Unreachable and 503 are
- * `Unavailable`, a timeout `GatewayTimeout`, redirects and other 5xx `BadGateway`. Errors contain nothing of the
+ * `UpstreamAway`, a timeout `UpstreamSlow`, redirects and other 5xx `UpstreamUnusable`. Errors contain nothing of the
  * request or the response.
  */
 export const requestText = (
@@ -73,11 +73,11 @@ export const requestText = (
   }).pipe(
     Effect.timeoutOrElse({
       duration: upstream.timeout,
-      orElse: () => Effect.fail(new GatewayTimeout({ message: `${upstream.name} did not respond in time` }))
+      orElse: () => Effect.fail(new UpstreamSlow({ name: upstream.name }))
     })
   )
 
-export const bodyOf = ({ text }: TextResponse, upstream: Upstream): Effect.Effect<unknown, BadGateway> =>
+export const bodyOf = ({ text }: TextResponse, upstream: Upstream): Effect.Effect<unknown, UpstreamUnusable> =>
   Effect.mapError(decodeJson(text), () => garbage(upstream))
 
 export const requestJson = Effect.fnUntraced(function*(
