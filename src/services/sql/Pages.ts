@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import type { Page, PageOf } from "../../schema/Page.ts"
 
@@ -12,12 +12,17 @@ interface Selection<A> {
   readonly decode: (rows: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
 }
 
+const decodeCount = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ total: Schema.Int })]))
+
 /** How many rows tables and a condition have. */
 export const countRows = (
   sql: SqlClient.SqlClient,
   from: Statement.Fragment
 ): Effect.Effect<number, SqlError.SqlError> =>
-  Effect.map(sql<{ total: number }>`SELECT count(*)::int AS total FROM ${from}`, ([row]) => row?.total ?? 0)
+  sql`SELECT count(*)::int AS total FROM ${from}`.pipe(
+    Effect.flatMap((rows) => Effect.orDie(decodeCount(rows))),
+    Effect.map(([{ total }]) => total)
+  )
 
 /** A page of rows and the total. They are of one snapshot only in a transaction that has one. */
 export const selectPage = Effect.fnUntraced(function*<A>(
