@@ -9,6 +9,7 @@ import { AccountDataHandlers } from "./handlers/AccountDataHandlers.ts"
 import { AdminHandlers } from "./handlers/AdminHandlers.ts"
 import { AuthHandlers } from "./handlers/AuthHandlers.ts"
 import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
+import { CredentialHandlers } from "./handlers/CredentialHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
@@ -44,6 +45,7 @@ const handlers = Layer.mergeAll(
   MetricsHandlers,
   RoutesHandlers,
   RoutingHandlers,
+  CredentialHandlers,
   SessionsHandlers,
   TokensHandlers,
   UsersHandlers

@@ -15,6 +15,7 @@ import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
 import { Audit } from "../services/audit/Audit.ts"
 import { Collections } from "../services/collections/Collections.ts"
+import { CallerCredential } from "../services/credentials/CallerCredential.ts"
 import { Devices } from "../services/credentials/Devices.ts"
 import { MailedTokens } from "../services/credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../services/credentials/PasswordPolicy.ts"
@@ -36,6 +37,7 @@ import { Metrics } from "../services/metrics/Metrics.ts"
 import { Draining } from "../services/operations/Draining.ts"
 import { Health } from "../services/operations/Health.ts"
 import { purgeLayer } from "../services/operations/Purge.ts"
+import { tokenExpiryMailsLayer } from "../services/operations/TokenExpiryMails.ts"
 import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
 import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
@@ -76,6 +78,7 @@ const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatc
 const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
 
 const servicesLayer = Layer.mergeAll(
+  CallerCredential.layer,
   accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
   Collections.layer,
   Health.layer,
@@ -120,5 +123,6 @@ export const backgroundLayer = Layer.mergeAll(
     Layer.provide(telemetryLayer)
   ),
   purgeLayer.pipe(Layer.provide(telemetryLayer)),
+  tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
   placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer))
 )

@@ -31,6 +31,11 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
+/** Why a personal access token is refused. */
+export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
+  reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
+}) {}
+
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", { limit: Schema.Int }) {}
 
 /** The first request with an `Idempotency-Key` has not ended. */
@@ -133,6 +138,7 @@ export const DomainError = Schema.Union([
   QuotaExceeded,
   CollectionFull,
   DuplicateRoutes,
+  TokenRefused,
   TooManyTokens,
   KeyInUse,
   KeyReused,

@@ -22,6 +22,15 @@ export const AUDIT_RETENTION = Duration.days(90)
 
 export const DEFAULT_TOKEN_DAYS = 90
 
+/** Before a personal access token expires, its responses say when. */
+export const TOKEN_EXPIRY_TOLD = Duration.days(14)
+
+/** Before a personal access token expires, its owner gets a mail. */
+export const TOKEN_EXPIRY_MAILED = Duration.days(7)
+
+/** How long the holder of a revoked or expired token is told so. */
+export const ENDED_TOKENS_KEPT = Duration.days(90)
+
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10
 

@@ -140,6 +140,8 @@ export interface TokenPrincipal {
   readonly userId: UserId
   readonly tokenId: TokenId
   readonly scope: Scope
+  /** ISO 8601 */
+  readonly expiresAt: string | null
 }
 
 /** Decided once, before anything else of a request. */

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, type Rider, signedIn, withHeaders } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -17,6 +17,8 @@ const wrongLogin = (email = newEmail()) => ({ email, password: "not this one" })
 const RateLimitField = /^"(\w+)";r=(\d+);t=(\d+)$/
 
 const remainingIn = (headers: Headers) => Number(RateLimitField.exec(headers.get("ratelimit") ?? "")?.[2])
+
+const limitsIn = Schema.decodeUnknownSync(Schema.Struct({ limits: Schema.Array(Schema.Json) }))
 
 /** Sign-in is limited too, so every rider of these tests comes from another address. */
 const riderFrom = (address: string) =>
@@ -48,6 +50,16 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.strictEqual((yield* visitor.post("/auth/request-password-reset", { email: newEmail() })).status, 200)
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* visitor.post("/auth/login-email", wrongLogin())).status, 401)
+    }))
+
+  it.effect("of a credential are in its description", () =>
+    Effect.gen(function*() {
+      const { body } = yield* (yield* riderFrom("203.0.113.77")).get("/me/credential")
+      assert.deepStrictEqual(limitsIn(body).limits, [
+        { tier: "default", limit: 300, windowSeconds: 60 },
+        { tier: "moderate", limit: 60, windowSeconds: 60 },
+        { tier: "strict", limit: 10, windowSeconds: 60 }
+      ])
     }))
 
   it.effect("of an email address hold from wherever it is tried, in whatever spelling", () =>

@@ -214,7 +214,8 @@ describe("the OpenAPI document", () => {
       "RateLimit",
       "RateLimit-Policy",
       "Set-Cookie",
-      "X-Access-Token"
+      "X-Access-Token",
+      "X-Token-Expires-At"
     ])
     assert.deepStrictEqual(headersOf("routes.listPublic", "200"), [
       "Link",

@@ -3,9 +3,11 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, scriptOf, withToken } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
 
 const CONFIRMED = { headers: { "x-service-confirm": "true" } }
 
@@ -16,6 +18,10 @@ const impactIn = Schema.decodeUnknownSync(Schema.Struct({
   code: Schema.Literal("PRECONDITION_REQUIRED"),
   details: Schema.Struct({ impact: Schema.Record(Schema.String, Schema.Json) })
 }))
+
+const record = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json))
+
+const detailsIn = Schema.decodeUnknownSync(Schema.Struct({ details: Schema.Struct({ reason: Schema.String }) }))
 
 const statusOf = (token: string) =>
   Effect.flatMap(withToken(token), (script) => Effect.map(script.get("/users/me"), ({ status }) => status))
@@ -152,6 +158,67 @@ layer(TestServer.layer())("personal access tokens", (it) => {
       yield* TestClock.adjust("2 seconds")
       yield* statusOf(token)
       assert.strictEqual(Date.parse(String(yield* lastUsed)) - Date.parse(String(first)), 61_000)
+    }))
+
+  it.effect("describe themselves, and say on every response when they expire in the next two weeks", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read", { name: "laptop", expiresInDays: 20 })
+      const script = yield* withToken(token)
+      const answer = yield* script.get("/me/credential")
+      assert.strictEqual(answer.status, 200)
+      const { expiresAt, user, ...described } = record(answer.body)
+      assert.deepStrictEqual(described, { kind: "token", scope: "read", name: "laptop", limits: [] })
+      assert.deepInclude(user, { id: rider.id })
+      assert.isNull(answer.headers.get("x-token-expires-at"))
+      const own = record((yield* rider.get("/me/credential")).body)
+      assert.deepInclude(own, { kind: "session", scope: "write", name: null, limits: [] })
+      yield* TestClock.adjust("6 days")
+      assert.strictEqual((yield* script.get("/routes")).headers.get("x-token-expires-at"), expiresAt)
+      assert.strictEqual((yield* script.post("/routes", newRoute({}))).headers.get("x-token-expires-at"), expiresAt)
+    }))
+
+  it.effect("that are refused are told whether they are malformed, unknown, revoked or expired", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const minted = yield* mint(rider, "read", { expiresInDays: 1 })
+      const revoked = yield* mint(rider, "read")
+      yield* rider.delete(`/auth/tokens/${revoked.id}`)
+      const reasonOf = (token: string) =>
+        Effect.gen(function*() {
+          const { body, status } = yield* (yield* withToken(token)).get("/me/credential")
+          assert.strictEqual(status, 401)
+          return detailsIn(body).details.reason
+        })
+      assert.strictEqual(
+        yield* reasonOf(`${minted.token.slice(0, -1)}${minted.token.endsWith("0") ? "1" : "0"}`),
+        "token_malformed"
+      )
+      assert.strictEqual(yield* reasonOf(revoked.token), "token_revoked")
+      yield* TestClock.adjust("1 day")
+      assert.strictEqual(yield* reasonOf(minted.token), "token_expired")
+      yield* SqlClient.SqlClient.use((sql) => sql`DELETE FROM personal_access_tokens WHERE id = ${minted.id}`)
+      assert.strictEqual(yield* reasonOf(minted.token), "token_unknown")
+    }))
+
+  it.effect("are told of by one mail a week before they expire, unless they were made for less", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const mailbox = yield* Mailbox
+      yield* mint(rider, "read", { name: "bike computer", expiresInDays: 10 })
+      yield* mint(rider, "read", { name: "for a week", expiresInDays: 7 })
+      const mails = Effect.map(
+        mailbox.mails,
+        (mails) => mails.filter(({ subject, to }) => to === rider.email && subject.startsWith("Your access token"))
+      )
+      yield* TestClock.adjust("2 days")
+      assert.deepStrictEqual(yield* mails, [])
+      yield* TestClock.adjust("2 days")
+      yield* until(Effect.map(mails, ({ length }) => length > 0))
+      yield* TestClock.adjust("7 days")
+      const [mail, ...others] = yield* mails
+      assert.deepStrictEqual(others, [])
+      assert.include(mail?.text, "\"bike computer\"")
     }))
 
   it.effect("alone decide when a cookie is there too, and refresh no session", () =>

@@ -3,6 +3,7 @@ import { AccountDataApi } from "./AccountDataApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthApi } from "./AuthApi.ts"
 import { CollectionsApi } from "./CollectionsApi.ts"
+import { CredentialApi } from "./CredentialApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
@@ -15,7 +16,18 @@ import { UsersApi } from "./UsersApi.ts"
 
 /** The contract, which clients can import without server code. */
 export class Api extends HttpApi.make("route-planning-service")
-  .add(AuthApi, TokensApi, SessionsApi, UsersApi, AccountDataApi, RoutesApi, FilesApi, CollectionsApi, RoutingApi)
+  .add(
+    AuthApi,
+    TokensApi,
+    SessionsApi,
+    CredentialApi,
+    UsersApi,
+    AccountDataApi,
+    RoutesApi,
+    FilesApi,
+    CollectionsApi,
+    RoutingApi
+  )
   .add(AdminApi)
   .prefix("/api/v1")
   .add(HealthApi, MetricsApi)

@@ -18,6 +18,7 @@ export const HEADERS = {
   rateLimitPolicy: header("RateLimit-Policy"),
   retryAfter: header("Retry-After"),
   setCookie: header("Set-Cookie"),
+  tokenExpiresAt: header("X-Token-Expires-At"),
   totalCount: header("X-Total-Count"),
   wwwAuthenticate: header("WWW-Authenticate")
 }

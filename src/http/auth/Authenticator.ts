@@ -1,14 +1,16 @@
-import { Context, Duration, Effect, Exit, Layer, Option } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import type { Principal } from "../../schema/User.ts"
+import { TOKEN_EXPIRY_TOLD } from "../../schema/Limits.ts"
+import type { Principal, TokenPrincipal } from "../../schema/User.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../../services/credentials/Sessions.ts"
 import { OpenWhenOver } from "../api/Access.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
+import { worded } from "../response/PublicErrors.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
@@ -16,6 +18,8 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 
 /** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
+
+const EXPIRY_TOLD = Duration.toMillis(TOKEN_EXPIRY_TOLD)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
@@ -36,6 +40,17 @@ const unlessServerError = (
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(response.status >= 500 ? response : change(response))
   )
+
+/** A token that ends soon says so on every response. */
+const tellExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
+  if (expiresAt === null) return
+  const left = Date.parse(expiresAt) - (yield* Clock.currentTimeMillis)
+  if (left <= EXPIRY_TOLD) {
+    yield* HttpEffect.appendPreResponseHandler((_request, response) =>
+      Effect.succeed(HttpServerResponse.setHeader(response, HEADERS.tokenExpiresAt.key, expiresAt))
+    )
+  }
+})
 
 /** Authenticates requests by session, which the response refreshes, or by personal access token. */
 export class Authenticator extends Context.Service<Authenticator, {
@@ -79,8 +94,9 @@ export class Authenticator extends Context.Service<Authenticator, {
       })
 
       const byAccessToken = Effect.fnUntraced(function*(token: string) {
-        const principal = yield* tokens.authenticate(token)
-        return Option.isNone(principal) ? yield* refused() : principal.value
+        const principal = yield* worded(tokens.authenticate(token))
+        yield* tellExpiry(principal)
+        return principal
       })
 
       const byBearer = (authorization: string, endpoint: HttpApiEndpoint.Top): Effect.Effect<

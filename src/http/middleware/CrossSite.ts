@@ -57,6 +57,7 @@ export const EXPOSED_HEADERS = [
   HEADERS.rateLimitPolicy.name,
   HEADERS.retryAfter.name,
   HEADERS.accessToken.name,
+  HEADERS.tokenExpiresAt.name,
   HEADERS.cache.name,
   HEADERS.totalCount.name
 ]

@@ -37,6 +37,13 @@ const OVER: Readonly<Record<Quota, (limit: number) => string>> = {
   collections: (limit) => `An account may have at most ${limit} collections`
 }
 
+const REFUSED_TOKEN = {
+  token_malformed: "The token is malformed: its checksum does not fit",
+  token_unknown: "The token is unknown",
+  token_revoked: "The token was revoked",
+  token_expired: "The token has expired"
+} as const
+
 const overQuota = ({ limit, quota, used }: QuotaExceeded) =>
   new Conflict({
     message: `${OVER[quota](limit)}; deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`,
@@ -96,6 +103,7 @@ const PUBLIC = {
   QuotaExceeded: overQuota,
   DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
+  TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("This Idempotency-Key was used for another request"),

@@ -5,7 +5,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { createHmac } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { Missing, TooManyTokens } from "../../schema/DomainErrors.ts"
+import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import type { TokenPrincipal } from "../../schema/User.ts"
@@ -32,6 +32,10 @@ class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
 const personalAccessTokens = tableOf("personal_access_tokens", TokenRecord)
 
 const TokenRow = TokenRecord.select.mapFields(Struct.omit(["userId", "tokenHash"]))
+
+const FoundRow = TokenRecord.select.mapFields(Struct.pick(["id", "userId", "scope", "expiresAt"])).pipe(
+  Schema.fieldsAssign({ isStale: Schema.Boolean, isExpired: Schema.Boolean, isSuspended: Schema.Boolean })
+)
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -62,8 +66,8 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
-  /** The token's principal, in one query; none if it is unknown or expired, or its user's deletion is pending. */
-  readonly authenticate: (token: string) => Effect.Effect<Option.Option<TokenPrincipal>>
+  /** In one query. A token of a user whose deletion is pending counts as revoked. */
+  readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
 }>()("route-planning-service/PersonalAccessTokens") {
   static readonly layer = Layer.effect(
     PersonalAccessTokens,
@@ -112,13 +116,18 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const findByHash = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, now: Schema.Date, stale: Schema.Date }),
-        Result: Schema.Struct({ id: TokenIdColumn, userId: UserIdColumn, scope: Scope, isStale: Schema.Boolean }),
+        Result: FoundRow,
         execute: ({ hash, now, stale }) =>
           sql`
-            SELECT t.id, t.user_id AS "userId", t.scope, t.last_used_at IS NULL OR t.last_used_at < ${stale} AS "isStale"
-            FROM personal_access_tokens t JOIN users u ON u.id = t.user_id
-            WHERE t.token_hash = ${hash} AND (t.expires_at IS NULL OR t.expires_at > ${now})
-              AND u.deletion_requested_at IS NULL`
+            SELECT t.id, t.user_id AS "userId", t.scope, t.expires_at AS "expiresAt",
+              t.last_used_at IS NULL OR t.last_used_at < ${stale} AS "isStale",
+              coalesce(t.expires_at <= ${now}, false) AS "isExpired",
+              u.deletion_requested_at IS NOT NULL AS "isSuspended"
+            FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.token_hash = ${hash}`
+      })
+
+      const isRevoked = Effect.fnUntraced(function*(hash: string) {
+        return (yield* sql`SELECT FROM revoked_tokens WHERE token_hash = ${hash}`).length > 0
       })
 
       const noteUse = (id: TokenId, now: Date, stale: Date) =>
@@ -158,8 +167,12 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
             const now = yield* DateTime.nowAsDate
             yield* lockAccount(owner)
             const rows = yield* sql`
-              DELETE FROM personal_access_tokens
-              WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) RETURNING id`
+              WITH ended AS (
+                DELETE FROM personal_access_tokens
+                WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})
+                RETURNING token_hash, user_id
+              )
+              INSERT INTO revoked_tokens SELECT token_hash, user_id, ${now}::timestamptz FROM ended RETURNING user_id`
             if (rows.length === 0) return yield* new Missing({ kind: "token" })
             yield* audit.record("token.revoked", { userId: owner })
           },
@@ -168,17 +181,22 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         ),
 
         authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {
-          if (!isWellFormed(token)) return Option.none()
+          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: "token_malformed" })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)
           const stale = new Date(millis - LAST_USED_PRECISION)
-          const found = yield* findByHash({ hash: digest(token), now, stale })
-          if (Option.isNone(found)) return Option.none()
-          const { id, isStale, scope, userId } = found.value
+          const hash = digest(token)
+          const found = yield* findByHash({ hash, now, stale })
+          if (Option.isNone(found)) {
+            return yield* new TokenRefused({ reason: (yield* isRevoked(hash)) ? "token_revoked" : "token_unknown" })
+          }
+          const { expiresAt, id, isExpired, isStale, isSuspended, scope, userId } = found.value
+          if (isExpired) return yield* new TokenRefused({ reason: "token_expired" })
+          if (isSuspended) return yield* new TokenRefused({ reason: "token_revoked" })
           if (isStale) yield* noteUse(id, now, stale)
-          const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope }
-          return Option.some(principal)
-        }, Effect.orDie)
+          const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
+          return principal
+        }, databaseDefects)
       })
     })
   )

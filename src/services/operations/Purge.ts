@@ -1,6 +1,12 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { AUDIT_RETENTION, GRACE_PERIOD, IDEMPOTENCY_RETENTION, UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
+import {
+  AUDIT_RETENTION,
+  ENDED_TOKENS_KEPT,
+  GRACE_PERIOD,
+  IDEMPOTENCY_RETENTION,
+  UNPROVEN_LIFETIME
+} from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -42,7 +48,19 @@ const ALL: ReadonlyArray<Expiring> = [
     where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
       AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
   },
-  { table: "personal_access_tokens", key: "id", ...EXPIRED },
+  // Kept for a while, so that their holders are told why they are refused.
+  {
+    table: "personal_access_tokens",
+    key: "id",
+    column: "expires_at",
+    keptMillis: Duration.toMillis(ENDED_TOKENS_KEPT)
+  },
+  {
+    table: "revoked_tokens",
+    key: "token_hash",
+    column: "revoked_at",
+    keptMillis: Duration.toMillis(ENDED_TOKENS_KEPT)
+  },
   {
     table: "idempotency_keys",
     key: "ctid",

@@ -1,4 +1,5 @@
 import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
+import { CREDENTIAL_EXAMPLES } from "./CredentialExamples.ts"
 
 const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
 
@@ -73,16 +74,6 @@ const user = {
   hasPassword: true
 }
 
-const token = {
-  id: 3,
-  name: "backup script",
-  scope: "read",
-  hint: "k3Xz",
-  createdAt: "2025-06-01T08:30:00.000Z",
-  expiresAt: "2025-08-30T08:30:00.000Z",
-  lastUsedAt: null
-}
-
 const locations = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
 
 const shape = "_mzbyA{lkgQwqC_yGo|JodI"
@@ -108,6 +99,7 @@ const usage = {
 /** By name of the schema. A test checks that each matches. */
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
+  ...CREDENTIAL_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
   Collection: {
     id: 4,
@@ -145,14 +137,11 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   EmailSignIn: { email: "ada@example.com", password: "a long enough password" },
   Invitation: { email: "ada@example.com" },
   Liveness: { status: "ok" },
-  MintedToken: { ...token, token: "service_pat_7hK2mQ9xVbN4rT8wYc3sLpZ6dFgJ1aE5uHoRiXkM0eDf3aB9Xz" },
   AccountInput: { email: "ada@example.com", password: "a long enough password", name: "Ada Rider" },
   CollectionInput: { name: "Alpine passes", routeIds: [12] },
   RouteInput: newRoute,
-  TokenInput: { name: "backup script", scope: "read", expiresInDays: 90 },
   PasswordChange: { currentPassword: "a long enough password", newPassword: "another long password" },
   PasswordReset: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u", password: "another long password" },
-  PersonalAccessToken: token,
   Preferences: preferences,
   PreferencesPatch: { units: "imperial", mapStyle: null },
   ImportedRoute: { ...route, provenance: "gpx-import", warnings: [importWarning] },

@@ -21,6 +21,8 @@ export const BODIES: Readonly<Record<string, string>> = {
   FeatureCollection: "A route as GeoJSON (RFC 7946).",
   GrafanaUrls: "Where the dashboards are.",
   ImportOutcome: "How many an import created, took out of the trash and left as they were.",
+  Credential: "What a request is authenticated by.",
+  RateTierLimit: "How many requests a tier of endpoints allows.",
   RouteImportOutcome: "The same of routes.",
   ImportReport: "What an import of an archive did.",
   Invitation: "The address to invite.",

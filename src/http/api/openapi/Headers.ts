@@ -1,5 +1,6 @@
 import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
+import { inWords, TOKEN_EXPIRY_TOLD } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
 import type { Declared } from "./Declared.ts"
@@ -32,6 +33,10 @@ export const HEADER_COMPONENTS = {
   ),
   [HEADERS.wwwAuthenticate.name]: text("Which credentials would do", "Bearer realm=\"route-planning-service\""),
   [HEADERS.accessToken.name]: text("A fresh JWT, where the session came as a bearer token", "eyJ..."),
+  [HEADERS.tokenExpiresAt.name]: text(
+    `When the personal access token of the request expires, in the last ${inWords(TOKEN_EXPIRY_TOLD)} before`,
+    "2026-12-01T08:30:00.000Z"
+  ),
   [HEADERS.cache.name]: {
     description: "Whether the engine was asked",
     schema: { type: "string", enum: ["hit", "miss"] },
@@ -68,6 +73,7 @@ export const answerHeaders = (
     ...when(isFile(response), HEADERS.contentDisposition.name),
     ...when(JSON.stringify(schema).includes("/SignIn\""), HEADERS.setCookie.name),
     ...when(isSession, HEADERS.accessToken.name, HEADERS.setCookie.name),
+    ...when(callers.kind === "caller" || callers.kind === "visitor", HEADERS.tokenExpiresAt.name),
     ...when(rateLimit !== undefined, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name),
     ...Context.get(endpoint.annotations, OwnHeaders)
   ]
