@@ -146,9 +146,12 @@ const inhabit = Effect.fnUntraced(function*(url: string, routes: number, chosen:
  * Fills a migrated database with this many routes, unless it was filled before: 500 for each user, and 2,500 for each
  * city somewhere in the world.
  */
-export const fill = Effect.fnUntraced(function*(url: string, routes: number) {
+export const fill = Effect.fnUntraced(function*(
+  url: string,
+  routes: number,
+  userCount = Math.ceil(routes / ROUTES_A_USER)
+) {
   const chosen = spreadCities(Math.ceil(routes / ROUTES_A_CITY))
-  const userCount = Math.ceil(routes / ROUTES_A_USER)
   const client = yield* connected(url)
   const existing = yield* Effect.promise(() => client.query("SELECT 1 FROM routes LIMIT 1"))
   if (existing.rows.length === 0) yield* inhabit(url, routes, chosen, userCount)

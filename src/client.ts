@@ -1,4 +1,4 @@
-import { Clock, Duration, Effect, Option, Redacted, Ref, Result } from "effect"
+import { Clock, Duration, Effect, Option, Redacted, Ref, Result, Stream } from "effect"
 import {
   Cookies,
   Headers,
@@ -79,3 +79,36 @@ export const makeClient = (
           withToken(current)
         )
     }))
+
+/** What a call of a list takes beside its own query. */
+interface ListPage {
+  /** A part of the query; empty for the first page. */
+  readonly page: { readonly cursor?: string }
+  readonly responseMode: "decoded-and-response"
+}
+
+type List<A, E, R> = (call: ListPage) => Effect.Effect<readonly [ReadonlyArray<A>, Response], E, R>
+
+const nextPage = ({ headers }: Response): Option.Option<ListPage["page"]> => {
+  const next = /<([^>]*)>; rel="next"/.exec(headers[HEADERS.link.key] ?? "")?.[1] ?? ""
+  const cursor = new URLSearchParams(next.split("?")[1]).get("cursor")
+  return cursor === null ? Option.none() : Option.some({ cursor })
+}
+
+/**
+ * All items of a list, page after page by their cursors. An item that is there throughout comes once, whatever is added
+ * or deleted meanwhile.
+ *
+ * ```ts
+ * streamList(({ page, responseMode }) => client.routes.list({ query: { q: "alp", ...page }, responseMode }))
+ * ```
+ */
+export const streamList = <A, E, R>(list: List<A, E, R>): Stream.Stream<A, E, R> =>
+  Stream.paginate<ListPage["page"], A, E, R>({}, (page) =>
+    Effect.map(
+      list({ page, responseMode: "decoded-and-response" }),
+      ([items, response]) => [items, nextPage(response)] as const
+    ))
+
+/** The same for `for await`. */
+export const iterateList = <A, E>(list: List<A, E, never>): AsyncIterable<A> => Stream.toAsyncIterable(streamList(list))

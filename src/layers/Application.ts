@@ -44,7 +44,9 @@ import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
 import { RouteDuplicates } from "../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../services/routes/RouteFiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
+import { RouteSearch } from "../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
+import { WordSweep, wordSweepLayer } from "../services/routes/WordSweep.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
@@ -85,6 +87,7 @@ const servicesLayer = Layer.mergeAll(
   IdempotencyKeys.layer,
   invitationsLayer,
   Metrics.layer,
+  RouteSearch.layer,
   PublicRoutes.layer,
   RateLimits.layer,
   RouteTrash.layer,
@@ -124,5 +127,6 @@ export const backgroundLayer = Layer.mergeAll(
   ),
   purgeLayer.pipe(Layer.provide(telemetryLayer)),
   tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
-  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer))
+  placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
+  wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer))
 )

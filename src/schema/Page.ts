@@ -17,17 +17,29 @@ export const decimal = (minimum: number, maximum: number, description: string) =
     )
   )
 
+/** Fits the longest position, a name of 255 characters that JSON escapes. */
+const Cursor = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,4096}$/, { expected: "the cursor of a `next` link" })
+)
+  .annotate({ description: "Where the page begins, from the `next` link of the one before it; not with `offset`" })
+
 const PageQuery = {
   limit: Schema.optionalKey(decimal(1, MAX_LIMIT, `How many; ${DEFAULT_LIMIT} if absent`)),
-  offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent"))
+  offset: Schema.optionalKey(decimal(0, MAX_OFFSET, "How many to pass over; none if absent")),
+  cursor: Schema.optionalKey(Cursor)
 }
+
+const isOneStart = ({ cursor, offset }: { readonly cursor?: string; readonly offset?: number }) =>
+  cursor === undefined || offset === undefined
 
 /** With `ONLY_KNOWN` unknown parameters are errors: a misspelt filter would select all rows. */
 export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
   const fields = { ...filters, ...PageQuery }
   return Schema.Struct(fields).annotate({
     messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
-  })
+  }).check(
+    Schema.makeFilter((query) => isOneStart(query) || { path: ["cursor"], issue: "Expected either cursor or offset" })
+  )
 }
 
 export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
@@ -35,9 +47,18 @@ export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 /** A page of routes ends after so many bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
+/** Of an item in its list: what the list is sorted by, and the id. */
+export const Position = Schema.Tuple([
+  Schema.Union([Schema.String, Schema.Finite]),
+  Schema.Union([Schema.String, Schema.Finite])
+])
+export type Position = typeof Position.Type
+
 export interface Page {
   readonly limit: number
   readonly offset: number
+  /** The page begins after this position. */
+  readonly after?: Position | undefined
 }
 
 export interface PageOf<A> {
@@ -45,9 +66,6 @@ export interface PageOf<A> {
   readonly total: number
   /** Rows of the list that the page covers, where it may end before its limit. */
   readonly covered?: number
+  /** Of the last row that the page covers, if there are more after it. */
+  readonly end?: Position | undefined
 }
-
-export const pageOf = (query: { readonly limit?: number; readonly offset?: number }): Page => ({
-  limit: query.limit ?? DEFAULT_LIMIT,
-  offset: query.offset ?? 0
-})

@@ -1,15 +1,16 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
-import { Effect, Fiber, Redacted, Ref } from "effect"
+import { Effect, Fiber, Redacted, Ref, Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { makeClient } from "../../src/client.ts"
+import { iterateList, makeClient, streamList } from "../../src/client.ts"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { RATE_TIERS } from "../../src/schema/RateTier.ts"
+import type { Route } from "../../src/schema/Route.ts"
 import { newEmail, signedIn } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -90,6 +91,21 @@ layer(TestServer.layer())("the typed client", (it) => {
         responseMode: "decoded-and-response"
       })
       assert.deepStrictEqual([page.length, headers["x-total-count"]], [1, "2"])
+    }))
+
+  it.effect("reads a list of many pages as one stream, and as an async iterator", () =>
+    Effect.gen(function*() {
+      const script = yield* scriptWith("write")
+      const names = ["Five", "Four", "Three", "Two", "One"]
+      for (const name of names.toReversed()) yield* script.routes.create({ headers: {}, payload: { ...ride, name } })
+      const list: Parameters<typeof streamList<Route, unknown, never>>[0] = ({ page, responseMode }) =>
+        script.routes.list({ query: { limit: 2, geometry: "none", ...page }, responseMode })
+      assert.deepStrictEqual((yield* Stream.runCollect(streamList(list))).map(({ name }) => name), names)
+      const read: Array<string> = []
+      yield* Effect.promise(async () => {
+        for await (const { name } of iterateList(list)) read.push(name)
+      })
+      assert.deepStrictEqual(read, names)
     }))
 
   it.effect("fails with the service's own errors", () =>

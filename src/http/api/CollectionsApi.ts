@@ -5,11 +5,14 @@ import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
+import { SearchText } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader, NoneMatchHeader } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/CollectionsTexts.ts"
+
+const query = listQuery({ q: Schema.optionalKey(SearchText) })
 
 const params = { id: CollectionIdFromPath }
 
@@ -17,7 +20,7 @@ const changed = { success: Collection, error: [NotFound, Conflict] }
 
 export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(Collection) })
+    HttpApiEndpoint.get("list", "/", { query, success: Schema.Array(Collection) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.list),

@@ -5,6 +5,7 @@ import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
+import { OwnRoutesQuery, TagCount } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
 import {
@@ -23,7 +24,7 @@ import { texts } from "./texts/RoutesTexts.ts"
 
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
-    HttpApiEndpoint.get("list", "/", { query: listQuery(FormQuery), success: Schema.Array(Route) })
+    HttpApiEndpoint.get("list", "/", { query: OwnRoutesQuery, success: Schema.Array(Route) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.list),
@@ -84,6 +85,11 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .middleware(CallerAuthentication)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.listDeleted),
+    HttpApiEndpoint.get("tags", "/tags", { query: listQuery({}), success: Schema.Array(TagCount) })
+      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
+      .middleware(CallerAuthentication)
+      .annotate(RequiredScope, "read")
+      .annotateMerge(texts.tags),
     HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(StaleCookie)

@@ -1,8 +1,8 @@
-import { Effect } from "effect"
-import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Effect, Option } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
-import { type Page, type PageOf, pageOf } from "../../schema/Page.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
 import { Invitations } from "../../services/accounts/Invitations.ts"
 import { Administration } from "../../services/admin/Administration.ts"
 import { SystemStatus } from "../../services/admin/SystemStatus.ts"
@@ -11,11 +11,12 @@ import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { pageHeaders } from "../response/Pagination.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
+import { jsonPage } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 interface Listing {
-  readonly query: Parameters<typeof pageOf>[0]
+  readonly query: { readonly cursor?: string; readonly limit?: number; readonly offset?: number }
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
@@ -28,15 +29,15 @@ export const AdminHandlers = HttpApiBuilder.group(
     const invitations = yield* Invitations
     const system = yield* SystemStatus
     const { lists } = yield* Bulkheads
+    const requestedPage = yield* makeRequestedPage
 
     const answer = Effect.fnUntraced(function*<A>(
       { query, request }: Listing,
       list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>
     ) {
       const { userId } = yield* CurrentSession
-      const page = pageOf(query)
-      const found = yield* lists(list(userId, page))
-      return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
+      const page = yield* requestedPage({ query, request }, Option.some(userId))
+      return jsonPage(request.url, page, yield* lists(list(userId, page)))
     })
 
     return handlers.handleAll({

@@ -3,7 +3,6 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { StaleVersion } from "../../schema/DomainErrors.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
-import { pageOf } from "../../schema/Page.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
@@ -14,6 +13,7 @@ import { success } from "../api/Success.ts"
 import { bodyDigest } from "../request/BodyParts.ts"
 import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { collectionPage, versionedCollection } from "../response/CollectionJson.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { routePage } from "../response/RouteJson.ts"
@@ -32,6 +32,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const collections = yield* Collections
     const idempotency = yield* Idempotency
     const { lists } = yield* Bulkheads
+    const requestedPage = yield* makeRequestedPage
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
 
@@ -66,8 +67,8 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
-        const page = pageOf(query)
-        return collectionPage(request.url, page, yield* lists(collections.list(userId, page)))
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
       }),
       create: Effect.fnUntraced(function*({ headers, payload, request }) {
         const caller = yield* Caller
@@ -105,12 +106,13 @@ export const CollectionsHandlers = HttpApiBuilder.group(
         return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
       }, worded),
       routes: Effect.fnUntraced(function*({ params, query, request }) {
-        const page = pageOf(query)
-        const routes = yield* lists(collections.routes(params.ref, yield* viewer, page, query.geometry ?? "full"))
+        const caller = yield* viewer
+        const page = yield* requestedPage({ query, request }, caller)
+        const routes = yield* lists(collections.routes(params.ref, caller, page, query.geometry ?? "full"))
         return yield* routePage(request.url, page, routes)
       }, worded),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
-        const page = pageOf(query)
+        const page = yield* requestedPage({ query, request }, Option.none())
         return collectionPage(request.url, page, yield* lists(collections.byUser(params.userId, page)))
       }, worded)
     })

@@ -1,13 +1,13 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
-import { pageOf } from "../../schema/Page.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import { MAX_DURATION, type NewRoute } from "../../schema/Route.ts"
 import { durationOf } from "../../services/files/Times.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { Routes } from "../../services/routes/Routes.ts"
+import { RouteSearch } from "../../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
 import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
@@ -15,6 +15,8 @@ import { success } from "../api/Success.ts"
 import { bodyDigest, makeWithGeometry } from "../request/BodyParts.ts"
 import { deleting, isConfirmed, publishing, requireConfirmed, unconfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
+import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { routePage, versionedRoute } from "../response/RouteJson.ts"
 import {
@@ -31,7 +33,9 @@ export const RoutesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
     const { lists } = yield* Bulkheads
+    const ownRoutes = yield* RouteSearch
     const publicRoutes = yield* PublicRoutes
+    const requestedPage = yield* makeRequestedPage
     const bin = yield* RouteTrash
     const idempotency = yield* Idempotency
     const withGeometry = yield* makeWithGeometry
@@ -48,8 +52,16 @@ export const RoutesHandlers = HttpApiBuilder.group(
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
-        const page = pageOf(query)
-        return yield* routePage(request.url, page, yield* lists(routes.list(userId, page, query.geometry ?? "full")))
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const found = ownRoutes.list(userId, query, page, query.geometry ?? "full")
+        return yield* routePage(request.url, page, yield* lists(found))
+      }),
+      tags: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const all = yield* lists(ownRoutes.tags(userId))
+        const found = sliceOf(all, page, { positionOf: ({ count, tag }) => [-count, tag], isDescending: false })
+        return jsonPage(request.url, page, found)
       }),
       create: Effect.fnUntraced(function*({ headers, payload, request }) {
         const caller = yield* Caller
@@ -86,7 +98,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       }, worded),
       listDeleted: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
-        const page = pageOf(query)
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
         return yield* routePage(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
       }),
       restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
@@ -99,8 +111,9 @@ export const RoutesHandlers = HttpApiBuilder.group(
         return versionedResponse(versionedRoute(yield* bin.restore(caller.userId, id, { mayPublish })))
       }, worded),
       listPublic: Effect.fnUntraced(function*({ query, request }) {
-        const { gate = "indexable", geometry = DEFAULT_FORM[gate], limit: _, offset: __, ...filters } = query
-        const page = pageOf(query)
+        const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =
+          query
+        const page = yield* requestedPage({ query, request }, Option.none())
         return yield* routePage(
           request.url,
           page,
@@ -108,7 +121,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         )
       }),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
-        const page = pageOf(query)
+        const page = yield* requestedPage({ query, request }, Option.none())
         const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
         return yield* routePage(request.url, page, yield* lists(found))
       }, worded)

@@ -1,13 +1,12 @@
-import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { pageOf } from "../../schema/Page.ts"
 import { Sessions } from "../../services/credentials/Sessions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { answerSignedOut } from "../auth/SessionCookie.ts"
-import { pageHeaders, sliceOf } from "../response/Pagination.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
+import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 export const SessionsHandlers = HttpApiBuilder.group(
@@ -15,13 +14,14 @@ export const SessionsHandlers = HttpApiBuilder.group(
   "sessions",
   Effect.fn(function*(handlers) {
     const sessions = yield* Sessions
+    const requestedPage = yield* makeRequestedPage
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ query, request }) {
         const { sessionId, userId } = yield* CurrentSession
-        const page = pageOf(query)
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
         const all = yield* sessions.list(userId, sessionId)
-        const found = sliceOf(all, page)
-        return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
+        const found = sliceOf(all, page, { positionOf: ({ createdAt, id }) => [createdAt, id], isDescending: true })
+        return jsonPage(request.url, page, found)
       }),
       revoke: Effect.fnUntraced(function*({ params }) {
         const { sessionId, userId } = yield* CurrentSession

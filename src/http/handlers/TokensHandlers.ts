@@ -1,12 +1,11 @@
-import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { pageOf } from "../../schema/Page.ts"
 import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { pageHeaders, sliceOf } from "../response/Pagination.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
+import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 export const TokensHandlers = HttpApiBuilder.group(
@@ -14,13 +13,14 @@ export const TokensHandlers = HttpApiBuilder.group(
   "tokens",
   Effect.fn(function*(handlers) {
     const tokens = yield* PersonalAccessTokens
+    const requestedPage = yield* makeRequestedPage
     return handlers.handleAll({
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* CurrentSession
-        const page = pageOf(query)
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
         const all = yield* tokens.list(userId)
-        const found = sliceOf(all, page)
-        return HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(request.url, page, found) })
+        const found = sliceOf(all, page, { positionOf: ({ id }) => [id, id], isDescending: true })
+        return jsonPage(request.url, page, found)
       }),
       mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
       revoke: ({ params }) =>

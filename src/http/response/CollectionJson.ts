@@ -1,5 +1,6 @@
 import type { StoredCollection } from "../../schema/Collection.ts"
-import type { Page, PageOf } from "../../schema/Page.ts"
+import type { PageOf } from "../../schema/Page.ts"
+import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 
@@ -15,5 +16,5 @@ export const versionedCollection = (collection: StoredCollection): Versioned => 
   }
 }
 
-export const collectionPage = (url: string, page: Page, found: PageOf<StoredCollection>) =>
+export const collectionPage = (url: string, page: RequestedPage, found: PageOf<StoredCollection>) =>
   jsonResponse(`[${found.items.map(toJson).join(",")}]`, { headers: pageHeaders(url, page, found) })

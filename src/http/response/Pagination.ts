@@ -1,43 +1,71 @@
-import type { Page, PageOf } from "../../schema/Page.ts"
+import { HttpServerResponse } from "effect/http"
+import type { Page, PageOf, Position } from "../../schema/Page.ts"
 import { HEADERS } from "../api/Headers.ts"
+import type { RequestedPage } from "../request/RequestedPage.ts"
 
-const linkTo = (path: string, query: URLSearchParams, page: Page, relation: string) => {
+type Start = { readonly offset: number } | { readonly cursor: string }
+
+const linkTo = (path: string, query: URLSearchParams, limit: number, start: Start, relation: string) => {
   const parameters = new URLSearchParams(query)
-  parameters.set("limit", String(page.limit))
-  parameters.set("offset", String(page.offset))
+  parameters.delete("offset" in start ? "cursor" : "offset")
+  parameters.set("limit", String(limit))
+  for (const [name, value] of Object.entries(start)) parameters.set(name, String(value))
   return `<${path}?${parameters.toString()}>; rel="${relation}"`
 }
 
-/**
- * `Link` (RFC 8288) keeps other query parameters. Pages may be shorter than `limit`, so `next` begins after the last
- * item; `prev` and `last` count in whole limits.
- */
-export const pageHeaders = (
-  url: string,
-  page: Page,
-  { covered, total }: PageOf<unknown>
-): Record<string, string> => {
-  const { limit, offset } = page
-  const { pathname, searchParams } = new URL(url, "http://localhost")
+/** Pages may be shorter than `limit`, so `next` begins after the last item; `prev` and `last` count in whole limits. */
+const startsByOffset = ({ limit, offset }: Page, { covered, total }: PageOf<unknown>) => {
   const next = offset + (covered ?? limit)
   const last = Math.max(0, Math.ceil(total / limit) - 1) * limit
-  const relations: ReadonlyArray<readonly [string, number, boolean]> = [
-    ["first", 0, true],
-    ["prev", Math.min(Math.max(0, offset - limit), last), offset > 0],
-    ["next", next, next > offset && next < total],
-    ["last", last, true]
-  ]
   return {
-    [HEADERS.totalCount.key]: String(total),
-    [HEADERS.link.key]: relations
-      .filter(([, , exists]) => exists)
-      .map(([relation, start]) => linkTo(pathname, searchParams, { limit, offset: start }, relation))
-      .join(", ")
+    first: { offset: 0 },
+    prev: offset > 0 ? { offset: Math.min(Math.max(0, offset - limit), last) } : undefined,
+    next: next > offset && next < total ? { offset: next } : undefined,
+    last: { offset: last }
   }
 }
 
+/**
+ * `Link` (RFC 8288) keeps other query parameters. A list that is read from its start or by a cursor goes on by cursor,
+ * which neither skips nor repeats; one that is read by offset goes on by offset.
+ */
+export const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
+  const { pathname, searchParams } = new URL(url, "http://localhost")
+  const byOffset = startsByOffset(page, found)
+  const byCursor = { ...byOffset, next: found.end && { cursor: page.cursorAfter(found.end) } }
+  const starts: Record<string, Start | undefined> = page.isByOffset ? byOffset : byCursor
+  return {
+    [HEADERS.totalCount.key]: String(found.total),
+    [HEADERS.link.key]: Object.entries(starts).flatMap(([relation, start]) =>
+      start === undefined ? [] : [linkTo(pathname, searchParams, page.limit, start, relation)]
+    ).join(", ")
+  }
+}
+
+export const jsonPage = <A>(url: string, page: RequestedPage, found: PageOf<A>) =>
+  HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(url, page, found) })
+
+interface Sorted<A> {
+  readonly positionOf: (item: A) => Position
+  readonly isDescending: boolean
+}
+
+const compare = (one: Position, other: Position) => {
+  const at = one[0] === other[0] ? 1 : 0
+  return one[at] < other[at] ? -1 : Number(one[at] > other[at])
+}
+
 /** For lists of bounded length. */
-export const sliceOf = <A>(items: ReadonlyArray<A>, { limit, offset }: Page): PageOf<A> => ({
-  items: items.slice(offset, offset + limit),
-  total: items.length
-})
+export const sliceOf = <A>(items: ReadonlyArray<A>, page: Page, { isDescending, positionOf }: Sorted<A>): PageOf<A> => {
+  const { after, limit, offset } = page
+  const rest = after === undefined
+    ? items
+    : items.filter((item) => compare(positionOf(item), after) * (isDescending ? -1 : 1) > 0)
+  const slice = rest.slice(offset, offset + limit)
+  const last = slice.at(-1)
+  return {
+    items: slice,
+    total: items.length,
+    end: last !== undefined && rest.length > offset + limit ? positionOf(last) : undefined
+  }
+}

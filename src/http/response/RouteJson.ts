@@ -3,9 +3,10 @@ import { HttpServerResponse } from "effect/http"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import type { Page, PageOf } from "../../schema/Page.ts"
+import type { PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
+import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
@@ -46,7 +47,7 @@ function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
   yield `${part}]`
 }
 
-export const routePage = Effect.fnUntraced(function*(url: string, page: Page, found: PageOf<StoredRoute>) {
+export const routePage = Effect.fnUntraced(function*(url: string, page: RequestedPage, found: PageOf<StoredRoute>) {
   const parts: Array<Uint8Array> = []
   for (const part of partsOf(found.items)) {
     if (parts.length > 0) yield* Effect.yieldNow

@@ -11,6 +11,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
@@ -118,15 +119,16 @@ export class Administration extends Context.Service<Administration, {
 
         users: Effect.fn("Administration.users")(function*(admin, query, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
-          const { items, total } = yield* selectPage(sql, {
+          const { items, ...found } = yield* selectPage(sql, {
             columns: userColumns,
-            from: sql`${users} WHERE ${where}`,
-            counted: sql`users u WHERE ${where}`,
-            order: sql`u.id DESC`,
+            tables: users,
+            counted: sql`users u`,
+            where,
+            order: newest("u.id"),
             decode: decodeUsers
           }, page)
           yield* audit.recordRead("admin.users_listed", { userId: admin })
-          return { total, items: items.map((row) => toAdminUser(row, roles)) }
+          return { ...found, items: items.map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
         user: Effect.fn("Administration.user")(function*(admin, id) {
@@ -150,17 +152,16 @@ export class Administration extends Context.Service<Administration, {
         ),
 
         routes: Effect.fn("Administration.routes")(function*(admin, query, page) {
-          const { items, total } = yield* selectPage(sql, {
+          const { items, ...found } = yield* selectPage(sql, {
             columns: sql`
               ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(ownerColumns)}`,
-            from: sql`
-              routes r JOIN users u ON u.id = r.user_id
-              WHERE r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
-            order: sql`r.id DESC`,
+            tables: sql`routes r JOIN users u ON u.id = r.user_id`,
+            where: sql`r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
+            order: newest("r.id"),
             decode: decodeRoutes
           }, page)
           yield* audit.recordRead("admin.routes_listed", { userId: admin })
-          return { total, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
+          return { ...found, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
         deleteRoute: Effect.fn("Administration.deleteRoute")(
@@ -179,14 +180,15 @@ export class Administration extends Context.Service<Administration, {
         ),
 
         deletions: Effect.fn("Administration.deletions")(function*(admin, page) {
-          const { items, total } = yield* selectPage(sql, {
+          const { items, ...found } = yield* selectPage(sql, {
             columns: sql`${sql.literal(columnsOf(DeletionColumns))}, deletion_requested_at AS "deletionRequestedAt"`,
-            from: sql`users WHERE deletion_requested_at IS NOT NULL`,
-            order: sql`deletion_requested_at, id`,
+            tables: sql`users`,
+            where: sql`deletion_requested_at IS NOT NULL`,
+            order: { by: "deletion_requested_at", type: "timestamptz", id: "id", direction: "ASC" },
             decode: decodeDeletions
           }, page)
           yield* audit.recordRead("admin.deletions_listed", { userId: admin })
-          return { total, items: items.map(toDeletion) }
+          return { ...found, items: items.map(toDeletion) }
         }, Effect.orDie)
       })
     })

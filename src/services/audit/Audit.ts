@@ -6,6 +6,7 @@ import { AuditIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
+import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
@@ -90,8 +91,9 @@ export class Audit extends Context.Service<Audit, {
           function*(admin, filter, page) {
             const found = yield* selectPage(sql, {
               columns: sql.literal(columnsOf(AuditRecord.select)),
-              from: sql`audit_events WHERE ${matches(filter)}`,
-              order: sql`id DESC`,
+              tables: sql`audit_events`,
+              where: matches(filter),
+              order: newest("id"),
               decode: decodeRows
             }, page)
             yield* recordRead("admin.audit_read", { userId: admin })

@@ -4,10 +4,13 @@ import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { CollectionRef } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { boundedPage } from "../routes/RoutePages.ts"
+import { boundedPage, extentOf, type PageRow } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { collectionVisibility, idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+
+const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direction: "ASC" }
 
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -18,11 +21,9 @@ export const collectionRouteQueries = Effect.gen(function*() {
 
   return {
     /** One statement decides and reads, so that no route hidden in between is returned. */
-    page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, { limit, offset }: Page, form: GeometryForm) {
+    page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
-      const ids = sql`
-        SELECT route_id AS id, position FROM shown ORDER BY position, route_id LIMIT ${limit} OFFSET ${offset}`
-      const rows = yield* sql<{ total: number; id: bigint | null }>`
+      const rows = yield* sql<PageRow & { total: number; id: bigint | null }>`
         WITH opened AS (
           SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${visibleBy(ref, viewerId)}
         ), shown AS (
@@ -32,7 +33,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
           WHERE ${shownIn(ref, viewerId)}
         )
         SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
-          ${boundedPage(sql, ids, sql`f.position, f.id`, form)}
+          ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form })}
         ) p ON true
         ORDER BY p.page_place`
       const [first] = rows
@@ -41,8 +42,8 @@ export const collectionRouteQueries = Effect.gen(function*() {
       const items = yield* decodeRows(found)
       const isOwn = (row: RouteRow) => Option.contains(viewer, row.userId)
       return Option.some({
+        ...extentOf(found),
         total: first.total,
-        covered: found.length,
         // Favourites are private to the owner.
         items: items.map((row) => toStoredRoute(isOwn(row) ? row : { ...row, favourite: false }, pseudonyms))
       })

@@ -15,6 +15,7 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
+import type { ListOrder } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
@@ -65,6 +66,7 @@ const toStoredCollection = (
 const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
 
 const OwnCollection = Schema.Struct({ owner: UserId, id: CollectionId })
+const NEWEST: ListOrder = { by: "c.created_at", type: "timestamptz", id: "c.id", direction: "DESC" }
 
 /** Queries on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
@@ -81,17 +83,21 @@ export const collectionQueries = Effect.gen(function*() {
           WHERE m.collection_id = c.id AND ${routes.listed(viewer)}
         ), '{}') AS "routeIds"`
 
-  const fromWhere = (where: Statement.Fragment) => sql`collections c JOIN users u ON u.id = c.user_id WHERE ${where}`
+  const tables = sql`collections c JOIN users u ON u.id = c.user_id`
+
+  const hasWords = (q: string) =>
+    sql`search_vector(concat_ws(' ', c.name, c.description)) @@ search_query('', ${q}, '&')`
 
   const page = Effect.fnUntraced(
     function*(where: Statement.Fragment, viewer: number, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
-      const { items, total } = yield* selectPage(sql, {
+      const { items, ...found } = yield* selectPage(sql, {
         columns: columns(viewer),
-        from: fromWhere(where),
-        order: sql`c.created_at DESC, c.id DESC`,
+        tables,
+        where,
+        order: NEWEST,
         decode: decodeRows
       }, wanted)
-      return { total, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
+      return { ...found, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
     },
     sql.withTransaction,
     Effect.orDie
@@ -101,7 +107,9 @@ export const collectionQueries = Effect.gen(function*() {
     Request: CollectionId,
     Result: MemberRow,
     execute: (id) =>
-      sql`SELECT route_id AS "routeId" FROM collection_routes WHERE collection_id = ${id} ORDER BY position, route_id`
+      sql`
+        SELECT route_id AS "routeId", position FROM collection_routes
+        WHERE collection_id = ${id} ORDER BY position, route_id`
   })
 
   const findAddable = SqlSchema.findAll({
@@ -135,15 +143,20 @@ export const collectionQueries = Effect.gen(function*() {
   return {
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
-      const rows = yield* sql`SELECT ${columns(viewerId)} FROM ${fromWhere(visibility.visibleBy(ref, viewerId))}`
+      const rows = yield* sql`SELECT ${columns(viewerId)} FROM ${tables} WHERE ${visibility.visibleBy(ref, viewerId)}`
       if (rows[0] === undefined) return Option.none()
       const collection = toStoredCollection(yield* decodeRow(rows[0]), pseudonyms)
       const isByIdOfAnother = typeof ref === "number" && collection.user.id !== viewerId
       return Option.some(isByIdOfAnother ? withoutToken(collection) : collection)
     }),
 
-    own: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      page(visibility.own(owner), owner, wanted, pseudonyms),
+    own: (owner: UserId, q: string | undefined, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
+      page(
+        q === undefined ? visibility.own(owner) : sql`${visibility.own(owner)} AND ${hasWords(q)}`,
+        owner,
+        wanted,
+        pseudonyms
+      ),
 
     publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       Effect.map(
@@ -153,7 +166,7 @@ export const collectionQueries = Effect.gen(function*() {
           wanted,
           pseudonyms
         ),
-        ({ items, total }) => ({ total, items: items.map(withoutToken) })
+        ({ items, ...found }) => ({ ...found, items: items.map(withoutToken) })
       ),
 
     lockVersion,
@@ -170,8 +183,8 @@ export const collectionQueries = Effect.gen(function*() {
     }),
 
     /** In order, hidden routes included. */
-    order: (id: CollectionId) => Effect.map(findOrder(id), (rows) => rows.map(({ routeId }) => routeId))
+    order: findOrder
   }
 })
 
-const MemberRow = Schema.Struct({ routeId: RouteIdColumn })
+const MemberRow = Schema.Struct({ routeId: RouteIdColumn, position: Schema.Int })

@@ -26,6 +26,19 @@ import { type CollectionChanges, collectionQueries, collections, NewCollectionRo
 
 type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull
 
+/** Between two neighbours, so that a route is added without a new position for others, by which pages of them begin. */
+const GAP = 65_536
+
+const MAX_POSITION = 2 ** 31 - 1
+
+/** Undefined if there is no room. */
+const positionBetween = (before: number | undefined, after: number | undefined): number | undefined => {
+  const lower = before ?? (after ?? 0) - 2 * GAP
+  const upper = after ?? lower + 2 * GAP
+  const middle = Math.floor((lower + upper) / 2)
+  return middle > lower && Math.abs(middle) <= MAX_POSITION ? middle : undefined
+}
+
 type Change<A> = (
   owner: UserId,
   id: CollectionId,
@@ -40,8 +53,8 @@ export class Collections extends Context.Service<Collections, {
     owner: UserId,
     collection: NewCollection
   ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded>
-  /** The owner's collections of every visibility, newest first. */
-  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>>
+  /** The owner's collections of every visibility, newest first; with `q` those that have its words. */
+  readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /** A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending. */
   readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing>
   /** By the rules of `Routes.get`. Other users' collections by id come without their share token. */
@@ -109,8 +122,14 @@ export class Collections extends Context.Service<Collections, {
         yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id}`
         yield* sql`
           INSERT INTO collection_routes (collection_id, route_id, position)
-          SELECT ${id}, member, place FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
+          SELECT ${id}, member, place * ${GAP}::int
+          FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
       })
+
+      const writeMember = (id: CollectionId, routeId: RouteId, position: number) =>
+        sql`
+          INSERT INTO collection_routes (collection_id, route_id, position) VALUES (${id}, ${routeId}, ${position})
+          ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position`
 
       // The row is locked, so that concurrent additions of two devices are both kept.
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
@@ -171,7 +190,7 @@ export class Collections extends Context.Service<Collections, {
           quotaFailures
         ),
 
-        list: Effect.fn("Collections.list")((owner, page) => queries.own(owner, page, pseudonyms)),
+        list: Effect.fn("Collections.list")((owner, q, page) => queries.own(owner, q, page, pseudonyms)),
         byUser: Effect.fn("Collections.byUser")((owner, page) =>
           Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
         ),
@@ -212,11 +231,17 @@ export class Collections extends Context.Service<Collections, {
           "addRoute",
           Effect.fnUntraced(function*(owner, id, { position, routeId }) {
             yield* requireAddable(owner, [routeId], id)
-            const others = (yield* queries.order(id)).filter((other) => other !== routeId)
+            const others = (yield* queries.order(id)).filter((other) => other.routeId !== routeId)
             if (others.length >= MAX_ROUTES) {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
-            yield* writeOrder(id, others.toSpliced(position ?? others.length, 0, routeId))
+            const index = Math.min(position ?? others.length, others.length)
+            const between = positionBetween(others[index - 1]?.position, others[index]?.position)
+            if (between === undefined) {
+              yield* writeOrder(id, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
+            } else {
+              yield* writeMember(id, routeId, between)
+            }
             return {}
           })
         ),

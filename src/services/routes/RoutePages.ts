@@ -1,6 +1,7 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import { MAX_PAGE_BYTES } from "../../schema/Page.ts"
+import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
+import { keyset, type ListOrder, type Positioned, positionOf } from "../sql/Keyset.ts"
 import { routeColumns } from "./RouteRows.ts"
 
 const LINE_BYTES: Record<GeometryForm, string> = {
@@ -11,22 +12,43 @@ const LINE_BYTES: Record<GeometryForm, string> = {
   polyline6: "2 * coalesce(octet_length(r.polyline6), 0)"
 }
 
+export interface Selection {
+  /** Tables and condition. */
+  readonly from: Statement.Fragment
+  readonly order: ListOrder
+  readonly page: Page
+  readonly form: GeometryForm
+}
+
+export interface PageRow extends Positioned {
+  /** Rows of the page without its limit of bytes, and one more if there are more. */
+  readonly page_rows: bigint
+}
+
 /**
- * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`; `page_rows` is its length
- * without the limit. Sizes are read before texts, so that nothing over it is read. `ids` is `f`; `order` sorts `f, r`.
+ * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first: sorting works on
+ * narrow rows. Sizes are read before texts, so that nothing over the page is read.
  */
-export const boundedPage = (
-  sql: SqlClient.SqlClient,
-  ids: Statement.Fragment,
-  order: Statement.Fragment,
-  form: GeometryForm
-) =>
-  sql<{ readonly page_rows: bigint }>`
-    SELECT r.page_rows, r.page_place, ${sql.literal(routeColumns(form))} FROM (
+export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page }: Selection) => {
+  const { after, bounds } = keyset(sql, order, page)
+  return sql<PageRow>`
+    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(routeColumns(form))} FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place,
+        json_build_array(f.sort, f.id)::text AS list_position,
         sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
-      FROM (${ids}) f JOIN routes r ON r.id = f.id
-      WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
+      FROM (
+        SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from} AND ${after} ${bounds}
+      ) f JOIN routes r ON r.id = f.id
+      WINDOW so_far AS (
+        ORDER BY f.sort ${sql.literal(order.direction)}, f.id ${sql.literal(order.direction)} ROWS UNBOUNDED PRECEDING
+      )
     ) r JOIN users u ON u.id = r.user_id
-    WHERE r.page_place = 1 OR r.page_bytes <= ${MAX_PAGE_BYTES}
+    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${page.limit})
     ORDER BY r.page_place`
+}
+
+/** How much of its list a page covers, and where it ends. */
+export const extentOf = (rows: ReadonlyArray<PageRow>): Pick<PageOf<unknown>, "covered" | "end"> => {
+  const last = rows.at(-1)
+  return { covered: rows.length, end: last && Number(last.page_rows) > rows.length ? positionOf(last) : undefined }
+}

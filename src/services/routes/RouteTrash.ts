@@ -8,11 +8,14 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import type { ListOrder } from "../sql/Keyset.ts"
 import { countRows } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { boundedPage } from "./RoutePages.ts"
+import { boundedPage, extentOf } from "./RoutePages.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+
+const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
 /** Deleted routes, for 30 days. */
 export class RouteTrash extends Context.Service<RouteTrash, {
@@ -63,16 +66,13 @@ export class RouteTrash extends Context.Service<RouteTrash, {
 
       return RouteTrash.of({
         list: Effect.fn("RouteTrash.list")(
-          function*(owner, { limit, offset }, form) {
+          function*(owner, page, form) {
             const since = yield* deletionCutoff
-            const where = sql`r.user_id = ${owner} AND r.deleted_at > ${since}`
-            const total = yield* countRows(sql, sql`routes r WHERE ${where}`)
-            const newest = sql`r.deleted_at DESC, r.id DESC`
-            const ids = sql`
-              SELECT r.id FROM routes r WHERE ${where} ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
-            const rows = yield* boundedPage(sql, ids, newest, form)
+            const from = sql`routes r WHERE r.user_id = ${owner} AND r.deleted_at > ${since}`
+            const total = yield* countRows(sql, from)
+            const rows = yield* boundedPage(sql, { from, order: NEWEST_DELETION, page, form })
             const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
-            return { items, covered: rows.length, total }
+            return { ...extentOf(rows), items, total }
           },
           sql.withTransaction,
           Effect.orDie

@@ -3,13 +3,11 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
-import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { readableRows } from "../sql/ReadableRows.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
@@ -25,7 +23,6 @@ import {
   startOf,
   valuesWithoutPlace
 } from "./RouteColumns.ts"
-import { boundedPage } from "./RoutePages.ts"
 import { ChangedRouteRow, NewRouteRow, routesTable } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 
@@ -41,8 +38,6 @@ export class Routes extends Context.Service<Routes, {
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
   ) => Effect.Effect<Array<StoredRoute>, QuotaExceeded>
-  /** The owner's routes of every visibility, newest first; page and total are from one snapshot. */
-  readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
   /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
   readonly get: (
     ref: RouteRef,
@@ -75,7 +70,6 @@ export class Routes extends Context.Service<Routes, {
       const pseudonyms = yield* Pseudonyms
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
-      const decodeRows = readableRows("routes", RouteRow)
       const { findName, lockStart, lockVersion } = yield* ownRouteQueries
 
       const insert = SqlSchema.findOne({
@@ -176,21 +170,6 @@ export class Routes extends Context.Service<Routes, {
           (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
           quotaFailures
         ),
-
-        list: Effect.fn("Routes.list")(function*(owner, { limit, offset }, form) {
-          const newest = sql`r.created_at DESC, r.id DESC`
-          const ids = sql`
-            SELECT r.id FROM routes r WHERE ${visibility.own(owner)}
-            ORDER BY ${newest} LIMIT ${limit} OFFSET ${offset}`
-          const rows = yield* sql<{ total: number; id: bigint | null }>`
-            SELECT c.total, p.* FROM
-              (SELECT count(*)::int AS total FROM routes r WHERE ${visibility.own(owner)}) c
-              LEFT JOIN (${boundedPage(sql, ids, newest, form)}) p ON true
-            ORDER BY p.page_place`
-          const found = rows.filter(({ id }) => id !== null)
-          const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
-          return { items, covered: found.length, total: rows[0]?.total ?? 0 }
-        }, Effect.orDie),
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)

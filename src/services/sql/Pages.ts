@@ -1,14 +1,15 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, SqlError, Statement } from "effect/sql"
 import type { Page, PageOf } from "../../schema/Page.ts"
+import { keyset, type ListOrder, type Positioned, positionOf } from "./Keyset.ts"
 
 interface Selection<A> {
   readonly columns: Statement.Fragment
-  /** Tables and condition. */
-  readonly from: Statement.Fragment
-  /** The same rows for the total; `from` if absent. */
+  readonly tables: Statement.Fragment
+  readonly where: Statement.Fragment
+  /** Tables with the same rows for the total; `tables` if absent. */
   readonly counted?: Statement.Fragment
-  readonly order: Statement.Fragment
+  readonly order: ListOrder
   readonly decode: (rows: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
 }
 
@@ -27,11 +28,15 @@ export const countRows = (
 /** A page of rows and the total. They are of one snapshot only in a transaction that has one. */
 export const selectPage = Effect.fnUntraced(function*<A>(
   sql: SqlClient.SqlClient,
-  { columns, counted, decode, from, order }: Selection<A>,
-  { limit, offset }: Page
+  { columns, counted, decode, order, tables, where }: Selection<A>,
+  page: Page
 ) {
-  const total = yield* countRows(sql, counted ?? from)
-  const rows = yield* sql`SELECT ${columns} FROM ${from} ORDER BY ${order} LIMIT ${limit} OFFSET ${offset}`
-  const page: PageOf<A> = { total, items: yield* decode(rows) }
-  return page
+  const { after, bounds, position } = keyset(sql, order, page)
+  const total = yield* countRows(sql, sql`${counted ?? tables} WHERE ${where}`)
+  const rows = yield* sql<Positioned>`
+    SELECT ${columns}, ${position} AS list_position FROM ${tables} WHERE (${where}) AND ${after} ${bounds}`
+  const covered = rows.slice(0, page.limit)
+  const last = rows.length > page.limit ? covered.at(-1) : undefined
+  const found: PageOf<A> = { total, items: yield* decode(covered), end: last && positionOf(last) }
+  return found
 })

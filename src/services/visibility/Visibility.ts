@@ -1,6 +1,7 @@
 import { Option } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import type { UserId } from "../../schema/Ids.ts"
+import type { Visibility } from "../../schema/Preferences.ts"
 
 /** The user who makes a request; none for an anonymous client. */
 export type Viewer = Option.Option<UserId>
@@ -64,6 +65,9 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 
   return {
     ...rules,
+
+    /** Of a list of one's own routes. */
+    of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
     /** Whose ids are listed in a collection. The ids of unlisted routes are no secret: they open nothing. */
     listed: shared,

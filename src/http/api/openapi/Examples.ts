@@ -184,6 +184,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   },
   SignIn: { accessToken: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...", user },
   Success: { success: true },
+  TagCount: { tag: "gravel", count: 12 },
   TraceAnswer: {
     coverage: 1,
     shape,

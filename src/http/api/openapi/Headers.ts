@@ -19,9 +19,11 @@ export const HEADER_COMPONENTS = {
   ),
   [HEADERS.etag.name]: text("The version, for `If-Match` and `If-None-Match`", "W/\"3-full-8f0b3a1c\""),
   [HEADERS.link.name]: text(
-    "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). A page of long routes may end before its limit: "
-      + "`next` begins where it ended; `prev` and `last` count in whole limits, and a page that they lead to may have a `next`",
-    "</api/v1/routes?limit=100&offset=100>; rel=\"next\""
+    "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "
+      + "repeats an item when others are added or deleted meanwhile; of a page that was asked for by `offset` it has an "
+      + "`offset`, and only such a page has `prev`. A page of long routes may end before its limit: `next` begins where it "
+      + "ended; `prev` and `last` count in whole limits, and a page that they lead to may have a `next`",
+    "</api/v1/routes?limit=100&cursor=AQtBN8eWUZDkvO57gOXHExpb>; rel=\"next\""
   ),
   [HEADERS.location.name]: text("Where what was made is found", "/api/v1/routes/12"),
   [HEADERS.rateLimit.name]: text("What is left in this window, and when it ends, in seconds", "\"moderate\";r=59;t=60"),

@@ -1,7 +1,11 @@
 import { BOUNDED_PAGE, described, PAGED, titled } from "./Described.ts"
 
 export const texts = {
-  list: described("List own collections", "The caller's collections of every visibility, newest first."),
+  list: described(
+    "List own collections",
+    "The caller's collections of every visibility, newest first; with `q` those whose name and description have its words, "
+      + `by the rules of the list of routes. ${PAGED}`
+  ),
   create: described(
     "Make a collection",
     "Makes a collection of one's own routes and others' public ones. A personal access token that makes it public must "

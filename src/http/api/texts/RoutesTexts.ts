@@ -1,11 +1,13 @@
 import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
-import { BOUNDED_PAGE, described, PAGED, titled } from "./Described.ts"
+import { BOUNDED_PAGE, described, MOVING, PAGED, titled } from "./Described.ts"
 
 export const texts = {
   list: described(
     "List own routes",
-    "The caller's routes of every visibility, newest first. `X-Total-Count` has their number, `Link` the other pages. "
-      + BOUNDED_PAGE
+    "The caller's routes of every visibility, newest first, or those that match all filters. `q` has 1 to 10 words, each "
+      + "the beginning of a word in a route's name, description, tags, place (city, region) or names of waypoints; letter "
+      + "case and accents do not matter, and Chinese and Japanese are matched by character. `sort=relevance` puts words in "
+      + `the name first, then in tags, in places, in the description. ${PAGED} ${MOVING} ${BOUNDED_PAGE}`
   ),
   create: described(
     "Store a route",
@@ -39,16 +41,21 @@ export const texts = {
   ),
   listDeleted: described(
     "List deleted routes",
-    `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${BOUNDED_PAGE}`
+    `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${PAGED} ${BOUNDED_PAGE}`
+  ),
+  tags: described(
+    "List own tags",
+    `The tags of the caller's routes, each with how many routes have it: most first, then by name. ${PAGED}`
   ),
   listPublic: described(
     "Find public routes",
     "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
       + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
       + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
+      + "`q` and `tag` work as in the list of one's own routes. "
       + "`geometry` is `full` with `gate=indexable` and `simplified` with `gate=public` if absent. `X-Total-Count` is "
       + "exact; it may be up to 5 seconds old. "
-      + BOUNDED_PAGE
+      + `${MOVING} ${BOUNDED_PAGE}`
   ),
   listByUser: described(
     "List a user's public routes",

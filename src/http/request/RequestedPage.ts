@@ -1,0 +1,50 @@
+import { Effect, Option } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { DEFAULT_LIMIT, type Page, type Position } from "../../schema/Page.ts"
+import { cursors } from "../../services/keys/Cursors.ts"
+
+export interface RequestedPage extends Page {
+  readonly isByOffset: boolean
+  /** The cursor of the page after a position. */
+  readonly cursorAfter: (position: Position) => string
+}
+
+interface ListRequest {
+  readonly query: { readonly cursor?: string; readonly limit?: number; readonly offset?: number }
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+/** They change what a page shows, and not what its list has. */
+const OF_PAGE = ["cursor", "geometry", "limit", "offset"]
+
+const listOf = (url: string, caller: Option.Option<UserId>) => {
+  const { pathname, searchParams } = new URL(url, "http://localhost")
+  for (const name of OF_PAGE) searchParams.delete(name)
+  searchParams.sort()
+  return JSON.stringify([Option.getOrNull(caller), pathname, searchParams.toString()])
+}
+
+const foreign = ValidationFailed.at(
+  "cursor",
+  "Expected the cursor of a `next` link of this list, with the same filters and sort and for the same caller; start again without it"
+)
+
+export const makeRequestedPage = Effect.map(
+  cursors,
+  ({ open, seal }) =>
+    Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
+      const list = listOf(request.url, caller)
+      const after = query.cursor === undefined ? undefined : Option.getOrUndefined(open(list, query.cursor))
+      if (query.cursor !== undefined && after === undefined) return yield* foreign
+      const page: RequestedPage = {
+        limit: query.limit ?? DEFAULT_LIMIT,
+        offset: query.offset ?? 0,
+        after,
+        isByOffset: query.offset !== undefined,
+        cursorAfter: (position) => seal(list, position)
+      }
+      return page
+    })
+)

@@ -1,0 +1,131 @@
+import { Schema, SchemaGetter } from "effect"
+import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
+import { Metres } from "./Measures.ts"
+import { listQuery } from "./Page.ts"
+import { Activity, Visibility } from "./Preferences.ts"
+import { MAX_DISTANCE } from "./Route.ts"
+import { TagFilter } from "./Tags.ts"
+import { trimmedText } from "./Text.ts"
+
+const MAX_SEARCH_LENGTH = 200
+
+const MAX_SEARCH_WORDS = 10
+
+const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Extended_Pictographic}/gu
+
+const isWords = (text: string) => {
+  const words = text.match(WORDS)?.length ?? 0
+  return words > 0 && words <= MAX_SEARCH_WORDS
+}
+
+/** Each word must begin one of the text's; letter case and accents do not matter. */
+export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).check(
+  Schema.makeFilter((text) => isWords(text) || `Expected 1 to ${MAX_SEARCH_WORDS} words of letters, digits or emoji`)
+).annotate({
+  description:
+    `1 to ${MAX_SEARCH_WORDS} words, each the beginning of a word in the text; case and accents do not matter`,
+  examples: ["alp gravel"]
+})
+
+const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
+
+const isViewport = ([west, south, east, north]: ReadonlyArray<number>) =>
+  west !== undefined && south !== undefined && east !== undefined && north !== undefined
+  && [west, east].every(isLongitude) && [south, north].every(isLatitude) && south <= north
+
+const viewportOf = ([west = 0, south = 0, east = 0, north = 0]: ReadonlyArray<number>): BoundingBox => ({
+  west,
+  south,
+  east,
+  north
+})
+
+/** A `west` greater than `east` crosses the antimeridian. */
+const Bbox = Schema.String.annotate({
+  description: "A viewport that the route's overlaps: minLng,minLat,maxLng,maxLat in degrees",
+  format: "bbox",
+  examples: ["9.4,47.0,9.7,47.3"]
+}).check(
+  Schema.makeFilter((text) => {
+    const parts = text.split(",")
+    return (parts.length === 4 && parts.every((part) => DECIMAL.test(part)) && isViewport(parts.map(Number)))
+      || "Expected minLng,minLat,maxLng,maxLat in degrees"
+  })
+).pipe(
+  Schema.decodeTo(BoundingBox, {
+    decode: SchemaGetter.transform((text) => viewportOf(text.split(",").map(Number))),
+    encode: SchemaGetter.transform(({ east, north, south, west }) => [west, south, east, north].join(","))
+  })
+)
+
+const MetresFromQuery = Schema.String.check(
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/, { expected: "a number of metres" })
+).pipe(
+  Schema.decodeTo(Metres.check(Schema.isBetween({ minimum: 0, maximum: MAX_DISTANCE })), {
+    decode: SchemaGetter.transform(Number),
+    encode: SchemaGetter.String()
+  })
+)
+
+interface Range {
+  readonly minDistance?: number
+  readonly maxDistance?: number
+}
+
+export const isRange = Schema.makeFilter(({ maxDistance, minDistance }: Range) =>
+  minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
+  || { path: ["maxDistance"], issue: "Expected at least minDistance" }
+)
+
+/** Filters of a list of routes, one's own or public ones. */
+export const ROUTE_FILTERS = {
+  q: Schema.optionalKey(SearchText),
+  tag: Schema.optionalKey(TagFilter),
+  bbox: Schema.optionalKey(Bbox),
+  activity: Schema.optionalKey(Activity),
+  placeCity: Schema.optionalKey(trimmedText(1, 255)),
+  minDistance: Schema.optionalKey(MetresFromQuery),
+  maxDistance: Schema.optionalKey(MetresFromQuery)
+}
+
+const CountryCode = Schema.String.check(
+  Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "2 letters (ISO 3166-1 alpha-2)" })
+)
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+const Instant = Schema.String.annotate({ format: "date-time" }).check(
+  Schema.makeFilter((text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)), {
+    expected: "an instant with its offset from UTC (RFC 3339)",
+    toJsonSchema: () => ({ pattern: INSTANT.source })
+  })
+)
+
+const IsFavourite = Schema.Literals(["true", "false"]).annotate({
+  description: "`true` for favourites, `false` for the others"
+})
+
+const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
+  .annotate({ description: "`-` is descending; `-createdAt` if absent. `relevance` needs `q`" })
+export type RouteSort = typeof Sort.Type
+
+const isSortable = Schema.makeFilter(({ q, sort }: { readonly q?: string; readonly sort?: RouteSort }) =>
+  sort !== "relevance" || q !== undefined || { path: ["sort"], issue: "Expected q with relevance" }
+)
+
+export const OwnRoutesQuery = listQuery({
+  ...ROUTE_FILTERS,
+  visibility: Schema.optionalKey(Visibility.annotate({ description: "Who may see the route" })),
+  favourite: Schema.optionalKey(IsFavourite),
+  placeCountryCode: Schema.optionalKey(CountryCode),
+  updatedSince: Schema.optionalKey(Instant.annotate({ description: "Changed at this instant or later (RFC 3339)" })),
+  sort: Schema.optionalKey(Sort),
+  geometry: Schema.optionalKey(GeometryForm)
+}).check(isRange, isSortable)
+
+/** What a list of one's own routes is narrowed to, and its order. */
+export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geometry" | "limit" | "offset">
+
+export const TagCount = Schema.Struct({ tag: Schema.String.annotate({ description: "The tag" }), count: Schema.Int })
+  .annotate({ identifier: "TagCount" })
+export type TagCount = typeof TagCount.Type

@@ -1,0 +1,41 @@
+import type { SqlClient, Statement } from "effect/sql"
+import type { BoundingBox } from "../../schema/Geometry.ts"
+import type { Listing } from "../../schema/PublicListing.ts"
+
+const FULL_TURN = 360
+
+/** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
+export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {
+  const [from, to] = west <= east ? [west, east] : [west, east + FULL_TURN]
+  const box = (shift: number) => `(${to + shift},${north}),(${from + shift},${south})`
+  return west <= east ? [box(0), box(FULL_TURN)] : [box(0), box(-FULL_TURN)]
+}
+
+/** Before each word of a route in `route_words`: its owner's, and another for anyone while it is public. */
+export const ownScope = (owner: number): string => `${owner}/`
+export const PUBLIC_SCOPE = "/"
+
+/** Conditions on `routes r`. */
+export const routeFilters = (sql: SqlClient.SqlClient) => {
+  const isIn = (box: string) => sql`r.bounds && ${box}::box`
+
+  return {
+    isIn,
+
+    columns: (
+      { activity, maxDistance, minDistance, placeCity, tag }: Omit<Listing, "bbox" | "gate" | "q">
+    ): ReadonlyArray<Statement.Fragment> => [
+      ...(tag === undefined ? [] : [sql`r.tags @> ${[...tag]}::text[]`]),
+      ...(activity === undefined ? [] : [sql`r.activity = ${activity}`]),
+      ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`]),
+      ...(minDistance === undefined ? [] : [sql`r.distance >= ${minDistance}`]),
+      ...(maxDistance === undefined ? [] : [sql`r.distance <= ${maxDistance}`])
+    ],
+
+    box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
+      bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
+
+    /** Rows of `route_words` in a scope that have all words of a query, each at least its beginning. */
+    words: (scope: string, q: string) => sql`words @@ search_query(${scope}, ${q}, '&')`
+  }
+}

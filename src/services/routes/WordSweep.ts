@@ -1,0 +1,81 @@
+import { Config, Context, Duration, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { nothingSwept, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
+
+const BATCH = 100
+
+/** Of waypoints and descriptions in a batch: the words of a megabyte take a second. */
+const BATCH_BYTES = 1024 * 1024
+
+const PAUSE = Duration.millis(50)
+
+/** Shorter than the database takes to find a deadlock, so that the sweep gives way and not a request. */
+const LOCK_TIMEOUT = "100ms"
+
+/** Writes the words of routes that were stored before the database wrote them itself. */
+export class WordSweep extends Context.Service<WordSweep, {
+  /** From the newest route to the oldest, up to 100 per transaction, by one process at a time: a crash loses one batch. */
+  readonly writeDue: Effect.Effect<Swept>
+  /** Whether a route may be left. */
+  readonly isDue: Effect.Effect<boolean>
+}>()("route-planning-service/WordSweep") {
+  static readonly layer = Layer.effect(
+    WordSweep,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+
+      // Routes that are being deleted are skipped, since words refer to them, and the batch is taken again.
+      const writeBatch = Effect.gen(function*() {
+        const [due] = yield* sql<{ up_to: bigint }>`
+          SELECT up_to FROM route_words_due WHERE up_to > 0 FOR UPDATE SKIP LOCKED`
+        if (due === undefined) return nothingSwept
+        yield* sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`
+        const [batch] = yield* sql<{ taken: number; kept: number; lowest: bigint | null }>`
+          WITH batch AS (
+            SELECT id FROM (
+              SELECT id, row_number() OVER so_far AS place,
+                sum(octet_length(waypoints) + coalesce(octet_length(description), 0)) OVER so_far AS bytes
+              FROM (SELECT * FROM routes WHERE id <= ${due.up_to} ORDER BY id DESC LIMIT ${BATCH}) r
+              WINDOW so_far AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
+            ) r WHERE place = 1 OR bytes <= ${BATCH_BYTES}
+          ), kept AS (
+            SELECT r.* FROM routes r WHERE id IN (SELECT id FROM batch) FOR KEY SHARE SKIP LOCKED
+          ), written AS (
+            INSERT INTO route_words (route_id, words)
+            SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility,
+              deleted_at)
+            FROM kept WHERE NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = kept.id)
+            ON CONFLICT (route_id) DO NOTHING
+          )
+          SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM kept) AS kept,
+            (SELECT min(id) FROM batch) AS lowest`
+        if (batch === undefined) return nothingSwept
+        if (batch.kept === batch.taken) {
+          yield* sql`UPDATE route_words_due SET up_to = ${batch.lowest === null ? 0n : batch.lowest - 1n}`
+        }
+        return { rows: batch.taken, lagMillis: 0 }
+      }).pipe(sql.withTransaction, Effect.uninterruptible)
+
+      const isDue = Effect.map(sql`SELECT FROM route_words_due WHERE up_to > 0`, (rows) => rows.length > 0)
+
+      return WordSweep.of({
+        writeDue: sweepUntilShort(writeBatch, 1, Effect.sleep(PAUSE)).pipe(
+          Effect.orDie,
+          Effect.withSpan("WordSweep.writeDue")
+        ),
+        isDue: Effect.orDie(isDue)
+      })
+    })
+  )
+}
+
+/** While it runs, a search finds what has its words already. */
+export const wordSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { isDue, writeDue } = yield* WordSweep
+  yield* scheduled({
+    longestSleep: Config.succeed(Duration.hours(1)),
+    run: runSweep("words", writeDue),
+    // The rest was locked or failed, and is overdue.
+    earliestDue: Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+  })
+}))

@@ -1,0 +1,220 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
+import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
+
+const Named = Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ name: Schema.String })))
+
+const namesIn = (body: unknown) => Named(body).map(({ name }) => name)
+
+const found = Effect.fnUntraced(function*(reader: Pick<Rider, "get">, query: string, list = "/routes") {
+  const { body, headers, status } = yield* reader.get(`${list}?${query}`)
+  assert.strictEqual(status, 200, query)
+  const names = namesIn(body)
+  assert.strictEqual(headers.get("x-total-count"), String(names.length), query)
+  return names
+})
+
+const words = (text: string) => `q=${encodeURIComponent(text)}`
+
+const Issues = Schema.decodeUnknownSync(
+  Schema.Struct({ details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String })) }) })
+)
+
+const pathsIn = (body: unknown) => [...new Set(Issues(body).details.issues.map(({ path }) => path))].toSorted()
+
+const at = (lng: number, lat: number) => ({ waypoints: [{ coord: [lng, lat] }] })
+
+layer(TestServer.layer())("finding one's own routes", (it) => {
+  it.effect("words match name, description, tags, place and waypoint names, by their beginning", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      yield* rider.post("/routes", newRoute({ name: "Zürich-Rundfahrt", description: "Über die Łąka zum Straßencafé" }))
+      yield* rider.post("/routes", newRoute({ name: "Plain", tags: ["gravel", "wet-feet"] }))
+      yield* rider.post(
+        "/routes",
+        newRoute({
+          name: "Named",
+          waypoints: [{ coord: [9.5, 47.1], name: "Fontäne \"am\" Σίσυφος" }, { coord: [9, 47] }]
+        })
+      )
+      yield* rider.post("/routes", newRoute({ name: "私の東京 🚴 tour" }))
+      yield* other.post("/routes", newRoute({ name: "Zürich of another" }))
+      for (
+        const [text, name] of [
+          ["zurich", "Zürich-Rundfahrt"],
+          ["ZÜR rund", "Zürich-Rundfahrt"],
+          ["Zu\u0308rich", "Zürich-Rundfahrt"],
+          ["laka STRASSEN", "Zürich-Rundfahrt"],
+          ["grav", "Plain"],
+          ["wet-feet", "Plain"],
+          ["font σισυφοσ", "Named"],
+          ["東京", "私の東京 🚴 tour"],
+          ["🚴", "私の東京 🚴 tour"]
+        ] as const
+      ) assert.deepStrictEqual(yield* found(rider, words(text)), [name], text)
+      assert.deepStrictEqual(yield* found(rider, words("urich")), [])
+      assert.deepStrictEqual(yield* found(rider, words("zurich gravel")), [])
+    }))
+
+  it.effect("a change of a route changes what finds it, and its deletion hides it", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body } = yield* rider.post("/routes", newRoute({ name: "Before" }))
+      const id = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.Int }))(body).id
+      yield* rider.patch(`/routes/${id}`, { name: "After", tags: ["dusty"] })
+      assert.deepStrictEqual(yield* found(rider, words("before")), [])
+      assert.deepStrictEqual(yield* found(rider, words("after dust")), ["After"])
+      yield* rider.delete(`/routes/${id}`)
+      assert.deepStrictEqual(yield* found(rider, words("after")), [])
+      yield* rider.post(`/routes/${id}/restore`)
+      assert.deepStrictEqual(yield* found(rider, words("after")), ["After"])
+    }))
+
+  it.effect("text that would mean something to PostgreSQL is only words, and without a word it is refused", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({ name: "It's a \\ ride: A & B | !C <-> (D)" }))
+      for (
+        const text of [
+          "it's a",
+          "A&B",
+          "!C",
+          "a <-> b",
+          "(d)",
+          "ride:*",
+          "'",
+          "a'b",
+          "\\",
+          "a:*A",
+          "%",
+          "D';--",
+          "ride\\"
+        ]
+      ) {
+        const { body, status } = yield* rider.get(`/routes?${words(text)}`)
+        assert.oneOf(status, [200, 400], text)
+        if (/\w/.test(text)) assert.isArray(body, text)
+      }
+      assert.deepStrictEqual(yield* found(rider, words("c <d> & ride:*")), ["It's a \\ ride: A & B | !C <-> (D)"])
+      const refused = [" ", "&|!:*", "\u0301", "\u0000a", "x".repeat(201), "x".repeat(10_000), "a ".repeat(11)]
+      for (const text of refused) {
+        const { body, status } = yield* rider.get(`/routes?${words(text)}`)
+        assert.deepStrictEqual([status, pathsIn(body)], [400, ["q"]], text)
+      }
+      for (
+        const text of ["x".repeat(200), "\u0915\u094d\u0937", "\u{1F469}\u200D\u{1F680}", "\u0130", "\uFDFA", "①½ﬁ"]
+      ) {
+        assert.strictEqual((yield* rider.get(`/routes?${words(text)}`)).status, 200, text)
+      }
+    }))
+
+  it.effect("each filter narrows the list, all of them together, and the total counts what matches", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const post = (members: Readonly<Record<string, unknown>>) => rider.post("/routes", newRoute(members))
+      yield* post({ name: "Run", activity: "run", tags: ["wet", "long"], distance: 500, ...at(9.5, 47.1) })
+      yield* post({ name: "Ride", activity: "cycle", tags: ["wet"], favourite: true, distance: 5000, ...at(-70, -33) })
+      yield* post({ name: "Walk", visibility: "unlisted", ...at(179.9, -17) })
+      for (
+        const [query, names] of [
+          ["tag=wet", ["Ride", "Run"]],
+          ["tag=WET&tag=long", ["Run"]],
+          ["activity=cycle", ["Ride"]],
+          ["visibility=unlisted", ["Walk"]],
+          ["favourite=true", ["Ride"]],
+          ["favourite=false", ["Walk", "Run"]],
+          ["minDistance=500&maxDistance=4999", ["Run"]],
+          ["bbox=9,47,10,48", ["Run"]],
+          ["bbox=179,-20,-179,0", ["Walk"]],
+          ["updatedSince=1969-12-31T23:59:59.999Z", ["Walk", "Ride", "Run"]],
+          ["updatedSince=2999-01-01T00:00:00%2B01:00", []],
+          ["tag=wet&activity=run&q=ru&bbox=9,47,10,48&visibility=private", ["Run"]],
+          ["sort=name", ["Ride", "Run", "Walk"]],
+          ["sort=distance", ["Run", "Ride", "Walk"]],
+          ["sort=-distance", ["Ride", "Run", "Walk"]],
+          ["sort=createdAt", ["Run", "Ride", "Walk"]],
+          ["sort=-updatedAt&tag=wet", ["Ride", "Run"]]
+        ] as const
+      ) assert.deepStrictEqual(yield* found(rider, query), [...names], query)
+    }))
+
+  it.effect("a word in the name is more relevant than one in the description", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* rider.post("/routes", newRoute({ name: "Gravel" }))
+      yield* rider.post("/routes", newRoute({ name: "Another", description: "Some gravel" }))
+      assert.deepStrictEqual(yield* found(rider, "q=gravel&sort=relevance"), ["Gravel", "Another"])
+      assert.deepStrictEqual(yield* found(rider, "q=gravel"), ["Another", "Gravel"])
+    }))
+
+  it.effect("all that is wrong in a query is told at once", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body, status } = yield* rider.get(
+        "/routes?q=%26&tag=!&activity=swim&visibility=x&favourite=1&placeCountryCode=CHE&placeCity=&bbox=1,2"
+          + "&minDistance=-1&maxDistance=x&updatedSince=2026-01-01&sort=rank&limit=0&offset=-1&cursor=!&colour=red"
+      )
+      assert.strictEqual(status, 400)
+      const parameters = ["activity", "bbox", "colour", "cursor", "favourite", "limit", "maxDistance", "minDistance"]
+        .concat(["offset", "placeCity", "placeCountryCode", "q", "sort", "tag.0", "updatedSince", "visibility"])
+      assert.deepStrictEqual(pathsIn(body), parameters)
+      for (
+        const [query, path] of [
+          ["sort=relevance", "sort"],
+          ["minDistance=2&maxDistance=1", "maxDistance"],
+          ["q=a&q=b", "q"],
+          ["updatedSince=2026-02-30T25:00:00Z", "updatedSince"]
+        ] as const
+      ) assert.deepStrictEqual(pathsIn((yield* rider.get(`/routes?${query}`)).body), [path], query)
+    }))
+
+  it.effect("a list of tags has how many live routes have each, for a session and a token that reads", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read")
+      for (const tags of [["b", "a"], ["c", "b"], ["a-b"], []]) yield* rider.post("/routes", newRoute({ tags }))
+      const reader = yield* withHeaders({ authorization: `Bearer ${token}` })
+      const expected = [{ tag: "b", count: 2 }, { tag: "a", count: 1 }, { tag: "a-b", count: 1 }, {
+        tag: "c",
+        count: 1
+      }]
+      assert.deepStrictEqual((yield* reader.get("/routes/tags")).body, expected)
+      assert.deepStrictEqual((yield* rider.get("/routes/tags?limit=2")).body, expected.slice(0, 2))
+      assert.strictEqual((yield* (yield* anonymous).get("/routes/tags")).status, 401)
+    }))
+
+  it.effect("public routes are found by words and tags, and private, unlisted and deleted ones by nobody else", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "Quokka" })
+      const visitor = yield* anonymous
+      const post = (members: Readonly<Record<string, unknown>>) =>
+        rider.post("/routes", newRoute({ tags: ["quirk"], ...members }))
+      const { body } = yield* post({ name: "Quixotic one", visibility: "public" })
+      yield* post({ name: "Quixotic two", visibility: "private", favourite: true })
+      yield* post({ name: "Quixotic three", visibility: "unlisted" })
+      const list = "/routes/public"
+      for (const query of [words("quixotic"), "tag=quirk", "q=one&tag=quirk"]) {
+        assert.deepStrictEqual(yield* found(visitor, `gate=public&${query}`, list), ["Quixotic one"], query)
+      }
+      assert.deepStrictEqual(yield* found(visitor, "gate=public&tag=quirk&tag=other", list), [])
+      assert.strictEqual((yield* found(rider, words("quix"))).length, 3)
+      const id = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.Int }))(body).id
+      yield* rider.patch(`/routes/${id}`, { visibility: "unlisted" })
+      assert.deepStrictEqual(yield* found(visitor, `gate=public&${words("quixo")}`, list), [])
+    }))
+
+  it.effect("collections are found by the words of their name and description", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* rider.post("/collections", { name: "Sommer 2026", description: "Pässe und Seen" })
+      yield* rider.post("/collections", { name: "Winter" })
+      const list = "/collections"
+      assert.deepStrictEqual(yield* found(rider, words("PASSE somm"), list), ["Sommer 2026"])
+      assert.deepStrictEqual(yield* found(rider, words("asse"), list), [])
+      assert.deepStrictEqual(pathsIn((yield* rider.get("/collections?q=!")).body), ["q"])
+    }))
+})
