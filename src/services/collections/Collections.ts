@@ -21,23 +21,11 @@ import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
+import { collectionOrder } from "./CollectionOrder.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
 type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull
-
-/** Between two neighbours, so that a route is added without a new position for others, by which pages of them begin. */
-const GAP = 65_536
-
-const MAX_POSITION = 2 ** 31 - 1
-
-/** Undefined if there is no room. */
-const positionBetween = (before: number | undefined, after: number | undefined): number | undefined => {
-  const lower = before ?? (after ?? 0) - 2 * GAP
-  const upper = after ?? lower + 2 * GAP
-  const middle = Math.floor((lower + upper) / 2)
-  return middle > lower && Math.abs(middle) <= MAX_POSITION ? middle : undefined
-}
 
 type Change<A> = (
   owner: UserId,
@@ -94,6 +82,7 @@ export class Collections extends Context.Service<Collections, {
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
+      const order = yield* collectionOrder
       const { requireActive } = yield* activeUsers
 
       const insert = SqlSchema.findOne({
@@ -117,19 +106,6 @@ export class Collections extends Context.Service<Collections, {
           return yield* new RoutesMissing({ routeIds: missing })
         }
       })
-
-      const writeOrder = Effect.fnUntraced(function*(id: CollectionId, routeIds: ReadonlyArray<RouteId>) {
-        yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id}`
-        yield* sql`
-          INSERT INTO collection_routes (collection_id, route_id, position)
-          SELECT ${id}, member, place * ${GAP}::int
-          FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
-      })
-
-      const writeMember = (id: CollectionId, routeId: RouteId, position: number) =>
-        sql`
-          INSERT INTO collection_routes (collection_id, route_id, position) VALUES (${id}, ${routeId}, ${position})
-          ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position`
 
       // The row is locked, so that concurrent additions of two devices are both kept.
       const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
@@ -183,7 +159,7 @@ export class Collections extends Context.Service<Collections, {
               createdAt: now,
               updatedAt: now
             })
-            yield* writeOrder(id, routeIds ?? [])
+            yield* order.write(id, routeIds ?? [])
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
@@ -224,7 +200,7 @@ export class Collections extends Context.Service<Collections, {
         setRoutes: changing(
           "setRoutes",
           (owner, id, routeIds) =>
-            requireAddable(owner, routeIds, id).pipe(Effect.andThen(writeOrder(id, routeIds)), Effect.as({}))
+            requireAddable(owner, routeIds, id).pipe(Effect.andThen(order.write(id, routeIds)), Effect.as({}))
         ),
 
         addRoute: changing(
@@ -236,12 +212,7 @@ export class Collections extends Context.Service<Collections, {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
             const index = Math.min(position ?? others.length, others.length)
-            const between = positionBetween(others[index - 1]?.position, others[index]?.position)
-            if (between === undefined) {
-              yield* writeOrder(id, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
-            } else {
-              yield* writeMember(id, routeId, between)
-            }
+            yield* order.add(id, others, routeId, index)
             return {}
           })
         ),
