@@ -111,13 +111,11 @@ const figures = Effect.gen(function*() {
     ["public, q: in a few", ["vil", "san", "new", "port"].map((word) => open(`q=${word}`))],
     ["public, tag", [open("tag=gravel")]]
   ]
-  const rows = yield* Effect.forEach(calls, ([name, of]) =>
+  yield* Effect.forEach(calls, ([name, of]) =>
     Effect.gen(function*() {
-      yield* latencyOf(of)
       const { p50, p99 } = yield* latencyOf(of)
-      return [name, { p50: p50.toFixed(1), p99: p99.toFixed(1) }] as const
+      yield* Console.log(`${name}: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
     }))
-  yield* Effect.sync(() => console.table(Object.fromEntries(rows)))
 }).pipe(Effect.scoped)
 
 NodeRuntime.runMain(figures)

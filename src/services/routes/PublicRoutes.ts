@@ -28,6 +28,10 @@ const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "r.id"
 const NEWEST_PUBLISHED = latest("r.published_at")
 const NEWEST_UPDATED = latest("r.updated_at")
 
+/** A search is planned for its words: a prepared plan for any words compares those of every route. */
+const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">) =>
+  q === undefined ? statement : statement.unprepared
+
 /** Public routes, for anyone. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
@@ -53,10 +57,10 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         boundedPage(sql, { from: sql`routes r JOIN users u ON u.id = r.user_id WHERE ${where}`, order, page, form })
 
       const count = (where: Statement.Fragment) =>
-        sql`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
+        sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
 
-      const countOf = (counted: Statement.Fragment) =>
-        Effect.map(sql<{ total: number }>`${counted}`, (rows) => rows[0]?.total ?? 0)
+      const countOf = (counted: Statement.Statement<{ readonly total: number }>, listing: Pick<Listing, "q"> = {}) =>
+        Effect.map(planned(counted, listing), (rows) => rows[0]?.total ?? 0)
 
       const listOf = Effect.fnUntraced(function*(
         found: Effect.Effect<ReadonlyArray<PageRow>, SqlError.SqlError>,
@@ -86,13 +90,16 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       // One box is counted by an index alone; "in one or the other" would look up every route in the table.
       const totalOf = ({ bbox, ...listing }: Listing) => {
-        if (bbox === undefined) return countOf(count(whereOf(listing)))
+        if (bbox === undefined) return countOf(count(whereOf(listing)), listing)
         const [first, second] = boxesOf(bbox)
         const inFirst = count(sql.and([...conditionsOf(listing), filters.isIn(first)]))
         const inSecond = count(
           sql.and([...conditionsOf(listing), filters.isIn(second), sql`NOT (${filters.isIn(first)})`])
         )
-        return countOf(sql`SELECT sum(total)::int AS total FROM (${inFirst} UNION ALL ${inSecond}) counted`)
+        return countOf(
+          sql`SELECT sum(total)::int AS total FROM (${inFirst} UNION ALL ${inSecond}) counted`,
+          listing
+        )
       }
 
       // Keyed by text: a client could choose many cities with one structural hash. Failures are not kept.
@@ -113,7 +120,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       return PublicRoutes.of({
         list: Effect.fn("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
-          const rows = found(whereOf(listing), order, wanted, form)
+          const rows = planned(found(whereOf(listing), order, wanted, form), listing)
           return listOf(rows, wanted, keptTotalOf(listing)).pipe(Effect.orDie)
         }),
         byUser: Effect.fn("PublicRoutes.byUser")(function*(owner, wanted, form) {
