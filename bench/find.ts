@@ -48,13 +48,13 @@ const crowd = Effect.fnUntraced(function*(url: string) {
     [OWNER, missing]
   )
   yield* ask("TRUNCATE route_words")
-  yield* ask("UPDATE route_words_due SET up_to = (SELECT max(id) FROM routes)")
+  yield* ask("INSERT INTO route_words_due DEFAULT VALUES ON CONFLICT (id) DO UPDATE SET user_id = 0, route_id = 0")
 }, Effect.scoped)
 
 const wordsWritten = Effect.fnUntraced(function*(url: string) {
   const client = yield* connected(url)
   const started = performance.now()
-  yield* Effect.promise(() => client.query("SELECT FROM route_words_due WHERE up_to > 0")).pipe(
+  yield* Effect.promise(() => client.query("SELECT FROM route_words_due")).pipe(
     Effect.repeat({ until: ({ rowCount }) => rowCount === 0, schedule: Schedule.spaced("1 second") })
   )
   yield* Console.log(`the words of all routes were written within ${seconds(started)} s`)

@@ -151,11 +151,13 @@ export default Effect.gen(function*() {
     FOR EACH ROW WHEN (${sql.literal(`(${columnsOf("OLD")}) IS DISTINCT FROM (${columnsOf("NEW")})`)})
     EXECUTE FUNCTION change_route_words()`
 
-  // Routes of before, up to this id, get their words beside the requests; their writers are waited for above.
+  // Routes of before get their words beside the requests, account by account, from behind this one; their writers are
+  // waited for above. No row: all have them.
   yield* sql`
     CREATE TABLE route_words_due (
       id boolean PRIMARY KEY DEFAULT true CHECK (id),
-      up_to bigint NOT NULL
+      user_id bigint NOT NULL DEFAULT 0,
+      route_id bigint NOT NULL DEFAULT 0
     )`
-  yield* sql`INSERT INTO route_words_due (up_to) SELECT coalesce(max(id), 0) FROM routes`
+  yield* sql`INSERT INTO route_words_due DEFAULT VALUES`
 })

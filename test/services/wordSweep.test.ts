@@ -30,7 +30,8 @@ const routes = Effect.fnUntraced(function*(count: number) {
     SELECT rider.id, 'Gravel ' || n, 'public', '{}', false, '[{"coord":[1,1]}]', 'generation', md5('r' || n), now(), now()
     FROM rider, generate_series(1, ${count}) n`
   yield* sql`DELETE FROM route_words`
-  yield* sql`UPDATE route_words_due SET up_to = (SELECT max(id) FROM routes)`
+  yield* sql`DELETE FROM route_words_due`
+  yield* sql`INSERT INTO route_words_due DEFAULT VALUES`
 })
 
 const count = (condition: string) =>

@@ -57,7 +57,9 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         boundedPage(sql, { from: sql`routes r JOIN users u ON u.id = r.user_id WHERE ${where}`, order, page, form })
 
       const count = (where: Statement.Fragment) =>
-        sql<{ total: number }>`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
+        sql<
+          { total: number }
+        >`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
 
       const countOf = (counted: Statement.Statement<{ readonly total: number }>, listing: Pick<Listing, "q"> = {}) =>
         Effect.map(planned(counted, listing), (rows) => rows[0]?.total ?? 0)

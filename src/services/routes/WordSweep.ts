@@ -14,7 +14,10 @@ const LOCK_TIMEOUT = "100ms"
 
 /** Writes the words of routes that were stored before the database wrote them itself. */
 export class WordSweep extends Context.Service<WordSweep, {
-  /** From the newest route to the oldest, up to 100 per transaction, by one process at a time: a crash loses one batch. */
+  /**
+   * Account by account, so that a search reads few pages; up to 100 routes per transaction, by one process at a time: a
+   * crash loses one batch.
+   */
   readonly writeDue: Effect.Effect<Swept>
   /** Whether a route may be left. */
   readonly isDue: Effect.Effect<boolean>
@@ -26,17 +29,19 @@ export class WordSweep extends Context.Service<WordSweep, {
 
       // Routes that are being deleted are skipped, since words refer to them, and the batch is taken again.
       const writeBatch = Effect.gen(function*() {
-        const [due] = yield* sql<{ up_to: bigint }>`
-          SELECT up_to FROM route_words_due WHERE up_to > 0 FOR UPDATE SKIP LOCKED`
+        const [due] = yield* sql<{ user_id: bigint; route_id: bigint }>`
+          SELECT user_id, route_id FROM route_words_due FOR UPDATE SKIP LOCKED`
         if (due === undefined) return nothingSwept
         yield* sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`
-        const [batch] = yield* sql<{ taken: number; kept: number; lowest: bigint | null }>`
+        const [batch] = yield* sql<{ taken: number; kept: number; user_id: bigint | null; route_id: bigint | null }>`
           WITH batch AS (
-            SELECT id FROM (
-              SELECT id, row_number() OVER so_far AS place,
+            SELECT id, user_id FROM (
+              SELECT id, user_id, row_number() OVER so_far AS place,
                 sum(octet_length(waypoints) + coalesce(octet_length(description), 0)) OVER so_far AS bytes
-              FROM (SELECT * FROM routes WHERE id <= ${due.up_to} ORDER BY id DESC LIMIT ${BATCH}) r
-              WINDOW so_far AS (ORDER BY id DESC ROWS UNBOUNDED PRECEDING)
+              FROM (
+                SELECT * FROM routes WHERE (user_id, id) > (${due.user_id}, ${due.route_id}) ORDER BY user_id, id LIMIT ${BATCH}
+              ) r
+              WINDOW so_far AS (ORDER BY user_id, id ROWS UNBOUNDED PRECEDING)
             ) r WHERE place = 1 OR bytes <= ${BATCH_BYTES}
           ), kept AS (
             SELECT r.* FROM routes r WHERE id IN (SELECT id FROM batch) FOR KEY SHARE SKIP LOCKED
@@ -45,18 +50,23 @@ export class WordSweep extends Context.Service<WordSweep, {
             SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility,
               deleted_at)
             FROM kept WHERE NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = kept.id)
+            ORDER BY user_id, id
             ON CONFLICT (route_id) DO NOTHING
           )
           SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM kept) AS kept,
-            (SELECT min(id) FROM batch) AS lowest`
-        if (batch === undefined) return nothingSwept
+            last.user_id, last.id AS route_id
+          FROM (SELECT) one LEFT JOIN (SELECT user_id, id FROM batch ORDER BY user_id DESC, id DESC LIMIT 1) last ON true`
+        if (batch === undefined || batch.taken === 0) {
+          yield* sql`DELETE FROM route_words_due`
+          return nothingSwept
+        }
         if (batch.kept === batch.taken) {
-          yield* sql`UPDATE route_words_due SET up_to = ${batch.lowest === null ? 0n : batch.lowest - 1n}`
+          yield* sql`UPDATE route_words_due SET user_id = ${batch.user_id}, route_id = ${batch.route_id}`
         }
         return { rows: batch.taken, lagMillis: 0 }
       }).pipe(sql.withTransaction, Effect.uninterruptible)
 
-      const isDue = Effect.map(sql`SELECT FROM route_words_due WHERE up_to > 0`, (rows) => rows.length > 0)
+      const isDue = Effect.map(sql`SELECT FROM route_words_due`, (rows) => rows.length > 0)
 
       return WordSweep.of({
         writeDue: sweepUntilShort(writeBatch, 1, Effect.sleep(PAUSE)).pipe(
