@@ -32,6 +32,9 @@ const NEWEST_UPDATED = latest("r.updated_at")
 const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">) =>
   q === undefined ? statement : statement.unprepared
 
+const countOf = (counted: Statement.Statement<{ readonly total: number }>, listing: Pick<Listing, "q"> = {}) =>
+  Effect.map(planned(counted, listing), (rows) => rows[0]?.total ?? 0)
+
 /** Public routes, for anyone. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
@@ -60,9 +63,6 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         sql<
           { total: number }
         >`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
-
-      const countOf = (counted: Statement.Statement<{ readonly total: number }>, listing: Pick<Listing, "q"> = {}) =>
-        Effect.map(planned(counted, listing), (rows) => rows[0]?.total ?? 0)
 
       const listOf = Effect.fnUntraced(function*(
         found: Effect.Effect<ReadonlyArray<PageRow>, SqlError.SqlError>,
