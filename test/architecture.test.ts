@@ -51,7 +51,8 @@ const ORDER = {
     ["files", "routing"],
     ["routes"],
     ["accounts", "collections"],
-    ["admin", "archive", "delivery", "operations", "provider"]
+    ["admin", "archive", "delivery", "operations", "provider"],
+    ["changes"]
   ],
   "src/http": [["api"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]
 }

@@ -16,6 +16,7 @@ import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
+import { SyncHandlers } from "./handlers/SyncHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
 import { corsLayer, CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
@@ -47,9 +48,10 @@ const handlers = Layer.mergeAll(
   RoutingHandlers,
   CredentialHandlers,
   SessionsHandlers,
+  SyncHandlers,
   TokensHandlers,
   UsersHandlers
-)
+).pipe(Layer.provide(Authenticator.layer), Layer.provide(CrossSite.layer))
 
 const middleware = Layer.mergeAll(
   authenticationLayer,

@@ -14,6 +14,10 @@ import { SystemStatus } from "../services/admin/SystemStatus.ts"
 import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
 import { Audit } from "../services/audit/Audit.ts"
+import { ChangeFeed } from "../services/changes/ChangeFeed.ts"
+import { ChangeSignals } from "../services/changes/ChangeSignals.ts"
+import { changeSweepLayer } from "../services/changes/ChangeSweep.ts"
+import { ChangeWaits } from "../services/changes/ChangeWaits.ts"
 import { Collections } from "../services/collections/Collections.ts"
 import { CallerCredential } from "../services/credentials/CallerCredential.ts"
 import { Devices } from "../services/credentials/Devices.ts"
@@ -79,9 +83,12 @@ const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatc
 
 const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
 
+const changesLayer = ChangeWaits.layer.pipe(Layer.provideMerge(ChangeFeed.layer), Layer.provide(ChangeSignals.layer))
+
 const servicesLayer = Layer.mergeAll(
   CallerCredential.layer,
   accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
+  changesLayer,
   Collections.layer,
   Health.layer,
   IdempotencyKeys.layer,
@@ -125,7 +132,7 @@ export const backgroundLayer = Layer.mergeAll(
     Layer.provide([Audit.layer, MailQuota.layer]),
     Layer.provide(telemetryLayer)
   ),
-  purgeLayer.pipe(Layer.provide(telemetryLayer)),
+  Layer.merge(purgeLayer, changeSweepLayer).pipe(Layer.provide(telemetryLayer)),
   tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
   placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
   wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer))

@@ -113,6 +113,17 @@ export class Conflict extends Schema.Error<Conflict>("Conflict")(
   readonly _tag = "Conflict"
 }
 
+/** RFC 9110, 15.5.11. */
+export class Gone extends Schema.Error<Gone>("Gone")(
+  ...publicError(
+    410,
+    "NOT_FOUND",
+    "The cursor no longer leads on: with `details.reason` `cursor_expired` start again without one"
+  )
+) {
+  readonly _tag = "Gone"
+}
+
 /** Destructive calls with a token (RFC 6585, 3). */
 export class PreconditionRequired extends Schema.Error<PreconditionRequired>("PreconditionRequired")(
   ...publicError(
@@ -182,6 +193,7 @@ export const ServiceError = Schema.Union([
   MethodNotAllowed,
   RequestTimeout,
   Conflict,
+  Gone,
   ExpectationFailed,
   PreconditionRequired,
   RateLimited,

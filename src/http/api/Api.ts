@@ -11,6 +11,7 @@ import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
+import { SyncApi } from "./SyncApi.ts"
 import { TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
@@ -26,7 +27,8 @@ export class Api extends HttpApi.make("route-planning-service")
     RoutesApi,
     FilesApi,
     CollectionsApi,
-    RoutingApi
+    RoutingApi,
+    SyncApi
   )
   .add(AdminApi)
   .prefix("/api/v1")

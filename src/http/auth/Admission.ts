@@ -70,6 +70,17 @@ export const anyVisitor: Admission<Option.Option<Principal>, Unauthorized> = {
 const subjectOf = (principal: Principal) =>
   principal.kind === "token" ? `token:${principal.tokenId}` : `user:${principal.userId}`
 
+/** Whether a caller of a request that has waited may still read. Counts no request. */
+export const makeReadmit = Effect.map(
+  Authenticator,
+  (authenticator) =>
+    Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+      const principal = yield* anyCaller.identify(authenticator, endpoint)
+      if (Option.isNone(principal)) return yield* anyCaller.anonymous()
+      return yield* anyCaller.known(principal.value, endpoint)
+    })
+)
+
 /** Checks identity, kind, scope, then rate. An invalid credential counts against the client's address. */
 export const makeAdmit = Effect.gen(function*() {
   const authenticator = yield* Authenticator

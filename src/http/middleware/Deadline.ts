@@ -21,9 +21,9 @@ const tooSlow = Effect.suspend(() => Effect.die(new RequestTimeout({ message: "T
 const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
   const { bytesPerSecond, grace } = yield* BodyAllowance
   const arrivedOf = yield* ArrivedBytes
-  const forResponse = (since: number): Wait => ({
+  const forResponse = (since: number, allowed = duration): Wait => ({
     since,
-    allowed: () => Duration.toMillis(duration),
+    allowed: () => Duration.toMillis(allowed),
     timedOut: tooLate
   })
   const forBody = (since: number, request: HttpServerRequest.HttpServerRequest): Wait => ({
@@ -48,6 +48,9 @@ const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
       Effect.map(Clock.currentTimeMillis, (now) => {
         state.wait = forBody(now, request)
       }),
+    pause: Effect.map(Clock.currentTimeMillis, (now) => {
+      state.wait = forResponse(now, Duration.infinity)
+    }),
     begin: Effect.map(Clock.currentTimeMillis, (now) => {
       state.wait = forResponse(now)
     })

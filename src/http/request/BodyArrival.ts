@@ -13,10 +13,11 @@ export const ArrivedBytes = Context.Reference<(request: HttpServerRequest.HttpSe
   { defaultValue: () => () => 0 }
 )
 
-/** `awaitBody` replaces the deadline by the `BodyAllowance`; `begin` restarts it. */
+/** `awaitBody` replaces the deadline by the `BodyAllowance`, `pause` suspends it; `begin` restarts it. */
 export const ResponseDeadline = Context.Reference<{
   readonly awaitBody: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void>
+  readonly pause: Effect.Effect<void>
   readonly begin: Effect.Effect<void>
 }>("route-planning-service/ResponseDeadline", {
-  defaultValue: () => ({ awaitBody: () => Effect.void, begin: Effect.void })
+  defaultValue: () => ({ awaitBody: () => Effect.void, pause: Effect.void, begin: Effect.void })
 })

@@ -4,11 +4,12 @@ import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 
-const toJson = (collection: StoredCollection): string => JSON.stringify({ ...collection, version: undefined })
+export const collectionJson = (collection: StoredCollection): string =>
+  JSON.stringify({ ...collection, version: undefined })
 
 /** The tag covers the whole JSON, which also changes with the caller and with its routes. */
 export const versionedCollection = (collection: StoredCollection): Versioned => {
-  const json = toJson(collection)
+  const json = collectionJson(collection)
   return {
     path: `/api/v1/collections/${collection.id}`,
     etag: weakTag(String(collection.version), json),
@@ -17,4 +18,4 @@ export const versionedCollection = (collection: StoredCollection): Versioned => 
 }
 
 export const collectionPage = (url: string, page: RequestedPage, found: PageOf<StoredCollection>) =>
-  jsonResponse(`[${found.items.map(toJson).join(",")}]`, { headers: pageHeaders(url, page, found) })
+  jsonResponse(`[${found.items.map(collectionJson).join(",")}]`, { headers: pageHeaders(url, page, found) })

@@ -10,7 +10,7 @@ import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
-const toJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
+export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
   withMembers(
     JSON.stringify({ ...members, version: undefined }),
     ["waypoints", waypoints],
@@ -25,21 +25,21 @@ const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: 
 export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
   path: `/api/v1/routes/${route.id}`,
   etag: weakTag(`${route.version}-${form}`, shownOf(route)),
-  json: () => toJson(route)
+  json: () => routeJson(route)
 })
 
 export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versionedRoute(route),
-  json: () => withMembers(toJson(route), ["warnings", JSON.stringify(warnings)])
+  json: () => withMembers(routeJson(route), ["warnings", JSON.stringify(warnings)])
 })
 
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const PART_LENGTH = 1024 * 1024
 
-function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
+function* partsOf<A>(items: ReadonlyArray<A>, toJson: (item: A) => string): Generator<string> {
   let part = "["
-  for (const [index, route] of routes.entries()) {
-    part += index === 0 ? toJson(route) : `,${toJson(route)}`
+  for (const [index, item] of items.entries()) {
+    part += index === 0 ? toJson(item) : `,${toJson(item)}`
     if (part.length < PART_LENGTH) continue
     yield part
     part = ""
@@ -47,13 +47,18 @@ function* partsOf(routes: ReadonlyArray<StoredRoute>): Generator<string> {
   yield `${part}]`
 }
 
-export const routePage = Effect.fnUntraced(function*(url: string, page: RequestedPage, found: PageOf<StoredRoute>) {
+/** A JSON array in UTF-8, in parts. */
+export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>, toJson: (item: A) => string) {
   const parts: Array<Uint8Array> = []
-  for (const part of partsOf(found.items)) {
+  for (const part of partsOf(items, toJson)) {
     if (parts.length > 0) yield* Effect.yieldNow
     parts.push(Buffer.from(part))
   }
-  return HttpServerResponse.uint8Array(Buffer.concat(parts), {
+  return parts
+})
+
+export const routePage = Effect.fnUntraced(function*(url: string, page: RequestedPage, found: PageOf<StoredRoute>) {
+  return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, routeJson)), {
     headers: pageHeaders(url, page, found),
     contentType: MEDIA_TYPES.json
   })

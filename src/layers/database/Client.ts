@@ -1,8 +1,9 @@
-import { PgClient, PgPool } from "@effect/sql-pg"
-import { Clock, Context, Effect, Layer, Predicate } from "effect"
+import { PgClient, PgConnection, PgPool } from "@effect/sql-pg"
+import { Clock, Context, Effect, Layer, Predicate, Queue } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { watchDatabase } from "./Watch.ts"
@@ -59,8 +60,15 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
     spanAttributes: [["db.system.name", "postgresql"]]
   })
+  const listen = (channel: string) =>
+    PgConnection.make(config).pipe(
+      Effect.flatMap((connection) => connection.listen(channel)),
+      Effect.map((notifications) => Effect.map(Queue.take(notifications), ({ payload }) => payload)),
+      Effect.provideService(Clock.Clock, clock)
+    )
   return Context.make(SqlClient.SqlClient, client).pipe(
-    Context.add(DatabaseResponses, Effect.sync(() => statements.responses))
+    Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
+    Context.add(DatabaseNotifications, listen)
   )
 })
 

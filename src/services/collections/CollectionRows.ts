@@ -158,6 +158,16 @@ export const collectionQueries = Effect.gen(function*() {
         pseudonyms
       ),
 
+    /** An owner's collections of these ids that are not deleted, in no order. */
+    ownByIds: Effect.fnUntraced(
+      function*(owner: UserId, ids: ReadonlyArray<CollectionId>, pseudonyms: Pseudonyms["Service"]) {
+        if (ids.length === 0) return []
+        const where = sql`${visibility.own(owner)} AND ${sql.in("c.id", ids)}`
+        const rows = yield* decodeRows(yield* sql`SELECT ${columns(owner)} FROM ${tables} WHERE ${where}`)
+        return rows.map((row) => toStoredCollection(row, pseudonyms))
+      }
+    ),
+
     publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
       Effect.map(
         page(

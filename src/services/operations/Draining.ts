@@ -1,4 +1,4 @@
-import { Config, Context, Duration, Effect, Layer, Option, Ref } from "effect"
+import { Config, Context, Deferred, Duration, Effect, Layer, Option } from "effect"
 
 /** Time for a front to see that the process is not ready: in production 3 seconds, three checks of one a second. */
 export const drainDelay = Config.all({
@@ -16,16 +16,22 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
 
 export class Draining extends Context.Service<Draining, {
   readonly hasBegun: Effect.Effect<boolean>
+  /** Ends when draining begins. */
+  readonly begun: Effect.Effect<void>
   readonly begin: Effect.Effect<void>
 }>()("route-planning-service/Draining") {
   static readonly layer = Layer.effect(
     Draining,
     Effect.gen(function*() {
       const delay = yield* drainDelay
-      const hasBegun = yield* Ref.make(false)
+      const begun = yield* Deferred.make<void>()
       return Draining.of({
-        hasBegun: Ref.get(hasBegun),
-        begin: Effect.andThen(Ref.set(hasBegun, true), Duration.isZero(delay) ? Effect.void : Effect.sleep(delay))
+        hasBegun: Deferred.isDone(begun),
+        begun: Deferred.await(begun),
+        begin: Effect.andThen(
+          Deferred.succeed(begun, undefined),
+          Duration.isZero(delay) ? Effect.void : Effect.sleep(delay)
+        )
       })
     })
   )

@@ -25,27 +25,61 @@ export interface PageRow extends Positioned {
   readonly page_rows: bigint
 }
 
+interface Bounded {
+  /** As `f`. */
+  readonly ids: Statement.Fragment
+  readonly order: Statement.Fragment
+  /** As `list_position`. */
+  readonly position: Statement.Fragment
+  readonly limit: number
+  readonly form: GeometryForm
+}
+
+/** Sizes are read before texts, so that nothing over the page is read. */
+const bounded = <A extends object>(
+  sql: SqlClient.SqlClient,
+  { form, ids, limit, order, position }: Bounded
+) =>
+  sql<A>`
+    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(routeColumns(form))} FROM (
+      SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
+        sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
+      FROM (${ids}) f JOIN routes r ON r.id = f.id
+      WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
+    ) r JOIN users u ON u.id = r.user_id
+    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
+    ORDER BY r.page_place`
+
 /**
  * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first: sorting works on
- * narrow rows. Sizes are read before texts, so that nothing over the page is read.
+ * narrow rows.
  */
 export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page }: Selection) => {
   const { after, bounds } = keyset(sql, order, page)
-  return sql<PageRow>`
-    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(routeColumns(form))} FROM (
-      SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place,
-        json_build_array(f.sort, f.id)::text AS list_position,
-        sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
-      FROM (
-        SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from} AND ${after} ${bounds}
-      ) f JOIN routes r ON r.id = f.id
-      WINDOW so_far AS (
-        ORDER BY f.sort ${sql.literal(order.direction)}, f.id ${sql.literal(order.direction)} ROWS UNBOUNDED PRECEDING
-      )
-    ) r JOIN users u ON u.id = r.user_id
-    WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${page.limit})
-    ORDER BY r.page_place`
+  const direction = sql.literal(order.direction)
+  return bounded<PageRow>(sql, {
+    ids: sql`SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from} AND ${after} ${bounds}`,
+    order: sql`f.sort ${direction}, f.id ${direction}`,
+    position: sql`json_build_array(f.sort, f.id)::text`,
+    limit: page.limit,
+    form
+  })
 }
+
+/** Of the routes `ids`, in an order of `f, r`, as many as a page may have bytes. */
+export const boundedRoutes = (
+  sql: SqlClient.SqlClient,
+  ids: Statement.Fragment,
+  order: Statement.Fragment,
+  form: GeometryForm
+) =>
+  bounded<Pick<PageRow, "page_rows"> & { readonly id: bigint }>(sql, {
+    ids,
+    order,
+    position: sql`NULL`,
+    limit: Number.MAX_SAFE_INTEGER,
+    form
+  })
 
 /** How much of its list a page covers, and where it ends. */
 export const extentOf = (rows: ReadonlyArray<PageRow>): Pick<PageOf<unknown>, "covered" | "end"> => {

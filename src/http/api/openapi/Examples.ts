@@ -101,6 +101,12 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
   ...CREDENTIAL_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
+  Change: { type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" },
+  ChangePage: {
+    changes: [{ type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" }],
+    cursor: "AUvkzyqN7cS2T7oO1cXh0nsi...",
+    hasMore: false
+  },
   Collection: {
     id: 4,
     name: "Alpine passes",
@@ -213,6 +219,7 @@ export const ERROR_EXAMPLES: Readonly<
   MethodNotAllowed: error(405, "NOT_FOUND", "This path has GET, HEAD", { allowed: ["GET", "HEAD"] }),
   RequestTimeout: error(408, "VALIDATION_FAILED", "The body did not arrive in time"),
   Conflict: error(409, "CONFLICT", "The handle is taken"),
+  Gone: error(410, "NOT_FOUND", "The cursor is expired: start again without one", { reason: "cursor_expired" }),
   PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
   UnsupportedMediaType: error(415, "VALIDATION_FAILED", "Send the body as application/json in UTF-8"),
   ExpectationFailed: error(417, "VALIDATION_FAILED", "Expect: only \"100-continue\" can be met"),

@@ -1,0 +1,52 @@
+import { Duration, Effect } from "effect"
+import { HttpEffect, HttpServerResponse } from "effect/http"
+import { HttpApiBuilder } from "effect/http-api"
+import { CHANGE_TYPES } from "../../schema/Change.ts"
+import type { RateLimited } from "../../schema/Errors.ts"
+import { DEFAULT_LIMIT } from "../../schema/Page.ts"
+import { ChangeFeed } from "../../services/changes/ChangeFeed.ts"
+import { ChangeWaits } from "../../services/changes/ChangeWaits.ts"
+import { Bulkheads } from "../../services/limits/Bulkheads.ts"
+import { Api } from "../api/Api.ts"
+import { Caller } from "../api/Authentication.ts"
+import { makeReadmit } from "../auth/Admission.ts"
+import { ResponseDeadline } from "../request/BodyArrival.ts"
+import { changePage } from "../response/ChangeJson.ts"
+import { retryAfter } from "../response/ErrorResponse.ts"
+
+const tellWhen = ({ details }: RateLimited) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(HttpServerResponse.setHeaders(response, retryAfter(details)))
+  )
+
+export const SyncHandlers = HttpApiBuilder.group(
+  Api,
+  "sync",
+  Effect.fn(function*(handlers) {
+    const feed = yield* ChangeFeed
+    const waits = yield* ChangeWaits
+    const readmit = yield* makeReadmit
+    const { lists } = yield* Bulkheads
+
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ endpoint, query }) {
+        const { userId } = yield* Caller
+        const { cursor, geometry = "full", include = CHANGE_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
+        const request = { cursor, include, limit, form: geometry }
+        const page = yield* lists(feed.read(userId, request))
+        if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
+          return yield* changePage(page)
+        }
+        const deadline = yield* ResponseDeadline
+        yield* deadline.pause
+        const next = yield* waits.next(userId, request, page, Duration.seconds(wait)).pipe(
+          Effect.tapErrorTag("RateLimited", tellWhen),
+          Effect.ensuring(deadline.begin)
+        )
+        // The credential may have been revoked meanwhile.
+        yield* readmit(endpoint)
+        return yield* changePage(next)
+      })
+    })
+  })
+)

@@ -1,0 +1,33 @@
+import { Effect } from "effect"
+import { HttpServerResponse } from "effect/http"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { StoredChange } from "../../services/changes/ChangedRows.ts"
+import type { StoredChanges } from "../../services/changes/ChangeFeed.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
+import { collectionJson } from "./CollectionJson.ts"
+import { jsonArray, routeJson } from "./RouteJson.ts"
+
+const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
+  readonly id: number
+  readonly updatedAt: string
+  readonly version: number
+}) => JSON.stringify({ type, id, change: "upserted", version, at: updatedAt })
+
+const changeJson = (change: StoredChange): string => {
+  switch (change.type) {
+    case "route":
+      return withMembers(upserted("route", change.route), ["route", routeJson(change.route)])
+    case "collection":
+      return withMembers(upserted("collection", change.collection), ["collection", collectionJson(change.collection)])
+    case "deleted": {
+      const { deletedAt, id, of, version } = change
+      return JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })
+    }
+  }
+}
+
+export const changePage = Effect.fnUntraced(function*({ changes, cursor, hasMore }: StoredChanges) {
+  const rest = Buffer.from(`,${JSON.stringify({ cursor, hasMore }).slice(1)}`)
+  const body = Buffer.concat([Buffer.from("{\"changes\":"), ...yield* jsonArray(changes, changeJson), rest])
+  return HttpServerResponse.uint8Array(body, { contentType: MEDIA_TYPES.json })
+})

@@ -1,0 +1,154 @@
+import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Schedule, Schema, type Scope } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
+import { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { UserId } from "../../schema/Ids.ts"
+import { DatabaseNotifications } from "../sql/DatabaseNotifications.ts"
+import { machineClock } from "../time/MachineClock.ts"
+
+const CHANNEL = "account_changes"
+
+/** Notifications are lost with their connection, and do not pass a pooler of transactions. */
+const POLL_INTERVAL = Duration.seconds(5)
+
+const RECONNECT_INTERVAL = Duration.seconds(1)
+
+const MAX_IDLE = Duration.minutes(1)
+
+const RETRY_AFTER = Duration.seconds(5)
+
+/** Requests that wait for a change in a process. */
+export const WaitingLimits = Context.Reference<{ readonly perAccount: number; readonly total: number }>(
+  "route-planning-service/WaitingLimits",
+  { defaultValue: () => ({ perAccount: 1_000, total: 4_000 }) }
+)
+
+const changeWaits = Metric.gauge("change_waits", { description: "Requests that wait for a change of an account" })
+
+interface Subscriber {
+  readonly latch: Latch.Latch
+  number: number
+}
+
+export interface ChangeSignal {
+  /** From now on waits for changes after this number. */
+  readonly rearm: (number: number) => void
+  /** Ends when there may have been a change since `rearm`. */
+  readonly changed: Effect.Effect<void>
+}
+
+const isUserId = Schema.is(UserId)
+
+const accountFull = () =>
+  new RateLimited({
+    message: "Too many requests of this account wait for a change: try again when one has ended",
+    details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
+  })
+
+/**
+ * Wakes requests when an account has changed. A process has one connection for that, while requests wait: it listens,
+ * and every 5 seconds one statement looks for changes whose notification was lost.
+ */
+export class ChangeSignals extends Context.Service<ChangeSignals, {
+  /**
+   * Changes after this are signalled, until the scope closes. `RateLimited` above 1,000 requests of an account,
+   * `Unavailable` above 4,000 of a process.
+   */
+  readonly subscribe: (
+    owner: UserId,
+    number: number
+  ) => Effect.Effect<ChangeSignal, RateLimited | Unavailable, Scope.Scope>
+}>()("route-planning-service/ChangeSignals") {
+  static readonly layer = Layer.effect(
+    ChangeSignals,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const listen = yield* DatabaseNotifications
+      const limits = yield* WaitingLimits
+      const accounts = new Map<UserId, Set<Subscriber>>()
+      const state = { total: 0 }
+      yield* Metric.update(changeWaits, 0)
+
+      const findChanged = SqlSchema.findAll({
+        Request: Schema.Struct({ owners: Schema.Array(UserId), numbers: Schema.Array(Schema.Int) }),
+        Result: Schema.Struct({ id: UserIdColumn }),
+        execute: ({ numbers, owners }) =>
+          sql`
+            SELECT w.id FROM unnest(${[...owners]}::bigint[], ${[...numbers]}::bigint[]) AS w (id, number)
+            WHERE EXISTS (SELECT FROM pending_changes WHERE user_id = w.id)
+              OR EXISTS (SELECT FROM change_counters WHERE user_id = w.id AND last > w.number)`
+      })
+
+      const wake = (owner: UserId) => accounts.get(owner)?.forEach(({ latch }) => latch.openUnsafe())
+
+      const poll = Effect.gen(function*() {
+        if (accounts.size === 0) return
+        const owners = [...accounts.keys()]
+        const numbers = owners.map((owner) => Math.min(...[...accounts.get(owner) ?? []].map(({ number }) => number)))
+        for (const { id } of yield* findChanged({ owners, numbers })) wake(id)
+      })
+
+      const wakeNamed = (payload: string) => {
+        const owner = Number(payload)
+        if (isUserId(owner)) wake(owner)
+      }
+
+      const listening = Effect.gen(function*() {
+        const next = yield* listen(CHANNEL)
+        yield* poll
+        return yield* Effect.forever(Effect.map(next, wakeNamed))
+      }).pipe(Effect.scoped)
+
+      // Neither ends: what is lost by one is found by the other.
+      const signals = yield* RcRef.make({
+        acquire: Effect.all([
+          listening.pipe(
+            Effect.tapCause((cause) => Effect.logWarning("notifications of changes lost", cause)),
+            Effect.retry(Schedule.spaced(RECONNECT_INTERVAL))
+          ),
+          Effect.repeat(
+            Effect.catchCause(poll, (cause) => Effect.logWarning("changes not looked for", cause)),
+            Schedule.spaced(POLL_INTERVAL)
+          )
+        ], { concurrency: "unbounded" }).pipe(Effect.provide(machineClock), Effect.forkScoped),
+        idleTimeToLive: MAX_IDLE
+      })
+
+      const add = Effect.fnUntraced(function*(owner: UserId, number: number) {
+        const own = accounts.get(owner) ?? new Set()
+        if (own.size >= limits.perAccount) return yield* accountFull()
+        if (state.total >= limits.total) {
+          return yield* Unavailable.retryAfter("Too many requests wait for a change: try again", RETRY_AFTER)
+        }
+        const subscriber: Subscriber = { latch: Latch.makeUnsafe(), number }
+        accounts.set(owner, own.add(subscriber))
+        state.total++
+        yield* Metric.update(changeWaits, state.total)
+        return subscriber
+      })
+
+      const remove = (owner: UserId, subscriber: Subscriber) =>
+        Effect.suspend(() => {
+          const own = accounts.get(owner)
+          own?.delete(subscriber)
+          if (own?.size === 0) accounts.delete(owner)
+          state.total--
+          return Metric.update(changeWaits, state.total)
+        })
+
+      return ChangeSignals.of({
+        subscribe: Effect.fnUntraced(function*(owner, number) {
+          const subscriber = yield* Effect.acquireRelease(add(owner, number), (added) => remove(owner, added))
+          yield* RcRef.get(signals)
+          return {
+            changed: subscriber.latch.await,
+            rearm: (covered) => {
+              subscriber.latch.closeUnsafe()
+              subscriber.number = covered
+            }
+          }
+        })
+      })
+    })
+  )
+}

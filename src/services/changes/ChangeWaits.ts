@@ -1,0 +1,74 @@
+import { Context, Duration, Effect, Layer, Metric, Ref } from "effect"
+import type { Gone, RateLimited, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { waitingForOthers } from "../limits/RunningRequests.ts"
+import { makeTurns } from "../limits/Turns.ts"
+import { Draining } from "../operations/Draining.ts"
+import { ChangeFeed, type ChangeRequest, type StoredChanges } from "./ChangeFeed.ts"
+import { type ChangeSignal, ChangeSignals } from "./ChangeSignals.ts"
+
+/** A thousand requests that wake at once may use so many connections. */
+const READS_AT_ONCE = 2
+
+const LONGEST_TURN = Duration.seconds(30)
+
+const gauge = (name: string, description: string) =>
+  Metric.gauge(name, { description, attributes: { class: "changes" } })
+
+/** Reads the changes of an account, and waits for one where there is none. */
+export class ChangeWaits extends Context.Service<ChangeWaits, {
+  /**
+   * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
+   * While it waits it holds no connection. `RateLimited` and `Unavailable` where too many wait.
+   */
+  readonly next: (
+    owner: UserId,
+    request: ChangeRequest,
+    empty: StoredChanges,
+    duration: Duration.Duration
+  ) => Effect.Effect<StoredChanges, ValidationFailed | Gone | RateLimited | Unavailable>
+}>()("route-planning-service/ChangeWaits") {
+  static readonly layer = Layer.effect(
+    ChangeWaits,
+    Effect.gen(function*() {
+      const feed = yield* ChangeFeed
+      const signals = yield* ChangeSignals
+      const draining = yield* Draining
+      const inTurn = yield* makeTurns({
+        atOnce: READS_AT_ONCE,
+        longestWait: LONGEST_TURN,
+        message: "Too many changes are being read: try again",
+        running: gauge("bulkhead_running", "Running requests of a class"),
+        waiting: gauge("bulkhead_waiting", "Queued requests of a class")
+      })
+
+      // A change between the read and the wait has opened the latch again.
+      const untilChanged = Effect.fnUntraced(function*(
+        owner: UserId,
+        request: ChangeRequest,
+        signal: ChangeSignal,
+        latest: Ref.Ref<StoredChanges>
+      ): Effect.fn.Return<void, ValidationFailed | Gone | Unavailable> {
+        const { cursor, number } = yield* Ref.get(latest)
+        signal.rearm(number)
+        const page = yield* inTurn(feed.read(owner, { ...request, cursor }))
+        yield* Ref.set(latest, page)
+        if (page.changes.length > 0) return
+        if (page.number === number) yield* waitingForOthers(signal.changed)
+        yield* untilChanged(owner, request, signal, latest)
+      })
+
+      return ChangeWaits.of({
+        next: Effect.fn("ChangeWaits.next")(function*(owner, request, empty, duration) {
+          const latest = yield* Ref.make(empty)
+          const signal = yield* signals.subscribe(owner, empty.number)
+          yield* untilChanged(owner, request, signal, latest).pipe(
+            Effect.raceFirst(draining.begun),
+            Effect.timeoutOption(duration)
+          )
+          return yield* Ref.get(latest)
+        }, Effect.scoped)
+      })
+    })
+  )
+}

@@ -1,0 +1,12 @@
+import { Context, Effect, type Scope } from "effect"
+import type { SqlError } from "effect/sql"
+
+type NextPayload = Effect.Effect<string, SqlError.SqlError>
+
+/**
+ * Listens on a channel by a connection of its own, until the scope closes. The inner effect waits for the next payload
+ * and fails when the connection ends. Notifications from before the outer effect ends are not seen.
+ */
+export const DatabaseNotifications = Context.Reference<
+  (channel: string) => Effect.Effect<NextPayload, SqlError.SqlError, Scope.Scope>
+>("route-planning-service/DatabaseNotifications", { defaultValue: () => () => Effect.succeed(Effect.never) })

@@ -1,0 +1,91 @@
+import { layer } from "@effect/vitest"
+import { Effect, Fiber, Random, Ref, Schema } from "effect"
+import { type Rider, signedIn } from "../support/Actors.ts"
+import { make, makeRoute } from "../support/Collections.ts"
+import { assertCopied, catchUp, type Copy, emptyCopy, readPage } from "../support/Copies.ts"
+import { newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const WRITERS = 3
+const READERS = 3
+const STEPS = 25
+
+const SEEDS = ["lost", "late"]
+
+const IdOf = Schema.decodeUnknownOption(Schema.Struct({ id: Schema.Int }))
+
+interface World {
+  readonly rider: Rider
+  readonly other: Rider
+  readonly routes: Ref.Ref<ReadonlyArray<number>>
+  readonly foreign: ReadonlyArray<number>
+  readonly collections: Ref.Ref<ReadonlyArray<number>>
+}
+
+const pick = (ids: ReadonlyArray<number>) =>
+  Effect.map(Random.nextIntBetween(0, ids.length), (index) => ids[index] ?? 0)
+
+const added = (ids: Ref.Ref<ReadonlyArray<number>>, body: unknown) => {
+  const made = IdOf(body)
+  return made._tag === "Some" ? Ref.update(ids, (known) => [...known, made.value.id]) : Effect.void
+}
+
+/** One random change; many are refused, since others changed the same. */
+const change = Effect.fnUntraced(function*({ collections, foreign, other, rider, routes }: World) {
+  const id = yield* pick(yield* Ref.get(routes))
+  const collection = yield* pick(yield* Ref.get(collections))
+  const theirs = yield* pick(foreign)
+  const kinds: ReadonlyArray<Effect.Effect<unknown>> = [
+    Effect.flatMap(rider.post("/routes", newRoute({})), ({ body }) => added(routes, body)),
+    rider.patch(`/routes/${id}`, { name: "Changed" }),
+    rider.delete(`/routes/${id}`),
+    rider.post(`/routes/${id}/restore`),
+    Effect.flatMap(rider.post("/collections", { name: "More" }), ({ body }) => added(collections, body)),
+    rider.patch(`/collections/${collection}`, { name: "Renamed" }),
+    rider.delete(`/collections/${collection}`),
+    rider.post(`/collections/${collection}/routes`, { routeId: id }),
+    rider.post(`/collections/${collection}/routes`, { routeId: theirs }),
+    rider.delete(`/collections/${collection}/routes/${id}`),
+    other.patch(`/routes/${theirs}`, { visibility: "private" }),
+    other.patch(`/routes/${theirs}`, { visibility: "public" }),
+    other.delete(`/routes/${theirs}`),
+    other.post(`/routes/${theirs}/restore`)
+  ]
+  yield* kinds[yield* Random.nextIntBetween(0, kinds.length)] ?? Effect.void
+})
+
+/** Reads pages of random sizes. Some are killed, so that the page is lost; some are applied and their cursor is not. */
+const read = Effect.fnUntraced(function*(rider: Rider, copy: Ref.Ref<Copy>) {
+  const limit = yield* Random.nextIntBetween(1, 8)
+  const before = yield* Ref.get(copy)
+  const reading = yield* Effect.forkChild(readPage(rider, copy, `limit=${limit}`))
+  const fate = yield* Random.nextIntBetween(0, 4)
+  if (fate === 0) yield* Fiber.interrupt(reading)
+  else yield* Fiber.join(reading)
+  if (fate === 1) yield* Ref.update(copy, ({ items }) => ({ items, cursor: before.cursor }))
+})
+
+layer(TestServer.layer())("the change feed", (it) => {
+  it.effect.each(SEEDS)(
+    "gives every reader the account, whatever writers and kills come in between (%s)",
+    (seed) =>
+      Effect.gen(function*() {
+        const [rider, other] = [yield* signedIn, yield* signedIn]
+        const routes = yield* Ref.make<ReadonlyArray<number>>([yield* makeRoute(rider), yield* makeRoute(rider)])
+        const collections = yield* Ref.make<ReadonlyArray<number>>([(yield* make(rider)).id])
+        const foreign = [
+          yield* makeRoute(other, { visibility: "public" }),
+          yield* makeRoute(other, { visibility: "public" })
+        ]
+        const world: World = { rider, other, routes, foreign, collections }
+        const copies = yield* Effect.forEach(Array.from({ length: READERS }), () => Ref.make(emptyCopy))
+        const writing = Array.from({ length: WRITERS }, () => Effect.repeat(change(world), { times: STEPS }))
+        const reading = copies.map((copy) => Effect.repeat(read(rider, copy), { times: STEPS / 2 }))
+        yield* Effect.all([...writing, ...reading], { concurrency: "unbounded" })
+        for (const copy of copies) {
+          yield* catchUp(rider, copy)
+          yield* assertCopied(rider, copy)
+        }
+      }).pipe(Random.withSeed(seed))
+  )
+})

@@ -1,0 +1,257 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Ref, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { WaitingLimits } from "../../src/services/changes/ChangeSignals.ts"
+import { type Actor, type Rider, signedIn } from "../support/Actors.ts"
+import { make, makeRoute } from "../support/Collections.ts"
+import { assertCopied, catchUp, emptyCopy, pageIn, readPage } from "../support/Copies.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { mint, withToken } from "../support/Tokens.ts"
+import { until } from "../support/Waiting.ts"
+
+const changesIn = (body: unknown) => pageIn(body).changes.map(({ change, id, type }) => [type, id, change])
+
+/** A copy of what a rider has, up to now. */
+const copied = Effect.fnUntraced(function*(rider: Rider) {
+  const copy = yield* Ref.make(emptyCopy)
+  yield* catchUp(rider, copy)
+  return copy
+})
+
+const cursorOf = Effect.fnUntraced(function*(rider: Rider, query = "") {
+  return pageIn((yield* rider.get(`/sync?limit=200&${query}`)).body).cursor
+})
+
+const areWaiting = (count: number) =>
+  until(
+    Effect.flatMap(TestServer, ({ call }) => call("GET", "//metrics")).pipe(
+      Effect.map(({ text }) => text.includes(`\nchange_waits ${count}\n`))
+    )
+  )
+
+const waitingFor = (actor: Actor, cursor: string) => Effect.forkChild(actor.get(`/sync?cursor=${cursor}&wait=30`))
+
+layer(TestServer.layer())("the change feed", (it) => {
+  it.effect("reads an account in pages, then each change once in its newest state", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const [first, second, third] = [yield* makeRoute(rider), yield* makeRoute(rider), yield* makeRoute(rider)]
+      const collection = yield* make(rider, { routeIds: [first, second] })
+      const copy = yield* Ref.make(emptyCopy)
+      const pages = [yield* readPage(rider, copy, "limit=2"), yield* readPage(rider, copy, "limit=2")]
+      assert.deepStrictEqual(pages.map(({ changes, hasMore }) => [changes.length, hasMore]), [[2, true], [2, false]])
+      yield* assertCopied(rider, copy)
+
+      yield* rider.patch(`/routes/${third}`, { name: "Once" })
+      yield* rider.patch(`/routes/${third}`, { name: "Twice" })
+      yield* rider.delete(`/routes/${first}`)
+      const { body } = yield* rider.get(`/sync?cursor=${pages[1]?.cursor}&geometry=none`)
+      assert.deepStrictEqual(changesIn(body), [
+        ["route", third, "upserted"],
+        ["route", first, "deleted"],
+        ["collection", collection.id, "upserted"]
+      ])
+      assert.strictEqual(pageIn(body).changes[0]?.version, 3)
+      yield* catchUp(rider, copy)
+      yield* assertCopied(rider, copy)
+
+      yield* rider.post(`/routes/${first}/restore`)
+      const restored = yield* readPage(rider, copy)
+      assert.deepStrictEqual(restored.changes.map(({ change, id }) => [id, change]), [
+        [first, "upserted"],
+        [collection.id, "upserted"]
+      ])
+      yield* assertCopied(rider, copy)
+    }))
+
+  it.effect("reads only what is included, and waits for nothing else", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const collection = yield* make(rider)
+      const cursor = yield* cursorOf(rider, "include=collections")
+      yield* makeRoute(rider)
+      const none = pageIn((yield* rider.get(`/sync?include=collections&cursor=${cursor}`)).body)
+      assert.deepStrictEqual([none.changes, none.hasMore], [[], false])
+      yield* rider.patch(`/collections/${collection.id}`, { name: "Winter" })
+      const { body } = yield* rider.get(`/sync?include=collections&cursor=${none.cursor}`)
+      assert.deepStrictEqual(changesIn(body), [["collection", collection.id, "upserted"]])
+    }))
+
+  it.effect("returns the change of a transaction that began before another and committed after it", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const [slow, fast] = [yield* makeRoute(rider), yield* makeRoute(rider)]
+      const copy = yield* copied(rider)
+      yield* Effect.gen(function*() {
+        yield* sql`UPDATE routes SET name = 'Slow', version = version + 1 WHERE id = ${slow}`
+        yield* rider.patch(`/routes/${fast}`, { name: "Fast" })
+        assert.deepStrictEqual((yield* readPage(rider, copy)).changes.map(({ id }) => id), [fast])
+      }).pipe(sql.withTransaction)
+      assert.deepStrictEqual((yield* readPage(rider, copy)).changes.map(({ id }) => id), [slow])
+      yield* assertCopied(rider, copy)
+    }))
+
+  it.effect("refuses what is no cursor of this account and these types, with all issues", () =>
+    Effect.gen(function*() {
+      const [rider, other] = [yield* signedIn, yield* signedIn]
+      const cursor = yield* cursorOf(rider)
+      const tampered = `${cursor.slice(0, -2)}${cursor.endsWith("A") ? "BB" : "AA"}`
+      const answers = [
+        yield* other.get(`/sync?cursor=${cursor}`),
+        yield* rider.get(`/sync?include=routes&cursor=${cursor}`),
+        yield* rider.get(`/sync?cursor=${tampered}`),
+        yield* rider.get("/sync?cursor=.&limit=0&wait=31&include=all&geometry=no&since=1")
+      ]
+      assert.deepStrictEqual(answers.map(({ status }) => status), [400, 400, 400, 400])
+      const issues = JSON.stringify(answers[3]?.body)
+      for (const path of ["cursor", "limit", "wait", "include", "geometry", "since"]) {
+        assert.include(issues, `"path":"${path}"`)
+      }
+    }))
+
+  it.effect("tells a client to start again after the database was replaced or went back", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const id = yield* makeRoute(rider)
+      const cursor = yield* cursorOf(rider)
+      yield* rider.patch(`/routes/${id}`, { name: "Later" })
+      const ahead = pageIn((yield* rider.get(`/sync?cursor=${cursor}`)).body).cursor
+      yield* sql`UPDATE change_counters SET last = last - 1 WHERE user_id = ${rider.id}`
+      const { body, status } = yield* rider.get(`/sync?cursor=${ahead}`)
+      assert.strictEqual(status, 410)
+      assert.deepInclude(body, { statusCode: 410, code: "NOT_FOUND", details: { reason: "cursor_expired" } })
+      yield* sql`UPDATE change_counters SET last = last + 1 WHERE user_id = ${rider.id}`
+      assert.strictEqual((yield* rider.get(`/sync?cursor=${ahead}`)).status, 200)
+      yield* sql`UPDATE change_epochs SET epoch = gen_random_uuid()`
+      assert.strictEqual((yield* rider.get(`/sync?cursor=${ahead}`)).status, 410)
+    }))
+
+  it.effect("tells of an erasure too, and expires cursors from before deletions that were purged", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { token } = yield* mint(rider, "read", { expiresInDays: null })
+      const script = yield* withToken(token)
+      const id = yield* makeRoute(rider)
+      const before = yield* cursorOf(rider)
+      yield* rider.delete(`/routes/${id}`)
+      const trashed = pageIn((yield* script.get(`/sync?cursor=${before}`)).body)
+      assert.strictEqual(trashed.changes[0]?.change, "deleted")
+      const read = (cursor: string) => script.get(`/sync?cursor=${cursor}`)
+      yield* TestClock.adjust("31 days")
+      yield* until(Effect.map(read(trashed.cursor), ({ body }) => pageIn(body).changes[0]?.change === "deleted"))
+      yield* TestClock.adjust("89 days")
+      assert.strictEqual((yield* read(before)).status, 200)
+      yield* TestClock.adjust("2 days")
+      yield* until(Effect.map(read(before), ({ status }) => status === 410))
+      assert.deepStrictEqual(pageIn((yield* script.get("/sync")).body).changes, [])
+    }))
+
+  it.effect("identifies the database with the rights of an ordinary role", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const functions = ["pg_control_system()", "pg_walfile_name(pg_lsn)", "pg_current_wal_lsn()"]
+      const rows = yield* sql`
+        SELECT name FROM unnest(${functions}::text[]) name
+        WHERE NOT EXISTS (
+          SELECT FROM pg_proc p WHERE p.oid = name::regprocedure
+            AND (p.proacl IS NULL OR EXISTS (SELECT FROM aclexplode(p.proacl) a WHERE a.grantee = 0))
+        )`
+      assert.deepStrictEqual(rows, [])
+    }))
+
+  it.effect("waits until something changes, without a connection of the pool, and then returns it", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const requests = yield* Effect.replicateEffect(waitingFor(rider, yield* cursorOf(rider)), 30)
+      yield* areWaiting(30)
+      const id = yield* makeRoute(rider)
+      const answers = yield* Fiber.joinAll(requests)
+      for (const { body } of answers) assert.deepStrictEqual(changesIn(body), [["route", id, "upserted"]])
+    }))
+
+  it.effect("waits for as long as the client asked, and then returns an empty page", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const request = yield* waitingFor(rider, yield* cursorOf(rider))
+      yield* areWaiting(1)
+      yield* TestClock.adjust("29 seconds")
+      assert.strictEqual(request.pollUnsafe(), undefined)
+      yield* TestClock.adjust("1 second")
+      const { body, status } = yield* Fiber.join(request)
+      assert.strictEqual(status, 200)
+      assert.deepInclude(body, { changes: [], hasMore: false })
+    }))
+
+  it.effect("finds a change although the connection that listens was lost", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const request = yield* waitingFor(rider, yield* cursorOf(rider))
+      yield* areWaiting(1)
+      yield* sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'LISTEN%'`
+      const id = yield* makeRoute(rider)
+      assert.deepStrictEqual(changesIn((yield* Fiber.join(request)).body), [["route", id, "upserted"]])
+    }))
+
+  it.effect("refuses a token that was revoked while it waited", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id, token } = yield* mint(rider, "read")
+      const script = yield* withToken(token)
+      const cursor = yield* cursorOf(rider)
+      const request = yield* waitingFor(script, cursor)
+      yield* areWaiting(1)
+      yield* rider.delete(`/auth/tokens/${id}`)
+      yield* makeRoute(rider)
+      assert.strictEqual((yield* Fiber.join(request)).status, 401)
+    }))
+})
+
+const fewWaits = TestServer.layer().pipe(
+  Layer.provide(Layer.succeed(WaitingLimits, { perAccount: 1, total: 2 }))
+)
+
+layer(fewWaits)("requests that wait for a change", (it) => {
+  it.effect("are bounded for each account and in all, and leave with their client", () =>
+    Effect.gen(function*() {
+      const [first, second, third] = [yield* signedIn, yield* signedIn, yield* signedIn]
+      const [cursor, others, more] = [yield* cursorOf(first), yield* cursorOf(second), yield* cursorOf(third)]
+      const client = new AbortController()
+      const { origin } = yield* TestServer
+      const leaving = fetch(`${origin}/api/v1/sync?cursor=${cursor}&wait=30`, {
+        headers: { cookie: first.cookie },
+        signal: client.signal
+      }).catch(() => undefined)
+      yield* areWaiting(1)
+      const refused = yield* first.get(`/sync?cursor=${cursor}&wait=30`)
+      assert.deepStrictEqual([refused.status, refused.headers.get("retry-after")], [429, "5"])
+      yield* waitingFor(second, others)
+      yield* areWaiting(2)
+      const busy = yield* third.get(`/sync?cursor=${more}&wait=30`)
+      assert.deepStrictEqual([busy.status, busy.headers.get("retry-after")], [503, "5"])
+      client.abort()
+      yield* Effect.promise(() => leaving)
+      yield* areWaiting(1)
+    }))
+
+  it.effect("end at once with an empty page when the service shuts down", () =>
+    Effect.gen(function*() {
+      const scope = yield* Scope.make()
+      const services = yield* Layer.buildWithScope(Layer.fresh(TestServer.layer()), scope)
+      const request = yield* Effect.gen(function*() {
+        const rider = yield* signedIn
+        const request = yield* waitingFor(rider, yield* cursorOf(rider))
+        yield* areWaiting(1)
+        return request
+      }).pipe(Effect.provide(services))
+      yield* Scope.close(scope, Exit.void)
+      const { body, status } = yield* Fiber.join(request)
+      assert.strictEqual(status, 200)
+      assert.deepInclude(body, { changes: [] })
+    }))
+})

@@ -1,0 +1,67 @@
+import { assert } from "@effect/vitest"
+import { Effect, Ref, Schema } from "effect"
+import type { Actor } from "./Actors.ts"
+
+const Item = Schema.StructWithRest(Schema.Struct({ id: Schema.Int }), [Schema.Record(Schema.String, Schema.Json)])
+
+const Change = Schema.Struct({
+  type: Schema.Literals(["route", "collection"]),
+  id: Schema.Int,
+  change: Schema.Literals(["upserted", "deleted"]),
+  version: Schema.Int,
+  at: Schema.String,
+  route: Schema.optionalKey(Item),
+  collection: Schema.optionalKey(Item)
+})
+type Change = typeof Change.Type
+
+export const pageIn = Schema.decodeUnknownSync(
+  Schema.Struct({ changes: Schema.Array(Change), cursor: Schema.String, hasMore: Schema.Boolean })
+)
+
+export interface Copy {
+  readonly cursor: string | undefined
+  readonly items: ReadonlyMap<string, unknown>
+}
+
+export const emptyCopy: Copy = { cursor: undefined, items: new Map() }
+
+const applied = (items: ReadonlyMap<string, unknown>, changes: ReadonlyArray<Change>) => {
+  const next = new Map(items)
+  for (const { change, collection, id, route, type } of changes) {
+    if (change === "deleted") next.delete(`${type} ${id}`)
+    else next.set(`${type} ${id}`, route ?? collection)
+  }
+  return next
+}
+
+/** Reads one page into a copy; an interruption loses the page and keeps the copy. */
+export const readPage = Effect.fnUntraced(function*(reader: Actor, copy: Ref.Ref<Copy>, query = "") {
+  const { cursor, items } = yield* Ref.get(copy)
+  const { body, status } = yield* reader.get(`/sync?${query}${cursor === undefined ? "" : `&cursor=${cursor}`}`)
+  assert.strictEqual(status, 200)
+  const page = pageIn(body)
+  yield* Ref.set(copy, { cursor: page.cursor, items: applied(items, page.changes) })
+  return page
+})
+
+export const catchUp = (reader: Actor, copy: Ref.Ref<Copy>, query?: string): Effect.Effect<void> =>
+  Effect.flatMap(readPage(reader, copy, query), ({ hasMore }) => hasMore ? catchUp(reader, copy, query) : Effect.void)
+
+const listed = Schema.decodeUnknownSync(Schema.Array(Item))
+
+/** The account by its lists. */
+export const accountOf = Effect.fnUntraced(function*(owner: Actor) {
+  const routes = listed((yield* owner.get("/routes?limit=200")).body)
+  const collections = listed((yield* owner.get("/collections?limit=200")).body)
+  return new Map<string, unknown>([
+    ...routes.map((route) => [`route ${route.id}`, route] as const),
+    ...collections.map((collection) => [`collection ${collection.id}`, collection] as const)
+  ])
+})
+
+const sorted = (items: ReadonlyMap<string, unknown>) => [...items].toSorted(([a], [b]) => a.localeCompare(b))
+
+export const assertCopied = Effect.fnUntraced(function*(owner: Actor, copy: Ref.Ref<Copy>) {
+  assert.deepStrictEqual(sorted((yield* Ref.get(copy)).items), sorted(yield* accountOf(owner)))
+})
