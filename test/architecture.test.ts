@@ -51,7 +51,7 @@ const ORDER = {
     ["files", "routing"],
     ["routes"],
     ["accounts", "collections"],
-    ["admin", "archive", "delivery", "operations", "provider"],
+    ["admin", "archive", "batches", "delivery", "operations", "provider"],
     ["changes"]
   ],
   "src/http": [["api"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]

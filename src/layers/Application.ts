@@ -14,6 +14,7 @@ import { SystemStatus } from "../services/admin/SystemStatus.ts"
 import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
 import { Audit } from "../services/audit/Audit.ts"
+import { Batches } from "../services/batches/Batches.ts"
 import { ChangeFeed } from "../services/changes/ChangeFeed.ts"
 import { ChangeSignals } from "../services/changes/ChangeSignals.ts"
 import { changeSweepLayer } from "../services/changes/ChangeSweep.ts"
@@ -88,6 +89,7 @@ const changesLayer = ChangeWaits.layer.pipe(Layer.provideMerge(ChangeFeed.layer)
 const servicesLayer = Layer.mergeAll(
   CallerCredential.layer,
   accountDataLayer.pipe(Layer.provideMerge(identityLayer)),
+  Batches.layer,
   changesLayer,
   Collections.layer,
   Health.layer,

@@ -1,6 +1,7 @@
 import { readProfile } from "../services/archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../services/archive/ListJobs.ts"
 import { readManifest } from "../services/archive/Manifests.ts"
+import { readRouteBatch } from "../services/batches/BatchJobs.ts"
 import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
@@ -19,6 +20,7 @@ serveJobs([
   readNewRoute,
   readProfile,
   readRoadless,
+  readRouteBatch,
   readRoutePatch,
   readRoutes,
   readTrace,

@@ -50,7 +50,7 @@ export const SyncQuery = Schema.Struct(fields).annotate({
   messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
 })
 
-export const Change = Schema.Struct({
+const Change = Schema.Struct({
   type: Schema.Literals(CHANGE_TYPES),
   id: Schema.Int.annotate({ description: "The id of the route or collection" }),
   change: Schema.Literals(["upserted", "deleted"]).annotate({
@@ -61,7 +61,6 @@ export const Change = Schema.Struct({
   route: Schema.optionalKey(Route),
   collection: Schema.optionalKey(Collection)
 }).annotate({ identifier: "Change" })
-export type Change = typeof Change.Type
 
 export const ChangePage = Schema.Struct({
   changes: Schema.Array(Change),

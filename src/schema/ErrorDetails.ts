@@ -24,6 +24,8 @@ export const ErrorDetails = Schema.StructWithRest(
       "What is wrong with the request; at most 100 issues"
     ),
     impact: member(Impact, "What the request would do if it were confirmed"),
+    impacts: member(Schema.Array(Impact), "What the operations of a batch would do if they were confirmed"),
+    operation: member(Schema.Int, "Index of the operation because of which an atomic batch changed nothing"),
     reason: member(
       Schema.String,
       "Cause: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled`, "

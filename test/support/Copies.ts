@@ -51,7 +51,7 @@ export const catchUp = (reader: Actor, copy: Ref.Ref<Copy>, query?: string): Eff
 const listed = Schema.decodeUnknownSync(Schema.Array(Item))
 
 /** The account by its lists. */
-export const accountOf = Effect.fnUntraced(function*(owner: Actor) {
+const accountOf = Effect.fnUntraced(function*(owner: Actor) {
   const routes = listed((yield* owner.get("/routes?limit=200")).body)
   const collections = listed((yield* owner.get("/collections?limit=200")).body)
   return new Map<string, unknown>([

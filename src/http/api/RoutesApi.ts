@@ -5,6 +5,7 @@ import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
+import { BatchResults, RouteBatch } from "../../schema/RouteBatch.ts"
 import { OwnRoutesQuery, TagCount } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
@@ -77,6 +78,18 @@ export class RoutesApi extends HttpApiGroup.make("routes")
   )
   .annotateEndpoints(Tier, "moderate")
   .add(
+    HttpApiEndpoint.post("batch", "/batch", {
+      headers: { ...ConfirmHeader, ...IdempotencyHeader },
+      payload: RouteBatch,
+      success: BatchResults,
+      error: [NotFound, Conflict, PreconditionRequired]
+    })
+      .middleware(JsonBody)
+      .middleware(CallerAuthentication)
+      .annotate(BodyLimit, ROUTE_BODY_LIMIT)
+      .annotate(LongBodies, "routeBatch")
+      .annotate(Tier, "strict")
+      .annotateMerge(texts.batch),
     HttpApiEndpoint.get("listDeleted", "/deleted", {
       query: listQuery(FormQuery),
       success: Schema.Array(Route)

@@ -2,8 +2,6 @@ import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
-import { MAX_DURATION, type NewRoute } from "../../schema/Route.ts"
-import { durationOf } from "../../services/files/Times.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { Routes } from "../../services/routes/Routes.ts"
@@ -26,6 +24,8 @@ import {
   versionedResponse,
   withCurrentTag
 } from "../response/Versioned.ts"
+import { routeBatch } from "./RouteBatch.ts"
+import { withDuration } from "./RouteDefaults.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -50,6 +50,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
       Effect.map(routes.requireOwn(owner, id), ({ name }) => deleting("route", name, id))
 
     return handlers.handleAll({
+      batch: yield* routeBatch,
       list: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
@@ -128,9 +129,3 @@ export const RoutesHandlers = HttpApiBuilder.group(
     })
   })
 )
-
-/** The default duration is the time between the first and the last waypoint with a timestamp. */
-const withDuration = <A extends Pick<NewRoute, "duration" | "waypoints">>(route: A): A => {
-  const duration = route.duration ?? durationOf([route.waypoints], ({ timestamp }) => timestamp ?? undefined)
-  return duration === undefined || duration > MAX_DURATION ? route : { ...route, duration }
-}

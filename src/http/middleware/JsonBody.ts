@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { type Unavailable, UnsupportedMediaType, ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
+import { readRouteBatch } from "../../services/batches/BatchJobs.ts"
 import { type HeavyJob, HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { boundsOf } from "../../services/json/BoundedJson.ts"
 import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
@@ -31,6 +32,7 @@ interface ReadBody {
 
 const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Parts, "digest">>>> = {
   newRoute: readNewRoute,
+  routeBatch: readRouteBatch,
   routePatch: readRoutePatch,
   trace: readTrace
 }

@@ -9,6 +9,8 @@ import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 export interface Parts {
   /** The geometry of a long body, removed from its text. */
   readonly line?: RouteLine
+  /** Those of a batch, by operation. */
+  readonly lines?: ReadonlyArray<RouteLine | undefined>
   readonly trace?: MeasuredTrace
   /** SHA-256 of the body. */
   readonly digest?: () => string

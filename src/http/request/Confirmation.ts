@@ -1,4 +1,4 @@
-import { Effect, type Schema } from "effect"
+import { type Array as Arr, Effect, type Schema } from "effect"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { PreconditionRequired } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/User.ts"
@@ -33,6 +33,12 @@ export const unconfirmed = (impact: Impact) =>
   new PreconditionRequired({
     message: `Send ${HEADERS.confirm.name}: true to do this`,
     details: { impact: { ...impact } }
+  })
+
+export const unconfirmedAll = (impacts: Arr.NonEmptyReadonlyArray<Impact>) =>
+  new PreconditionRequired({
+    message: `Send ${HEADERS.confirm.name}: true to do this`,
+    details: { impact: { ...impacts[0] }, impacts: impacts.map((impact) => ({ ...impact })) }
   })
 
 export const requireConfirmed = <E, R>(caller: Principal, headers: Headers, impact: Effect.Effect<Impact, E, R>) =>

@@ -27,7 +27,7 @@ export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       Request: OwnRoute,
       Result: RouteRecord.select.mapFields(Struct.pick(["version"])),
       execute: ({ id, owner }) =>
-        sql`SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+        sql`SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     }),
 
     lockStart: SqlSchema.findOneOption({
@@ -36,7 +36,7 @@ export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) =>
         sql`
           SELECT waypoints, coalesce(geometry, '[]') <> '[]' AS "hasGeometry" FROM routes r
-          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR UPDATE`
+          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     })
   }
 })

@@ -2,7 +2,7 @@ import { Result } from "effect"
 import type { ValidationIssue } from "../../schema/Errors.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { BROKEN_LINE, encodedLine } from "../geometry/EncodedLine.ts"
-import type { RouteLine } from "../geometry/RouteLine.ts"
+import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
@@ -27,6 +27,10 @@ const split = (body: WithLine<NewRoute | RoutePatch>) =>
       ? { rest: { ...rest, geometry: line }, parts: {} }
       : { rest, parts: { line } }
   })
+
+/** A decoded body without its line, which is measured: synchronous, for a thread. */
+export const splitRoute = ({ geometry, ...rest }: NewRoute | RoutePatch) =>
+  split({ rest, line: geometry && routeLine(geometry) })
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 

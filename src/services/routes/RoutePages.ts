@@ -58,7 +58,9 @@ export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page 
   const { after, bounds } = keyset(sql, order, page)
   const direction = sql.literal(order.direction)
   return bounded<PageRow>(sql, {
-    ids: sql`SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from} AND ${after} ${bounds}`,
+    ids: sql`SELECT ${sql.literal(order.id)} AS id, ${
+      sql.literal(order.by)
+    } AS sort FROM ${from} AND ${after} ${bounds}`,
     order: sql`f.sort ${direction}, f.id ${direction}`,
     position: sql`json_build_array(f.sort, f.id)::text`,
     limit: page.limit,

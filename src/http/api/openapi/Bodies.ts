@@ -2,6 +2,7 @@ import { Predicate, Schema } from "effect"
 import type { OpenApi } from "effect/http-api"
 import { ErrorDetails } from "../../../schema/ErrorDetails.ts"
 import { alternatives } from "./Alternatives.ts"
+import { withDiscriminator } from "./Discriminators.ts"
 import { ERROR_EXAMPLES, EXAMPLES } from "./Examples.ts"
 import { GEOJSON } from "./GeoJsonBodies.ts"
 import { BODIES, wordsFor } from "./Glossary.ts"
@@ -51,7 +52,9 @@ export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) =>
   const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
   const all = { Error: errorSchema(), ...GEOJSON, ...Object.fromEntries(bodies) }
   return Object.fromEntries(
-    Object.entries(all).flatMap(([name, schema]) => alternatives(name, portable(schema))).map(([name, schema]) => {
+    Object.entries(all).flatMap(([name, schema]) =>
+      alternatives(name, withDiscriminator(portable(schema), schemas, "op"))
+    ).map(([name, schema]) => {
       const described = describeMembers(name, schema)
       return [name, {
         ...(Predicate.isObject(described) ? described : {}),

@@ -1,5 +1,6 @@
 import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 import { CREDENTIAL_EXAMPLES } from "./CredentialExamples.ts"
+import { SYNC_EXAMPLES } from "./SyncExamples.ts"
 
 const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
 
@@ -100,13 +101,8 @@ const usage = {
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
   ...CREDENTIAL_EXAMPLES,
+  ...SYNC_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
-  Change: { type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" },
-  ChangePage: {
-    changes: [{ type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" }],
-    cursor: "AUvkzyqN7cS2T7oO1cXh0nsi...",
-    hasMore: false
-  },
   Collection: {
     id: 4,
     name: "Alpine passes",

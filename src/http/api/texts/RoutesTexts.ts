@@ -1,4 +1,5 @@
 import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
+import { MAX_OPERATIONS } from "../../../schema/RouteBatch.ts"
 import { BOUNDED_PAGE, described, MOVING, PAGED, titled } from "./Described.ts"
 
 export const texts = {
@@ -34,6 +35,16 @@ export const texts = {
       inWords(GRACE_PERIOD)
     }. A personal access token must confirm where the route was `
       + "public, since it is public again."
+  ),
+  batch: described(
+    "Change several routes",
+    `Up to ${MAX_OPERATIONS} operations: creates, changes, deletes and restores routes, adds them to collections and takes `
+      + "them out. Each has its own result in `results`, in their order: the `status` that it has as a request of its "
+      + "own, and the route, the collection or the `error`; routes come without `geometry`. What fails changes nothing, "
+      + "and the others are done; with `atomic: true` all are done or none: the response is the error of the first that "
+      + "failed then, with its index in `details.operation`. `ifMatch` of an operation is as the header `If-Match`. A "
+      + "personal access token must confirm once what must be confirmed of any: `details.impacts` has all of it. It "
+      + "counts as one request."
   ),
   get: described(
     "Open a route",

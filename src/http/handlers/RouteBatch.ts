@@ -1,0 +1,169 @@
+import { Array as Arr, Effect, Option, type Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { Impact } from "../../schema/ErrorDetails.ts"
+import { Conflict, NotFound, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
+import { Batches, type FailedOperation } from "../../services/batches/Batches.ts"
+import { Collections } from "../../services/collections/Collections.ts"
+import { Routes } from "../../services/routes/Routes.ts"
+import { RouteTrash } from "../../services/routes/RouteTrash.ts"
+import { Caller } from "../api/Authentication.ts"
+import { HEADERS } from "../api/Headers.ts"
+import type { ConfirmHeader, IdempotencyHeader } from "../api/Requests.ts"
+import { bodyDigest, BodyParts, makeWithGeometry } from "../request/BodyParts.ts"
+import { deleting, isConfirmed, publishing, unconfirmedAll } from "../request/Confirmation.ts"
+import { Idempotency } from "../request/Idempotency.ts"
+import { type BatchOutcome, batchResults, collectionOutcome, done, routeOutcome } from "../response/BatchJson.ts"
+import { versionedCollection } from "../response/CollectionJson.ts"
+import { worded } from "../response/PublicErrors.ts"
+import { versionedRoute } from "../response/RouteJson.ts"
+import { expectedVersions, withCurrentTag } from "../response/Versioned.ts"
+import { withDuration } from "./RouteDefaults.ts"
+
+interface Call {
+  readonly headers: Schema.Struct.Type<typeof ConfirmHeader> & Schema.Struct.Type<typeof IdempotencyHeader>
+  readonly payload: RouteBatch
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+type Operation<Op extends BatchOperation["op"]> = Extract<BatchOperation, { readonly op: Op }>
+
+type Change = Effect.Effect<BatchOutcome, NotFound | Conflict>
+
+const expected = ({ ifMatch }: { readonly ifMatch?: string }) =>
+  expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
+
+const under = (path: string) => (error: ValidationFailed) =>
+  ValidationFailed.of(error.details?.issues?.map((issue) => ({ ...issue, path: `${path}.${issue.path}` })) ?? [])
+
+const refusal = ({ error, index }: FailedOperation<NotFound | Conflict>) => {
+  const facts = { message: `operations.${index}: ${error.message}`, details: { ...error.details, operation: index } }
+  return error._tag === "NotFound" ? new NotFound(facts) : new Conflict(facts)
+}
+
+const changed = (operations: ReadonlyArray<BatchOperation>) => ({
+  routes: operations.flatMap((operation) => "id" in operation ? [operation.id] : []),
+  collections: operations.flatMap((operation) => "collectionId" in operation ? [operation.collectionId] : [])
+})
+
+/** Several changes of routes with the rules of each as a request of its own. */
+export const routeBatch = Effect.gen(function*() {
+  const batches = yield* Batches
+  const collections = yield* Collections
+  const idempotency = yield* Idempotency
+  const routes = yield* Routes
+  const trash = yield* RouteTrash
+  const withGeometry = yield* makeWithGeometry
+
+  const currentRoute = (owner: UserId, id: RouteId) =>
+    Effect.map(routes.get(id, Option.some(owner), "none"), (route) => versionedRoute(route))
+
+  const currentCollection = (owner: UserId, id: CollectionId) =>
+    Effect.map(collections.get(id, Option.some(owner)), versionedCollection)
+
+  const impactOf = Effect.fnUntraced(function*(owner: UserId, operation: BatchOperation) {
+    switch (operation.op) {
+      case "create":
+        return operation.route.visibility === "public" ? [publishing("route", operation.route.name)] : []
+      case "update": {
+        if (operation.changes.visibility !== "public") return []
+        return [publishing("route", (yield* routes.requireOwn(owner, operation.id)).name, operation.id)]
+      }
+      case "delete":
+        return [deleting("route", (yield* routes.requireOwn(owner, operation.id)).name, operation.id)]
+      case "restore": {
+        const { name, visibility } = yield* trash.requireOwn(owner, operation.id)
+        return visibility === "public" ? [publishing("route", name, operation.id)] : []
+      }
+      case "addToCollection":
+      case "removeFromCollection":
+        return []
+    }
+  })
+
+  /** Of operations that would do something: one on a route that is not there is refused in its result. */
+  const impactsOf = (owner: UserId, operations: ReadonlyArray<BatchOperation>) =>
+    Effect.map(
+      Effect.forEach(operations, (operation) =>
+        Effect.catchTag(impactOf(owner, operation), "Missing", () =>
+          Effect.succeed<ReadonlyArray<Impact>>([]))),
+      (impacts) =>
+        impacts.flat()
+    )
+
+  const collectionChange = (
+    owner: UserId,
+    { collectionId, ...operation }: Operation<"addToCollection" | "removeFromCollection">
+  ): Change => {
+    const change = operation.op === "addToCollection"
+      ? collections.addRoute(owner, collectionId, operation, expected(operation))
+      : collections.removeRoute(owner, collectionId, operation.routeId, expected(operation))
+    return Effect.map(worded(withCurrentTag(change, currentCollection(owner, collectionId))), collectionOutcome)
+  }
+
+  // Lines are measured before the transaction begins.
+  const prepared = Effect.fnUntraced(function*(
+    owner: UserId,
+    operation: BatchOperation,
+    mayPublish: boolean
+  ): Effect.fn.Return<Change, ValidationFailed | Unavailable> {
+    switch (operation.op) {
+      case "create": {
+        const route = withDuration(yield* withGeometry(operation.route))
+        return Effect.map(worded(routes.create(owner, route)), (route) => routeOutcome(route, 201))
+      }
+      case "update": {
+        const { changes, id } = operation
+        const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation))
+        return Effect.map(worded(withCurrentTag(change, currentRoute(owner, id))), (route) => routeOutcome(route))
+      }
+      case "delete": {
+        const change = routes.remove(owner, operation.id, expected(operation))
+        return Effect.as(worded(withCurrentTag(change, currentRoute(owner, operation.id))), done)
+      }
+      case "restore":
+        return Effect.map(worded(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
+      case "addToCollection":
+      case "removeFromCollection":
+        return collectionChange(owner, operation)
+    }
+  })
+
+  const preparedAll = Effect.fnUntraced(function*(
+    owner: UserId,
+    operations: ReadonlyArray<BatchOperation>,
+    mayPublish: boolean
+  ) {
+    const { lines = [] } = yield* BodyParts
+    return yield* Effect.forEach(operations, (operation, index) => {
+      const line = lines[index]
+      return prepared(owner, operation, mayPublish).pipe(
+        Effect.provideService(BodyParts, line === undefined ? {} : { line }),
+        Effect.catchTag(
+          "ValidationFailed",
+          (error) => Effect.fail(under(`operations.${index}.${operation.op === "create" ? "route" : "changes"}`)(error))
+        )
+      )
+    })
+  })
+
+  return Effect.fnUntraced(function*({ headers, payload: { atomic: isAtomic = false, operations }, request }: Call) {
+    const caller = yield* Caller
+    const mayPublish = isConfirmed(caller, headers)
+    if (!mayPublish) {
+      const impacts = yield* impactsOf(caller.userId, operations)
+      if (Arr.isReadonlyArrayNonEmpty(impacts)) return yield* unconfirmedAll(impacts)
+    }
+    const changes = yield* preparedAll(caller.userId, operations, mayPublish)
+    return yield* idempotency.once(
+      caller.userId,
+      { headers, request },
+      yield* bodyDigest,
+      batches.run(caller.userId, changed(operations), changes, { isAtomic }).pipe(
+        Effect.mapError(refusal),
+        Effect.map((results) => batchResults(operations, results))
+      )
+    )
+  }, worded)
+})

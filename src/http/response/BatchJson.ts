@@ -1,0 +1,48 @@
+import { Result } from "effect"
+import type { StoredCollection } from "../../schema/Collection.ts"
+import type { ServiceError } from "../../schema/Errors.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
+import { collectionJson, versionedCollection } from "./CollectionJson.ts"
+import { encodeError } from "./ErrorResponse.ts"
+import { routeJson, versionedRoute } from "./RouteJson.ts"
+import { jsonResponse } from "./Versioned.ts"
+
+export interface BatchOutcome {
+  readonly status: number
+  readonly etag?: string
+  readonly route?: string
+  readonly collection?: string
+}
+
+export const done: BatchOutcome = { status: 200 }
+
+/** Without the geometry: a hundred changed routes may have more of it than a response. */
+export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
+  status,
+  etag: versionedRoute(route).etag,
+  route: routeJson({ ...route, geometry: undefined, polyline6: undefined })
+})
+
+export const collectionOutcome = (collection: StoredCollection): BatchOutcome => ({
+  status: 200,
+  etag: versionedCollection(collection).etag,
+  collection: collectionJson(collection)
+})
+
+const succeeded = (op: string, { collection, etag, route, status }: BatchOutcome) =>
+  withMembers(JSON.stringify({ op, status, etag }), ["route", route], ["collection", collection])
+
+const failed = (op: string, error: ServiceError) =>
+  JSON.stringify({ op, status: error.statusCode, error: encodeError(error) })
+
+export const batchResults = (
+  operations: ReadonlyArray<{ readonly op: string }>,
+  results: ReadonlyArray<Result.Result<BatchOutcome, ServiceError>>
+) => {
+  const texts = results.map((result, index) => {
+    const op = operations[index]?.op ?? ""
+    return Result.isSuccess(result) ? succeeded(op, result.success) : failed(op, result.failure)
+  })
+  return jsonResponse(`{"results":[${texts.join(",")}]}`)
+}
