@@ -8,7 +8,9 @@ import { TestServer } from "../support/TestServer.ts"
 
 const WRITERS = 3
 const READERS = 3
-const STEPS = 25
+const ROUNDS = 6
+const STEPS = 4
+const AT_FIRST = 6
 
 const SEEDS = ["lost", "late"]
 
@@ -56,13 +58,15 @@ const change = Effect.fnUntraced(function*({ collections, foreign, other, rider,
 
 /** Reads pages of random sizes. Some are killed, so that the page is lost; some are applied and their cursor is not. */
 const read = Effect.fnUntraced(function*(rider: Rider, copy: Ref.Ref<Copy>) {
-  const limit = yield* Random.nextIntBetween(1, 8)
+  const limit = yield* Random.nextIntBetween(1, 30)
   const before = yield* Ref.get(copy)
   const reading = yield* Effect.forkChild(readPage(rider, copy, `limit=${limit}`))
   const fate = yield* Random.nextIntBetween(0, 4)
   if (fate === 0) yield* Fiber.interrupt(reading)
   else yield* Fiber.join(reading)
-  if (fate === 1) yield* Ref.update(copy, ({ items }) => ({ items, cursor: before.cursor }))
+  // Without a cursor it starts again, and so with nothing.
+  const retried = ({ items }: Copy) => before.cursor === undefined ? emptyCopy : { items, cursor: before.cursor }
+  if (fate === 1) yield* Ref.update(copy, retried)
 })
 
 layer(TestServer.layer())("the change feed", (it) => {
@@ -71,20 +75,22 @@ layer(TestServer.layer())("the change feed", (it) => {
     (seed) =>
       Effect.gen(function*() {
         const [rider, other] = [yield* signedIn, yield* signedIn]
-        const routes = yield* Ref.make<ReadonlyArray<number>>([yield* makeRoute(rider), yield* makeRoute(rider)])
-        const collections = yield* Ref.make<ReadonlyArray<number>>([(yield* make(rider)).id])
-        const foreign = [
-          yield* makeRoute(other, { visibility: "public" }),
-          yield* makeRoute(other, { visibility: "public" })
-        ]
+        const foreign = yield* Effect.replicateEffect(makeRoute(other, { visibility: "public" }), 2)
+        const own = yield* Effect.replicateEffect(makeRoute(rider), AT_FIRST)
+        // In several collections, so that not all of them are changed after a route that they list.
+        const lists = yield* Effect.replicateEffect(make(rider, { routeIds: [...own, ...foreign] }), AT_FIRST)
+        const routes = yield* Ref.make<ReadonlyArray<number>>(own)
+        const collections = yield* Ref.make<ReadonlyArray<number>>(lists.map(({ id }) => id))
         const world: World = { rider, other, routes, foreign, collections }
         const copies = yield* Effect.forEach(Array.from({ length: READERS }), () => Ref.make(emptyCopy))
         const writing = Array.from({ length: WRITERS }, () => Effect.repeat(change(world), { times: STEPS }))
-        const reading = copies.map((copy) => Effect.repeat(read(rider, copy), { times: STEPS / 2 }))
-        yield* Effect.all([...writing, ...reading], { concurrency: "unbounded" })
-        for (const copy of copies) {
-          yield* catchUp(rider, copy)
-          yield* assertCopied(rider, copy)
+        const reading = copies.map((copy) => Effect.repeat(read(rider, copy), { times: STEPS }))
+        for (const _ of Array(ROUNDS).keys()) {
+          yield* Effect.all([...writing, ...reading], { concurrency: "unbounded" })
+          for (const copy of copies) {
+            yield* catchUp(rider, copy)
+            yield* assertCopied(rider, copy)
+          }
         }
       }).pipe(Random.withSeed(seed))
   )

@@ -33,18 +33,21 @@ export const SyncHandlers = HttpApiBuilder.group(
         const { userId } = yield* Caller
         const { cursor, geometry = "full", include = CHANGE_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
         const request = { cursor, include, limit, form: geometry }
-        const page = yield* lists(feed.read(userId, request))
+        const page = yield* feed.read(userId, request, lists)
         if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
           return yield* changePage(page)
         }
         const deadline = yield* ResponseDeadline
         yield* deadline.pause
-        const next = yield* waits.next(userId, request, page, Duration.seconds(wait)).pipe(
+        const next = yield* waits.next(userId, request, {
+          empty: page,
+          duration: Duration.seconds(wait),
+          // The credential may have been revoked meanwhile.
+          recheck: Effect.asVoid(readmit(endpoint))
+        }).pipe(
           Effect.tapErrorTag("RateLimited", tellWhen),
           Effect.ensuring(deadline.begin)
         )
-        // The credential may have been revoked meanwhile.
-        yield* readmit(endpoint)
         return yield* changePage(next)
       })
     })

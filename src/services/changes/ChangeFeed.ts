@@ -1,8 +1,9 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
-import { Gone, ValidationFailed } from "../../schema/Errors.ts"
+import { Gone, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { signedCursors } from "../keys/SignedCursors.ts"
+import type { Turns } from "../limits/Turns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { changedRows, Row, type StoredChange, type Wanted } from "./ChangedRows.ts"
 import { changeNumbers, type LogState } from "./ChangeNumbers.ts"
@@ -37,9 +38,13 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
    * A page of at most `limit` changes, and of the bytes of a list. `ValidationFailed` for a cursor of another account, of
-   * other types, or that was changed; `Gone` for one of another database or from before deletions that were purged.
+   * other types, or that was changed; `Gone` for one of another database or from before deletions that were purged. Rows are read in a turn.
    */
-  readonly read: (owner: UserId, request: ChangeRequest) => Effect.Effect<StoredChanges, ValidationFailed | Gone>
+  readonly read: (
+    owner: UserId,
+    request: ChangeRequest,
+    inTurn: Turns
+  ) => Effect.Effect<StoredChanges, ValidationFailed | Gone | Unavailable>
 }>()("route-planning-service/ChangeFeed") {
   static readonly layer = Layer.effect(
     ChangeFeed,
@@ -105,17 +110,17 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
       })
 
       return ChangeFeed.of({
-        read: Effect.fn("ChangeFeed.read")(function*(owner, request) {
+        read: Effect.fn("ChangeFeed.read")(function*(owner, request, inTurn) {
           const given = yield* opened(owner, request)
           const state = yield* numbers.current(owner, yield* DateTime.nowAsDate)
           const { row, ...position } = yield* started(given, state)
           if (row !== undefined) {
-            const part = yield* rowsFrom(owner, position, row, request)
+            const part = yield* inTurn(rowsFrom(owner, position, row, request))
             const next = part.row === undefined ? position : { ...position, row: part.row }
             return page(owner, request, next, part.changes, part.row !== undefined || state.last > position.number)
           }
           if (position.number === state.last) return page(owner, request, position, [], false)
-          const part = yield* rows.changesAfter(owner, position.number, request)
+          const part = yield* inTurn(rows.changesAfter(owner, position.number, request))
           if (part === undefined) return yield* expired()
           const number = part.isLast ? Math.max(state.last, part.number) : part.number
           return page(owner, request, { ...position, number }, part.changes, !part.isLast)

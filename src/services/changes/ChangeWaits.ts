@@ -21,12 +21,16 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
    * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
    * While it waits it holds no connection. `RateLimited` and `Unavailable` where too many wait.
    */
-  readonly next: (
+  readonly next: <E, R>(
     owner: UserId,
     request: ChangeRequest,
-    empty: StoredChanges,
-    duration: Duration.Duration
-  ) => Effect.Effect<StoredChanges, ValidationFailed | Gone | RateLimited | Unavailable>
+    wait: {
+      readonly empty: StoredChanges
+      readonly duration: Duration.Duration
+      /** Whether the caller may still read. */
+      readonly recheck: Effect.Effect<void, E, R>
+    }
+  ) => Effect.Effect<StoredChanges, E | ValidationFailed | Gone | RateLimited | Unavailable, R>
 }>()("route-planning-service/ChangeWaits") {
   static readonly layer = Layer.effect(
     ChangeWaits,
@@ -51,7 +55,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       ): Effect.fn.Return<void, ValidationFailed | Gone | Unavailable> {
         const { cursor, number } = yield* Ref.get(latest)
         signal.rearm(number)
-        const page = yield* inTurn(feed.read(owner, { ...request, cursor }))
+        const page = yield* inTurn(feed.read(owner, { ...request, cursor }, (rows) => rows))
         yield* Ref.set(latest, page)
         if (page.changes.length > 0) return
         if (page.number === number) yield* waitingForOthers(signal.changed)
@@ -59,13 +63,14 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       })
 
       return ChangeWaits.of({
-        next: Effect.fn("ChangeWaits.next")(function*(owner, request, empty, duration) {
+        next: Effect.fn("ChangeWaits.next")(function*(owner, request, { duration, empty, recheck }) {
           const latest = yield* Ref.make(empty)
           const signal = yield* signals.subscribe(owner, empty.number)
           yield* untilChanged(owner, request, signal, latest).pipe(
             Effect.raceFirst(draining.begun),
             Effect.timeoutOption(duration)
           )
+          yield* inTurn(recheck)
           return yield* Ref.get(latest)
         }, Effect.scoped)
       })
