@@ -49,7 +49,7 @@ const OperationError = Schema.Struct({
   details: Schema.optionalKey(ErrorDetails)
 }).annotate({ identifier: "OperationError" })
 
-export const BatchResult = Schema.Struct({
+const BatchResult = Schema.Struct({
   op: Schema.String.annotate({ description: "The `op` of the operation" }),
   status: Schema.Int.annotate({ description: "The status that the operation has as a request of its own" }),
   etag: Schema.optionalKey(Schema.String.annotate({ description: "The `ETag` of the route or collection" })),

@@ -2,6 +2,10 @@ import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn, VersionColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
+import type { DatabaseError } from "../sql/DatabaseDefects.ts"
+
+/** A statement has five seconds. */
+const NUMBERED_AT_ONCE = 10_000
 
 const LogState = Schema.Struct({
   last: VersionColumn,
@@ -41,11 +45,13 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   // list a route are found here and not by the trigger, which does not see a route that is being added to one.
   const numberPending = SqlSchema.findOne({
     Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
-    Result: Schema.Struct({ last: VersionColumn }),
+    Result: Schema.Struct({ last: VersionColumn, taken: Schema.Int }),
     execute: ({ now, owner }) =>
       sql`
         WITH taken AS (
-          DELETE FROM pending_changes WHERE user_id = ${owner} RETURNING type, id, version, position, is_listing
+          DELETE FROM pending_changes WHERE user_id = ${owner} AND position IN (
+            SELECT position FROM pending_changes WHERE user_id = ${owner} ORDER BY position LIMIT ${NUMBERED_AT_ONCE}
+          ) RETURNING type, id, version, position, is_listing
         ), relisted AS (
           SELECT DISTINCT c.user_id, c.id, c.version, t.position
           FROM taken t JOIN collection_routes m ON m.route_id = t.id JOIN collections c ON c.id = m.collection_id
@@ -74,20 +80,26 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
           RETURNING number
         )
         UPDATE change_counters SET last = greatest(last, (SELECT max(number) FROM numbered))
-        WHERE user_id = ${owner} RETURNING last`
+        WHERE user_id = ${owner} RETURNING last, (SELECT count(*)::int FROM taken) AS taken`
   })
 
   const forget = (owner: UserId) => sql`DELETE FROM pending_changes WHERE user_id = ${owner}`
 
-  const number = Effect.fnUntraced(
+  const numberSome = Effect.fnUntraced(
     function*(owner: UserId, now: Date) {
       const counters = yield* lockCounter(owner)
-      if (counters.length > 0) return (yield* numberPending({ owner, now })).last
+      if (counters.length > 0) return yield* numberPending({ owner, now })
       yield* forget(owner)
-      return 0
+      return { last: 0, taken: 0 }
     },
     sql.withTransaction
   )
+
+  const number = (owner: UserId, now: Date): Effect.Effect<number, DatabaseError> =>
+    Effect.flatMap(
+      numberSome(owner, now),
+      ({ last, taken }) => taken < NUMBERED_AT_ONCE ? Effect.succeed(last) : number(owner, now)
+    )
 
   const findPurged = SqlSchema.findAll({
     Request: Schema.Struct({ owner: UserId, until: Schema.Date }),
