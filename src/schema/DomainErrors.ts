@@ -24,6 +24,14 @@ export class QuotaExceeded extends Schema.TaggedError<QuotaExceeded>()("QuotaExc
   used: Schema.Int
 }) {}
 
+/** As many requests of the account as may wait for changes. */
+export class TooManyWaiting extends Schema.TaggedError<TooManyWaiting>()("TooManyWaiting", {
+  retryAfterSeconds: Schema.Int
+}) {}
+
+/** Of another database, or from before deletions that were purged. */
+export class CursorExpired extends Schema.TaggedError<CursorExpired>()("CursorExpired", {}) {}
+
 /** Own routes have the same positions as those of a file. */
 export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("DuplicateRoutes", {
   duplicates: Schema.Array(Duplicate)
@@ -137,6 +145,8 @@ export const DomainError = Schema.Union([
   RoutesMissing,
   QuotaExceeded,
   CollectionFull,
+  TooManyWaiting,
+  CursorExpired,
   DuplicateRoutes,
   TokenRefused,
   TooManyTokens,

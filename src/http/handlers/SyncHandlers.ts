@@ -13,6 +13,7 @@ import { makeReadmit } from "../auth/Admission.ts"
 import { ResponseDeadline } from "../request/BodyArrival.ts"
 import { changePage } from "../response/ChangeJson.ts"
 import { retryAfter } from "../response/ErrorResponse.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 const tellWhen = ({ details }: RateLimited) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
@@ -45,11 +46,12 @@ export const SyncHandlers = HttpApiBuilder.group(
           // The credential may have been revoked meanwhile.
           recheck: Effect.asVoid(readmit(endpoint))
         }).pipe(
+          worded,
           Effect.tapErrorTag("RateLimited", tellWhen),
           Effect.ensuring(deadline.begin)
         )
         return yield* changePage(next)
-      })
+      }, worded)
     })
   })
 )

@@ -2,8 +2,8 @@ import { Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
-import { DEFAULT_LIMIT, type Page, type Position } from "../../schema/Page.ts"
-import { cursors } from "../../services/keys/Cursors.ts"
+import { DEFAULT_LIMIT, type Page, Position } from "../../schema/Page.ts"
+import { signedCursors } from "../../services/keys/SignedCursors.ts"
 
 export interface RequestedPage extends Page {
   readonly isByOffset: boolean
@@ -32,7 +32,7 @@ const foreign = ValidationFailed.at(
 )
 
 export const makeRequestedPage = Effect.map(
-  cursors,
+  signedCursors("cursors v1", Position),
   ({ open, seal }) =>
     Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)

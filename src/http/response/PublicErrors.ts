@@ -12,8 +12,10 @@ import {
   Conflict,
   Forbidden,
   GatewayTimeout,
+  Gone,
   Internal,
   NotFound,
+  RateLimited,
   type ServiceError,
   Unauthorized,
   Unavailable,
@@ -101,6 +103,13 @@ const PUBLIC = {
   Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
   RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
   QuotaExceeded: overQuota,
+  TooManyWaiting: ({ retryAfterSeconds }) =>
+    new RateLimited({
+      message: "Too many requests of this account wait for a change: try again when one has ended",
+      details: { retryAfterSeconds }
+    }),
+  CursorExpired: () =>
+    new Gone({ message: "The cursor is expired: start again without one", details: { reason: "cursor_expired" } }),
   DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),

@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
-import { Gone, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { CursorExpired } from "../../schema/DomainErrors.ts"
+import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { signedCursors } from "../keys/SignedCursors.ts"
 import type { Turns } from "../limits/Turns.ts"
@@ -24,9 +25,6 @@ export interface ChangeRequest extends Wanted {
 const Position = Schema.Struct({ epoch: Schema.String, number: Schema.Int, row: Schema.optionalKey(Row) })
 type Position = typeof Position.Type
 
-const expired = () =>
-  new Gone({ message: "The cursor is expired: start again without one", details: { reason: "cursor_expired" } })
-
 const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
   JSON.stringify([owner, CHANGE_TYPES.filter((type) => include.includes(type))])
 
@@ -38,13 +36,13 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
    * A page of at most `limit` changes, and of the bytes of a list. `ValidationFailed` for a cursor of another account, of
-   * other types, or that was changed; `Gone` for one of another database or from before deletions that were purged. Rows are read in a turn.
+   * other types, or that was changed; `CursorExpired`. Rows are read in a turn.
    */
   readonly read: (
     owner: UserId,
     request: ChangeRequest,
     inTurn: Turns
-  ) => Effect.Effect<StoredChanges, ValidationFailed | Gone | Unavailable>
+  ) => Effect.Effect<StoredChanges, ValidationFailed | CursorExpired | Unavailable>
 }>()("route-planning-service/ChangeFeed") {
   static readonly layer = Layer.effect(
     ChangeFeed,
@@ -67,7 +65,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         }
         const isKnown = position.epoch === state.epoch && position.number <= state.last
           && position.number >= state.completeFrom
-        return isKnown ? position : yield* expired()
+        return isKnown ? position : yield* new CursorExpired()
       })
 
       const collectionsFrom = Effect.fnUntraced(
@@ -75,7 +73,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
           if (!wanted.include.includes("collection")) return { changes: [], row: undefined }
           if (wanted.limit === 0) return { changes: [], row: { type: "collection", id } as const }
           const part = yield* rows.collectionsAfter(owner, number, id, wanted.limit)
-          if (part === undefined) return yield* expired()
+          if (part === undefined) return yield* new CursorExpired()
           return {
             changes: part.changes,
             row: part.last === undefined ? undefined : { type: "collection", id: part.last } as const
@@ -89,7 +87,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         const part = wanted.include.includes("route")
           ? yield* rows.routesAfter(owner, position.number, row.id, wanted)
           : { changes: [], last: undefined }
-        if (part === undefined) return yield* expired()
+        if (part === undefined) return yield* new CursorExpired()
         if (part.last !== undefined) return { changes: part.changes, row: { type: "route", id: part.last } as const }
         const left = { ...wanted, limit: wanted.limit - part.changes.length }
         const rest = yield* collectionsFrom(owner, position, 0, left)
@@ -121,7 +119,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
           }
           if (position.number === state.last) return page(owner, request, position, [], false)
           const part = yield* inTurn(rows.changesAfter(owner, position.number, request))
-          if (part === undefined) return yield* expired()
+          if (part === undefined) return yield* new CursorExpired()
           const number = part.isLast ? Math.max(state.last, part.number) : part.number
           return page(owner, request, { ...position, number }, part.changes, !part.isLast)
         }, databaseDefects)

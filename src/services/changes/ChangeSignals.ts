@@ -1,7 +1,8 @@
 import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Schedule, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { RateLimited, Unavailable } from "../../schema/Errors.ts"
+import { TooManyWaiting } from "../../schema/DomainErrors.ts"
+import { Unavailable } from "../../schema/Errors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { DatabaseNotifications } from "../sql/DatabaseNotifications.ts"
 import { machineClock } from "../time/MachineClock.ts"
@@ -39,25 +40,19 @@ export interface ChangeSignal {
 
 const isUserId = Schema.is(UserId)
 
-const accountFull = () =>
-  new RateLimited({
-    message: "Too many requests of this account wait for a change: try again when one has ended",
-    details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
-  })
-
 /**
  * Wakes requests when an account has changed. A process has one connection for that, while requests wait: it listens,
  * and every 5 seconds one statement looks for changes whose notification was lost.
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {
   /**
-   * Changes after this are signalled, until the scope closes. `RateLimited` above 1,000 requests of an account,
+   * Changes after this are signalled, until the scope closes. `TooManyWaiting` above 1,000 requests of an account,
    * `Unavailable` above 4,000 of a process.
    */
   readonly subscribe: (
     owner: UserId,
     number: number
-  ) => Effect.Effect<ChangeSignal, RateLimited | Unavailable, Scope.Scope>
+  ) => Effect.Effect<ChangeSignal, TooManyWaiting | Unavailable, Scope.Scope>
 }>()("route-planning-service/ChangeSignals") {
   static readonly layer = Layer.effect(
     ChangeSignals,
@@ -116,7 +111,9 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
 
       const add = Effect.fnUntraced(function*(owner: UserId, number: number) {
         const own = accounts.get(owner) ?? new Set()
-        if (own.size >= limits.perAccount) return yield* accountFull()
+        if (own.size >= limits.perAccount) {
+          return yield* new TooManyWaiting({ retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) })
+        }
         if (state.total >= limits.total) {
           return yield* Unavailable.retryAfter("Too many requests wait for a change: try again", RETRY_AFTER)
         }

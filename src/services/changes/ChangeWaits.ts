@@ -1,5 +1,6 @@
 import { Context, Duration, Effect, Layer, Metric, Ref } from "effect"
-import type { Gone, RateLimited, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { CursorExpired, TooManyWaiting } from "../../schema/DomainErrors.ts"
+import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { makeTurns } from "../limits/Turns.ts"
@@ -19,7 +20,7 @@ const gauge = (name: string, description: string) =>
 export class ChangeWaits extends Context.Service<ChangeWaits, {
   /**
    * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
-   * While it waits it holds no connection. `RateLimited` and `Unavailable` where too many wait.
+   * While it waits it holds no connection. `TooManyWaiting` and `Unavailable` where too many wait.
    */
   readonly next: <E, R>(
     owner: UserId,
@@ -30,7 +31,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       /** Whether the caller may still read. */
       readonly recheck: Effect.Effect<void, E, R>
     }
-  ) => Effect.Effect<StoredChanges, E | ValidationFailed | Gone | RateLimited | Unavailable, R>
+  ) => Effect.Effect<StoredChanges, E | ValidationFailed | CursorExpired | TooManyWaiting | Unavailable, R>
 }>()("route-planning-service/ChangeWaits") {
   static readonly layer = Layer.effect(
     ChangeWaits,
@@ -52,7 +53,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
         request: ChangeRequest,
         signal: ChangeSignal,
         latest: Ref.Ref<StoredChanges>
-      ): Effect.fn.Return<void, ValidationFailed | Gone | Unavailable> {
+      ): Effect.fn.Return<void, ValidationFailed | CursorExpired | Unavailable> {
         const { cursor, number } = yield* Ref.get(latest)
         signal.rearm(number)
         const page = yield* inTurn(feed.read(owner, { ...request, cursor }, (rows) => rows))
