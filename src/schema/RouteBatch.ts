@@ -2,11 +2,12 @@ import { Schema } from "effect"
 import { Addition, Collection } from "./Collection.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
+import { optionalMember } from "./Optional.ts"
 import { NewRoute, Route, RoutePatch } from "./Route.ts"
 
 export const MAX_OPERATIONS = 100
 
-const ifMatch = Schema.optionalKey(
+const ifMatch = optionalMember(
   Schema.String.annotate({ description: "The `ETag` to be changed, as the header `If-Match`" })
 )
 
@@ -33,7 +34,7 @@ export const BatchOperation = Schema.Union(OPERATIONS).annotate({
 export type BatchOperation = typeof BatchOperation.Type
 
 export const RouteBatch = Schema.Struct({
-  atomic: Schema.optionalKey(
+  atomic: optionalMember(
     Schema.Boolean.annotate({
       description: "`true`: all operations or none; the response is the first one's error then"
     })

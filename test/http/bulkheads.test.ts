@@ -52,7 +52,10 @@ const WORK: ReadonlyArray<Work> = [
     table: "routes",
     message: "Too many files are being imported: try again",
     call: (rider) =>
-      rider.post("/routes/import", undefined, { raw: GPX, headers: { "content-type": "application/gpx+xml" } })
+      rider.post("/routes/import?duplicates=allow", undefined, {
+        raw: GPX,
+        headers: { "content-type": "application/gpx+xml" }
+      })
   },
   {
     name: "exports",

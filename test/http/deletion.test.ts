@@ -174,7 +174,7 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
         sql`SELECT 1 FROM idempotency_keys`
       ]
       for (const query of queries) yield* until(Effect.map(query, (rows) => rows.length > 0))
-      yield* TestClock.adjust("90 days")
+      yield* TestClock.adjust("180 days")
       for (const query of queries) yield* untilNone(query)
       assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
     }))
