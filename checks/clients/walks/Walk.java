@@ -34,7 +34,10 @@ public final class Walk {
       .addWaypointsItem(new Waypoint().coord(List.of(9.5, 47.1)));
     Route made = routes.routesCreate(input, null, null);
     same("created", made.getGeometry(), line);
-    same("listed", routes.routesList(null, 1, null).get(0).getGeometry(), line);
+    List<Route> list = routes.routesList(
+      null, null, null, null, null, null, null, null, null, null, null, null, null, 1, null, null
+    );
+    same("listed", list.get(0).getGeometry(), line);
     String ref = made.getId().toString();
     same("patched", routes.routesUpdate(ref, new RoutePatch().name("renamed"), null, null).getGeometry(), line);
     CollectionInput collection = new CollectionInput().name("all").addRouteIdsItem(made.getId());
