@@ -7,9 +7,10 @@ import { get, request } from "node:http"
 import { join } from "node:path"
 import { json } from "node:stream/consumers"
 import { pipeline } from "node:stream/promises"
-import { Client } from "pg"
+import type { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { connected } from "./database.ts"
 import { fill, fillLong } from "./fill.ts"
 import { readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { type Credential, signedIn } from "./session.ts"
@@ -32,16 +33,6 @@ const during = Effect.fnUntraced(function*<A>(measure: Effect.Effect<number>, wo
   yield* Fiber.interrupt(sampling)
   return { result, seconds, most: seen.reduce((most, value) => Math.max(most, value), 0) }
 })
-
-const connected = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
-  )
 
 const Longest = Schema.Array(Schema.Struct({ milliseconds: Schema.Finite }))
 

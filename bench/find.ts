@@ -1,9 +1,9 @@
 import { NodeRuntime } from "@effect/platform-node"
 import { Config, Console, Effect, Option, Redacted, Schedule } from "effect"
 import { join } from "node:path"
-import { Client } from "pg"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { connected } from "./database.ts"
 import { fill } from "./fill.ts"
 import { readyAfter, running, SETTINGS } from "./processes.ts"
 import { type Call, latencyOf } from "./sequential.ts"
@@ -21,16 +21,6 @@ const OWN_ROUTES = 10_000
 const DEPTH = 9900
 
 const seconds = (since: number) => ((performance.now() - since) / 1000).toFixed(0)
-
-const connected = (url: string) =>
-  Effect.acquireRelease(
-    Effect.promise(async () => {
-      const client = new Client({ connectionString: url })
-      await client.connect()
-      return client
-    }),
-    (client) => Effect.promise(() => client.end())
-  )
 
 /** One account gets 10,000 live routes, and no route has its words, as before the version that writes them. */
 const crowd = Effect.fnUntraced(function*(url: string) {

@@ -3,7 +3,7 @@ import { ROUTE_BODY_LIMIT } from "../src/http/api/Requests.ts"
 export const HEAP_MIB = 512
 
 /** What a row may have at most; it costs ten times `JSON.parse`, or as large a share of the longest as its body has. */
-const LIMITS = { stall: 50, longest: 1500, least: 100, stored: 1000, read: 500, memory: 1024, times: 10 }
+const LIMITS = { stall: 50, longest: 1500, least: 100, read: 500, memory: 1024, times: 10 }
 
 export interface Row {
   readonly status: string
@@ -32,10 +32,9 @@ export const DEAD: Row = {
 }
 
 /** What of a row is above its limits. */
-export const excesses = ({ bytes, heap, memory, p99, parse, processor, stall, status }: Row, count = 1) => {
-  const least = status === "201" ? LIMITS.stored : LIMITS.least
+export const excesses = ({ bytes, heap, memory, p99, parse, processor, stall }: Row, count = 1) => {
   const share = LIMITS.longest * Math.min(1, bytes / ROUTE_BODY_LIMIT)
-  const most = Math.max(least, LIMITS.times * parse, share) * count
+  const most = Math.max(LIMITS.least, LIMITS.times * parse, share) * count
   return [
     ...(processor > most ? [`processor > ${most.toFixed(0)} ms`] : []),
     ...(stall > LIMITS.stall * count ? [`stall > ${LIMITS.stall * count} ms`] : []),

@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 export default Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
 
-  // So that the holder of a revoked token is told so. A table of its own: processes of the version before must not find the
+  // So that the response to a revoked token says why. A table of its own: processes of the version before must not find the
   // token any more.
   yield* sql`
     CREATE TABLE revoked_tokens (

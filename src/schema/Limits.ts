@@ -28,7 +28,7 @@ export const TOKEN_EXPIRY_TOLD = Duration.days(14)
 /** Before a personal access token expires, its owner gets a mail. */
 export const TOKEN_EXPIRY_MAILED = Duration.days(7)
 
-/** How long the holder of a revoked or expired token is told so. */
+/** How long the reason is known for which a revoked or expired token is refused. */
 export const ENDED_TOKENS_KEPT = Duration.days(90)
 
 export const MAILS_AN_HOUR = 5

@@ -151,7 +151,7 @@ layer(TestServer.layer())("finding one's own routes", (it) => {
       assert.deepStrictEqual(yield* found(rider, "q=gravel"), ["Another", "Gravel"])
     }))
 
-  it.effect("all that is wrong in a query is told at once", () =>
+  it.effect("everything wrong in a query is reported at once", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { body, status } = yield* rider.get(

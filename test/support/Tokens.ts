@@ -12,5 +12,14 @@ export const mint = Effect.fnUntraced(function*(rider: Rider, scope: "read" | "w
 /** A script that calls with a personal access token. */
 export const withToken = (token: string) => withHeaders({ authorization: `Bearer ${token}` })
 
+const Refused = Schema.Struct({ statusCode: Schema.Literal(401), details: Schema.Struct({ reason: Schema.String }) })
+
+/** Why a token is refused. */
+export const refusalOf = Effect.fnUntraced(function*(token: string) {
+  const { body } = yield* (yield* withToken(token)).get("/me/credential")
+  const { details } = yield* Schema.decodeUnknownEffect(Refused)(body).pipe(Effect.orDie)
+  return details.reason
+})
+
 export const scriptOf = (rider: Rider, scope: "read" | "write") =>
   Effect.flatMap(mint(rider, scope), ({ token }) => withToken(token))

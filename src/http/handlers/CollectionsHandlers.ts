@@ -24,6 +24,7 @@ import {
   versionedResponse,
   withCurrentTag
 } from "../response/Versioned.ts"
+import { currentCollection } from "./Current.ts"
 
 export const CollectionsHandlers = HttpApiBuilder.group(
   Api,
@@ -36,8 +37,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
 
-    const current = (owner: UserId, id: CollectionId) =>
-      Effect.map(collections.get(id, Option.some(owner)), versionedCollection)
+    const current = yield* currentCollection
 
     const publishingOwn = (owner: UserId, id: CollectionId) =>
       Effect.map(collections.requireOwn(owner, id), ({ name }) => publishing("collection", name, id))

@@ -1,8 +1,8 @@
-import { Array as Arr, Effect, Option, type Schema } from "effect"
+import { Array as Arr, Effect, type Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { Conflict, NotFound, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
-import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import type { UserId } from "../../schema/Ids.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import { Batches, type FailedOperation } from "../../services/batches/Batches.ts"
 import { Collections } from "../../services/collections/Collections.ts"
@@ -15,10 +15,9 @@ import { bodyDigest, BodyParts, makeWithGeometry } from "../request/BodyParts.ts
 import { deleting, isConfirmed, publishing, unconfirmedAll } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { type BatchOutcome, batchResults, collectionOutcome, done, routeOutcome } from "../response/BatchJson.ts"
-import { versionedCollection } from "../response/CollectionJson.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { versionedRoute } from "../response/RouteJson.ts"
 import { expectedVersions, withCurrentTag } from "../response/Versioned.ts"
+import { currentCollection, currentRoute } from "./Current.ts"
 import { withDuration } from "./RouteDefaults.ts"
 
 interface Call {
@@ -56,11 +55,8 @@ export const routeBatch = Effect.gen(function*() {
   const trash = yield* RouteTrash
   const withGeometry = yield* makeWithGeometry
 
-  const currentRoute = (owner: UserId, id: RouteId) =>
-    Effect.map(routes.get(id, Option.some(owner), "none"), (route) => versionedRoute(route))
-
-  const currentCollection = (owner: UserId, id: CollectionId) =>
-    Effect.map(collections.get(id, Option.some(owner)), versionedCollection)
+  const routeNow = yield* currentRoute
+  const collectionNow = yield* currentCollection
 
   const impactOf = Effect.fnUntraced(function*(owner: UserId, operation: BatchOperation) {
     switch (operation.op) {
@@ -99,7 +95,7 @@ export const routeBatch = Effect.gen(function*() {
     const change = operation.op === "addToCollection"
       ? collections.addRoute(owner, collectionId, operation, expected(operation))
       : collections.removeRoute(owner, collectionId, operation.routeId, expected(operation))
-    return Effect.map(worded(withCurrentTag(change, currentCollection(owner, collectionId))), collectionOutcome)
+    return Effect.map(worded(withCurrentTag(change, collectionNow(owner, collectionId))), collectionOutcome)
   }
 
   // Lines are measured before the transaction begins.
@@ -116,11 +112,11 @@ export const routeBatch = Effect.gen(function*() {
       case "update": {
         const { changes, id } = operation
         const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation))
-        return Effect.map(worded(withCurrentTag(change, currentRoute(owner, id))), (route) => routeOutcome(route))
+        return Effect.map(worded(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
       }
       case "delete": {
         const change = routes.remove(owner, operation.id, expected(operation))
-        return Effect.as(worded(withCurrentTag(change, currentRoute(owner, operation.id))), done)
+        return Effect.as(worded(withCurrentTag(change, routeNow(owner, operation.id))), done)
       }
       case "restore":
         return Effect.map(worded(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))

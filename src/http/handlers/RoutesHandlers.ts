@@ -24,6 +24,7 @@ import {
   versionedResponse,
   withCurrentTag
 } from "../response/Versioned.ts"
+import { currentRoute } from "./Current.ts"
 import { routeBatch } from "./RouteBatch.ts"
 import { withDuration } from "./RouteDefaults.ts"
 
@@ -40,8 +41,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const idempotency = yield* Idempotency
     const withGeometry = yield* makeWithGeometry
 
-    const current = (owner: UserId, id: RouteId) =>
-      Effect.map(routes.get(id, Option.some(owner), "none"), (route) => versionedRoute(route))
+    const current = yield* currentRoute
 
     const publishingOwn = (owner: UserId, id: RouteId) =>
       Effect.map(routes.requireOwn(owner, id), ({ name }) => publishing("route", name, id))

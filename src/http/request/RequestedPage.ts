@@ -26,10 +26,11 @@ const listOf = (url: string, caller: Option.Option<UserId>) => {
   return JSON.stringify([Option.getOrNull(caller), pathname, searchParams.toString()])
 }
 
-const foreign = ValidationFailed.at(
-  "cursor",
-  "Expected the cursor of a `next` link of this list, with the same filters and sort and for the same caller; start again without it"
-)
+const foreign = () =>
+  ValidationFailed.at(
+    "cursor",
+    "Expected the cursor of a `next` link of this list, with the same filters and sort and for the same caller; start again without it"
+  )
 
 export const makeRequestedPage = Effect.map(
   signedCursors("cursors v1", Position),
@@ -37,7 +38,7 @@ export const makeRequestedPage = Effect.map(
     Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)
       const after = query.cursor === undefined ? undefined : Option.getOrUndefined(open(list, query.cursor))
-      if (query.cursor !== undefined && after === undefined) return yield* foreign
+      if (query.cursor !== undefined && after === undefined) return yield* foreign()
       const page: RequestedPage = {
         limit: query.limit ?? DEFAULT_LIMIT,
         offset: query.offset ?? 0,

@@ -187,7 +187,8 @@ export const importedRows = Effect.gen(function*() {
         records,
         Effect.fnUntraced(function*(missing, now) {
           const lines = missing.flatMap(({ line }, index) => line === undefined ? [] : [{ index, ...line }])
-          for (const { index, routeId } of yield* findSame({ owner, lines, upTo })) {
+          const found = upTo === 0 || lines.length === 0 ? [] : yield* findSame({ owner, lines, upTo })
+          for (const { index, routeId } of found) {
             const route = missing[index]
             if (route !== undefined) same.set(route.origin, routeId)
           }

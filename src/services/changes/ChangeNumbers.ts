@@ -16,8 +16,8 @@ const LogState = Schema.Struct({
 export type LogState = typeof LogState.Type
 
 /**
- * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; whoever
- * reads the account next gives numbers to the committed ones, with its counter locked. So numbers become visible in
+ * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the next
+ * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
  * their order, and a transaction that began earlier and commits later gets later ones.
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {

@@ -1,7 +1,7 @@
 import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { createHmac } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
@@ -66,6 +66,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
+  readonly revokeAll: (owner: UserId) => Effect.Effect<void>
   /** In one query. A token of a user whose deletion is pending counts as revoked. */
   readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
 }>()("route-planning-service/PersonalAccessTokens") {
@@ -135,6 +136,20 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           UPDATE personal_access_tokens SET last_used_at = ${now}
           WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale})`)
 
+      /** How many it revoked; each is audited. */
+      const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {
+        const now = yield* DateTime.nowAsDate
+        const revoked = yield* sql`
+          WITH ended AS (
+            DELETE FROM personal_access_tokens
+            WHERE user_id = ${owner} AND ${which} AND (expires_at IS NULL OR expires_at > ${now})
+            RETURNING token_hash, user_id
+          )
+          INSERT INTO revoked_tokens SELECT token_hash, user_id, ${now}::timestamptz FROM ended RETURNING user_id`
+        yield* Effect.forEach(revoked, () => audit.record("token.revoked", { userId: owner }), { discard: true })
+        return revoked.length
+      })
+
       return PersonalAccessTokens.of({
         mint: Effect.fn("PersonalAccessTokens.mint")(
           function*(owner, request) {
@@ -164,17 +179,18 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
         revoke: Effect.fn("PersonalAccessTokens.revoke")(
           function*(owner, id) {
-            const now = yield* DateTime.nowAsDate
             yield* lockAccount(owner)
-            const rows = yield* sql`
-              WITH ended AS (
-                DELETE FROM personal_access_tokens
-                WHERE id = ${id} AND user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})
-                RETURNING token_hash, user_id
-              )
-              INSERT INTO revoked_tokens SELECT token_hash, user_id, ${now}::timestamptz FROM ended RETURNING user_id`
-            if (rows.length === 0) return yield* new Missing({ kind: "token" })
-            yield* audit.record("token.revoked", { userId: owner })
+            const revoked = yield* revokeLive(owner, sql`id = ${id}`)
+            if (revoked === 0) return yield* new Missing({ kind: "token" })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        revokeAll: Effect.fn("PersonalAccessTokens.revokeAll")(
+          function*(owner) {
+            yield* lockAccount(owner)
+            yield* revokeLive(owner, sql`true`)
           },
           sql.withTransaction,
           databaseDefects

@@ -31,7 +31,7 @@ const at = (values: Float64Array, index: number): number => values[index] ?? Num
 /**
  * Nearest positions of a polyline, on a plane around each query, by boxes around runs of neighbours. A shape that
  * defeats them, like a circle around all queries, is searched up to 8 distances for each position and query; then the
- * best so far counts. Coordinates and boxes are flat: as objects they take ten times as long.
+ * best so far counts. Coordinates and boxes are flat: a search of objects takes four times as long.
  */
 export class NearestPositions {
   readonly #longitudes: Float64Array

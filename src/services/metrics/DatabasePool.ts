@@ -14,7 +14,7 @@ const wait = Metric.gauge("database_pool_wait_seconds", {
   description: "How long the last probe waited for a connection; it gives up after 0.25 s"
 })
 
-/** Requests a connection as any statement does, since the pool has no metrics. */
+/** Measures the pool by requesting a connection: `@effect/sql-pg` does not report how long statements wait for one. */
 export class DatabasePool extends Context.Service<DatabasePool, {
   readonly probe: Effect.Effect<void>
 }>()("route-planning-service/DatabasePool") {

@@ -48,7 +48,7 @@ const ALL: ReadonlyArray<Expiring> = [
     where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
       AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
   },
-  // Kept for a while, so that their holders are told why they are refused.
+  // Kept for a while, so that the response says why they are refused.
   {
     table: "personal_access_tokens",
     key: "id",

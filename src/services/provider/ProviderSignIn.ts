@@ -10,6 +10,7 @@ import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { Audit } from "../audit/Audit.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
+import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { users } from "../identity/UserRecord.ts"
@@ -50,6 +51,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const newAccounts = yield* NewAccounts
       const profiles = yield* Profiles
       const sessions = yield* Sessions
+      const tokens = yield* PersonalAccessTokens
       const { signIns } = yield* Bulkheads
 
       const findBySubject = SqlSchema.findOneOption({
@@ -78,8 +80,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
           UPDATE users SET ${users.set(sql, { passwordHash: null, emailVerifiedAt: now, updatedAt: now })}
           WHERE id = ${userId}`
         yield* audit.record("password.removed", { userId })
-        const tokens = yield* sql`DELETE FROM personal_access_tokens WHERE user_id = ${userId} RETURNING id`
-        yield* Effect.forEach(tokens, () => audit.record("token.revoked", { userId }), { discard: true })
+        yield* tokens.revokeAll(userId)
         yield* mailedTokens.revokeAll(userId)
         yield* sessions.revokeAll(userId)
       })

@@ -88,7 +88,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
       const listAll = (selection: Selection) => listOf(selection.from, boundedPage(sql, selection))
 
       // What matches is looked for once, to be counted and sorted. Planned for its words each time: a prepared plan for any
-      // words compares those of each route of the account, which takes ten times as long.
+      // words compares those of each route of the account.
       const listMatching = ({ from, order, ...selection }: Selection) => {
         const matched = {
           ...selection,

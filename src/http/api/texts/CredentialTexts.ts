@@ -6,7 +6,7 @@ export const texts = {
     "Describe the credential",
     "What the session or the personal access token of the request is: a light check of a connection. A token that is "
       + "refused is 401 with `details.reason`: `token_malformed` (its checksum does not fit), `token_unknown`, "
-      + `\`token_revoked\` or \`token_expired\` (both told for ${inWords(ENDED_TOKENS_KEPT)}). In the last `
+      + `\`token_revoked\` or \`token_expired\` (both for ${inWords(ENDED_TOKENS_KEPT)}). In the last `
       + `${
         inWords(TOKEN_EXPIRY_TOLD)
       } before a token expires every response has \`X-Token-Expires-At\`; its owner gets `

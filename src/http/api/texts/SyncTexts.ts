@@ -10,8 +10,8 @@ export const texts = {
     "What was created, changed, moved to the trash, restored or erased since `cursor`, in order, each route and "
       + "collection once in its newest state; without `cursor` the whole account, newest first, and then what changed "
       + "since. Apply `changes`, keep `cursor` with them, and call again with it; at once while `hasMore`. A change may "
-      + "be repeated, and none is lost. `route` and `collection` are as their own endpoints return them; of `user` in "
-      + "them no change is told, and those of a collection include that a route in it is deleted, restored or no "
+      + "be repeated, and none is lost. `route` and `collection` are as their own endpoints return them; a change "
+      + "of `user` in them is not one of theirs, and those of a collection include that a route in it is deleted, restored or no "
       + "longer to be seen. `geometry` is `full` if absent. A page ends after "
       + `${MAX_PAGE_BYTES / 2 ** 20} MiB of geometry and waypoints.\n\n`
       + `\`wait\` (up to ${Duration.toSeconds(LONGEST_CHANGE_WAIT)} seconds) holds a request for which there is `
