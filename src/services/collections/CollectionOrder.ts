@@ -1,55 +1,74 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId } from "../../schema/Ids.ts"
+import { longestRising } from "./LongestRising.ts"
 
-/** A route is added between two others without a new position for them, since pages begin by position. */
-const GAP = 65_536
+/** For 1,000 routes half of the positions that an integer has. */
+const GAP = 2 ** 20
 
 const MAX_POSITION = 2 ** 31 - 1
 
-/** Undefined if there is no room. */
-const positionBetween = (before: number | undefined, after: number | undefined): number | undefined => {
-  const lower = before ?? (after ?? 0) - 2 * GAP
-  const upper = after ?? lower + 2 * GAP
-  const middle = Math.floor((lower + upper) / 2)
-  return middle > lower && Math.abs(middle) <= MAX_POSITION ? middle : undefined
-}
-
-interface Member {
+export interface Member {
   readonly routeId: RouteId
   readonly position: number
 }
 
+/** Positions of routes between two others, evenly; undefined if there is no room. */
+const between = (routeIds: ReadonlyArray<RouteId>, before: number | undefined, after: number | undefined) => {
+  const parts = routeIds.length + 1
+  const lower = before ?? (after ?? 0) - parts * GAP
+  const upper = after ?? lower + parts * GAP
+  const hasRoom = upper - lower >= parts && lower >= -MAX_POSITION && upper <= MAX_POSITION
+  return hasRoom
+    ? routeIds.map((routeId, index) => ({
+      routeId,
+      position: lower + Math.floor(((upper - lower) * (index + 1)) / parts)
+    }))
+    : undefined
+}
+
+/**
+ * Routes in a wanted order, with positions. As many as can keep theirs, since pages begin after a position: none is
+ * skipped or repeated while others are added, moved and taken out.
+ */
+export const positionsOf = (
+  current: ReadonlyArray<Member>,
+  wanted: ReadonlyArray<RouteId>
+): ReadonlyArray<Member> => {
+  const positions = new Map(current.map(({ position, routeId }) => [routeId, position]))
+  const known = wanted.flatMap((routeId, index) => {
+    const position = positions.get(routeId)
+    return position === undefined ? [] : [{ routeId, position, index }]
+  })
+  const kept = longestRising(known, ({ position }) => position)
+  const runs = [undefined, ...kept].map((before, place) => {
+    const after = kept[place]
+    const added = between(
+      wanted.slice(before === undefined ? 0 : before.index + 1, after?.index),
+      before?.position,
+      after?.position
+    )
+    return added &&
+      [...(before === undefined ? [] : [{ routeId: before.routeId, position: before.position }]), ...added]
+  })
+  return runs.every((run) => run !== undefined)
+    ? runs.flat()
+    : wanted.map((routeId, index) => ({ routeId, position: (index + 1) * GAP }))
+}
+
 /** Writes the order of a collection that the caller has locked. */
-export const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) => {
-  const write = Effect.fnUntraced(function*(id: CollectionId, routeIds: ReadonlyArray<RouteId>) {
-    yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id}`
+export const collectionOrder = Effect.map(SqlClient.SqlClient, (sql) =>
+  Effect.fnUntraced(function*(
+    id: CollectionId,
+    current: ReadonlyArray<Member>,
+    wanted: ReadonlyArray<RouteId>
+  ) {
+    const members = positionsOf(current, wanted)
+    yield* sql`DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id <> ALL(${[...wanted]}::bigint[])`
     yield* sql`
       INSERT INTO collection_routes (collection_id, route_id, position)
-      SELECT ${id}, member, place * ${GAP}::int
-      FROM unnest(${[...routeIds]}::bigint[]) WITH ORDINALITY AS ids (member, place)`
-  })
-
-  const writeMember = (id: CollectionId, { position, routeId }: Member) =>
-    sql`
-      INSERT INTO collection_routes (collection_id, route_id, position) VALUES (${id}, ${routeId}, ${position})
-      ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position`
-
-  return {
-    write,
-
-    /** Adds a route at an index of the others, or moves it there. */
-    add: Effect.fnUntraced(function*(
-      id: CollectionId,
-      others: ReadonlyArray<Member>,
-      routeId: RouteId,
-      index: number
-    ) {
-      const position = positionBetween(others[index - 1]?.position, others[index]?.position)
-      if (position === undefined) {
-        return yield* write(id, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
-      }
-      yield* writeMember(id, { routeId, position })
-    })
-  }
-})
+      SELECT ${id}, member, place
+      FROM unnest(${[...wanted]}::bigint[], ${members.map(({ position }) => position)}::int[]) AS ids (member, place)
+      ON CONFLICT (collection_id, route_id) DO UPDATE SET position = excluded.position
+      WHERE collection_routes.position <> excluded.position`
+  }))

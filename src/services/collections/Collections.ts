@@ -82,7 +82,7 @@ export class Collections extends Context.Service<Collections, {
       const pseudonyms = yield* Pseudonyms
       const queries = yield* collectionQueries
       const members = yield* collectionRouteQueries
-      const order = yield* collectionOrder
+      const arrange = yield* collectionOrder
       const { requireActive } = yield* activeUsers
 
       const insert = SqlSchema.findOne({
@@ -159,7 +159,7 @@ export class Collections extends Context.Service<Collections, {
               createdAt: now,
               updatedAt: now
             })
-            yield* order.write(id, routeIds ?? [])
+            yield* arrange(id, [], routeIds ?? [])
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
@@ -199,8 +199,11 @@ export class Collections extends Context.Service<Collections, {
 
         setRoutes: changing(
           "setRoutes",
-          (owner, id, routeIds) =>
-            requireAddable(owner, routeIds, id).pipe(Effect.andThen(order.write(id, routeIds)), Effect.as({}))
+          Effect.fnUntraced(function*(owner, id, routeIds) {
+            yield* requireAddable(owner, routeIds, id)
+            yield* arrange(id, yield* queries.order(id), routeIds)
+            return {}
+          })
         ),
 
         addRoute: changing(
@@ -212,7 +215,7 @@ export class Collections extends Context.Service<Collections, {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
             const index = Math.min(position ?? others.length, others.length)
-            yield* order.add(id, others, routeId, index)
+            yield* arrange(id, others, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
             return {}
           })
         ),
