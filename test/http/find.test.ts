@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
+import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -25,9 +26,15 @@ const Issues = Schema.decodeUnknownSync(
 
 const pathsIn = (body: unknown) => [...new Set(Issues(body).details.issues.map(({ path }) => path))].toSorted()
 
+/** As if around this position alone there were a city. */
+const vaduz = Layer.succeed(Places, {
+  at: ([lng]) => Effect.succeed(Math.abs(lng - 9.5) < 0.01 ? { placeCity: "Vaduz", placeCountryCode: "LI" } : {}),
+  hasCities: Effect.succeed(false)
+})
+
 const at = (lng: number, lat: number) => ({ waypoints: [{ coord: [lng, lat] }] })
 
-layer(TestServer.layer())("finding one's own routes", (it) => {
+layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
   it.effect("words match name, description, tags, place and waypoint names, by their beginning", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -130,6 +137,10 @@ layer(TestServer.layer())("finding one's own routes", (it) => {
           ["minDistance=500&maxDistance=4999", ["Run"]],
           ["bbox=9,47,10,48", ["Run"]],
           ["bbox=179,-20,-179,0", ["Walk"]],
+          ["placeCountryCode=li", ["Run"]],
+          ["placeCity=VADUZ", ["Run"]],
+          ["placeCity=Vad", []],
+          ["q=vad", ["Run"]],
           ["updatedSince=1969-12-31T23:59:59.999Z", ["Walk", "Ride", "Run"]],
           ["updatedSince=2999-01-01T00:00:00%2B01:00", []],
           ["tag=wet&activity=run&q=ru&bbox=9,47,10,48&visibility=private", ["Run"]],
@@ -203,8 +214,13 @@ layer(TestServer.layer())("finding one's own routes", (it) => {
       assert.deepStrictEqual(yield* found(visitor, "gate=public&tag=quirk&tag=other", list), [])
       assert.strictEqual((yield* found(rider, words("quix"))).length, 3)
       const id = Schema.decodeUnknownSync(Schema.Struct({ id: Schema.Int }))(body).id
+      const openly = found(visitor, `gate=public&${words("quixo")}`, list)
       yield* rider.patch(`/routes/${id}`, { visibility: "unlisted" })
-      assert.deepStrictEqual(yield* found(visitor, `gate=public&${words("quixo")}`, list), [])
+      assert.deepStrictEqual(yield* openly, [])
+      yield* rider.patch(`/routes/${id}`, { visibility: "public" })
+      assert.deepStrictEqual(yield* openly, ["Quixotic one"])
+      yield* rider.delete(`/routes/${id}`)
+      assert.deepStrictEqual(yield* openly, [])
     }))
 
   it.effect("collections are found by the words of their name and description", () =>

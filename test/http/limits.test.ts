@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { anonymous, newEmail, type Rider, signedIn, withHeaders } from "../support/Actors.ts"
+import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
 
@@ -60,6 +61,16 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
         { tier: "moderate", limit: 60, windowSeconds: 60 },
         { tier: "strict", limit: 10, windowSeconds: 60 }
       ])
+    }))
+
+  it.effect("count a batch as one request of the strict tier, however many operations it has", () =>
+    Effect.gen(function*() {
+      const rider = yield* riderFrom("203.0.113.78")
+      const operations = Array.from({ length: 20 }, () => ({ op: "create", route: newRoute({}) }))
+      const { headers, status } = yield* rider.post("/routes/batch", { operations })
+      assert.strictEqual(status, 200)
+      assert.strictEqual(headers.get("ratelimit-policy"), "\"strict\";q=10;w=60")
+      assert.strictEqual(remainingIn(headers), 9)
     }))
 
   it.effect("of an email address hold from wherever it is tried, in whatever spelling", () =>

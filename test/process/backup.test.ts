@@ -1,14 +1,15 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
 import { postgresOwner } from "../../development/PostgresBinaries.ts"
-import { signedIn, withHeaders } from "../support/Actors.ts"
+import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
 import { databaseAt } from "../support/Databases.ts"
+import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -28,36 +29,44 @@ const query = (url: string, statement: string) =>
     Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
   )
 
-/** A PostgreSQL with its programs of backup. */
+/** A PostgreSQL of Debian, on a directory that one of its programs makes. */
+const serverBy = Effect.fnUntraced(
+  function*(bin: string, data: string, program: string, options: ReadonlyArray<string>) {
+    const owner = yield* Effect.promise(postgresOwner)
+    const made = spawnSync(join(bin, program), ["-D", data, ...options], { ...owner, cwd: "/" })
+    assert.strictEqual(made.status, 0, String(made.stderr))
+    const port = yield* Effect.promise(() => freePort())
+    yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        spawn(join(bin, "postgres"), ["-D", data, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-c", "fsync=off"], {
+          ...owner,
+          cwd: "/",
+          stdio: "ignore"
+        })
+      ),
+      (child) =>
+        Effect.promise(() => {
+          const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
+          child.kill("SIGQUIT")
+          return ended
+        })
+    )
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+    yield* until(Effect.match(query(url, "SELECT 1"), { onFailure: () => false, onSuccess: () => true }))
+    return url
+  }
+)
+
 const server = Effect.fnUntraced(function*(bin: string, directory: string) {
   const owner = yield* Effect.promise(postgresOwner)
   chmodSync(directory, 0o755)
   if (owner !== undefined) chownSync(directory, owner.uid, owner.gid)
-  const data = join(directory, "data")
-  const made = spawnSync(join(bin, "initdb"), ["-D", data, "-U", "postgres", "--auth=trust", "--encoding=UTF8"], {
-    ...owner,
-    cwd: "/"
-  })
-  assert.strictEqual(made.status, 0, String(made.stderr))
-  const port = yield* Effect.promise(() => freePort())
-  yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      spawn(join(bin, "postgres"), ["-D", data, "-h", "127.0.0.1", "-p", String(port), "-k", "", "-c", "fsync=off"], {
-        ...owner,
-        cwd: "/",
-        stdio: "ignore"
-      })
-    ),
-    (child) =>
-      Effect.promise(() => {
-        const ended = new Promise<void>((resolve) => child.once("close", () => resolve()))
-        child.kill("SIGQUIT")
-        return ended
-      })
-  )
-  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  yield* until(Effect.match(query(url, "SELECT 1"), { onFailure: () => false, onSuccess: () => true }))
-  return url
+  return yield* serverBy(bin, join(directory, "data"), "initdb", ["-U", "postgres", "--auth=trust", "--encoding=UTF8"])
+})
+
+const cursorOf = Effect.fnUntraced(function*(actor: Pick<Actor, "get">) {
+  const { body } = yield* actor.get("/sync")
+  return (yield* Schema.decodeUnknownEffect(Schema.Struct({ cursor: Schema.String }))(body).pipe(Effect.orDie)).cursor
 })
 
 /** Every row of every table, and where every sequence is. */
@@ -117,12 +126,16 @@ describe.skipIf(BIN === undefined)(
             const route = created((yield* rider.post("/routes", newRoute({ name: "é \\ \t \"" }))).body)
             yield* rider.post("/collections", { name: "x", routeIds: [route.id] })
             const { token } = yield* mint(rider, "read")
+            const visitor = yield* anonymous
+            yield* visitor.post("/auth/request-password-reset", { email: rider.email })
+            const link = yield* (yield* Mailbox).tokenAfter(rider.email, 1)
+            const cursor = yield* cursorOf(rider)
             const before = yield* contents(url)
             const dumped = run(dump)
             assert.deepStrictEqual([dumped.status, dumped.stderr], [0, ""])
             assert.strictEqual((yield* rider.post("/auth/logout")).status, 200)
             assert.strictEqual((yield* rider.get("/users/me")).status, 401)
-            return { before, bearer: { authorization: `Bearer ${rider.token}` }, route, token }
+            return { before, bearer: { authorization: `Bearer ${rider.token}` }, cursor, link, route, token }
           }).pipe(Effect.provide(TestServer.on(url, {})))
 
           const restoring = run(restore)
@@ -133,14 +146,50 @@ describe.skipIf(BIN === undefined)(
             assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 200)
             assert.strictEqual((yield* (yield* withToken(rider.token)).get(`/routes/${rider.route.id}`)).status, 200)
             const caller = yield* withHeaders(rider.bearer)
+            assert.strictEqual((yield* caller.get(`/sync?cursor=${rider.cursor}`)).status, 410)
             const next = created((yield* caller.post("/routes", newRoute({}))).body)
             assert.isAbove(next.id, rider.route.id)
+            const reset = { token: rider.link, password: "another long password" }
+            assert.strictEqual((yield* (yield* anonymous).post("/auth/reset-password", reset)).status, 200)
           }).pipe(Effect.provide(TestServer.on(restored, {})))
 
           yield* Effect.gen(function*() {
             assert.strictEqual(yield* statusOf(rider.bearer, "/users/me"), 401)
             assert.strictEqual((yield* (yield* withToken(rider.token)).get("/routes")).status, 200)
           }).pipe(Effect.provide(TestServer.on(restored, { JWT_SECRET: "another secret, 32 characters or more" })))
+        }).pipe(Effect.scoped),
+      60_000
+    )
+
+    it.live(
+      "that follows the database, and takes its place, tells clients that keep a copy to start again",
+      () =>
+        Effect.gen(function*() {
+          const directory = yield* temporaryDirectory
+          const bin = BIN ?? ""
+          const primary = yield* server(bin, directory)
+          yield* query(primary, "CREATE DATABASE service")
+          const { bearer, cursor } = yield* Effect.gen(function*() {
+            const rider = yield* signedIn
+            yield* rider.post("/routes", newRoute({}))
+            const cursor = yield* cursorOf(rider)
+            assert.strictEqual((yield* rider.get(`/sync?cursor=${cursor}`)).status, 200)
+            return { bearer: { authorization: `Bearer ${rider.token}` }, cursor }
+          }).pipe(Effect.provide(TestServer.on(databaseAt(primary, "service"), {})))
+          const standby = yield* serverBy(bin, join(directory, "standby"), "pg_basebackup", [
+            "-R",
+            "--checkpoint=fast",
+            "--dbname",
+            primary
+          ])
+          yield* query(standby, "SELECT pg_promote()")
+          yield* Effect.gen(function*() {
+            const rider = yield* withHeaders(bearer)
+            const { body, status } = yield* rider.get(`/sync?cursor=${cursor}`)
+            assert.strictEqual(status, 410)
+            assert.deepInclude(body, { details: { reason: "cursor_expired" } })
+            assert.strictEqual((yield* rider.get(`/sync?cursor=${yield* cursorOf(rider)}`)).status, 200)
+          }).pipe(Effect.provide(TestServer.on(databaseAt(standby, "service"), {})))
         }).pipe(Effect.scoped),
       60_000
     )

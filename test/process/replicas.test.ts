@@ -50,6 +50,13 @@ const onAll = Effect.fnUntraced(function*(credential: string) {
   }
 })
 
+const syncIn = Schema.decodeUnknownSync(
+  Schema.Struct({
+    cursor: Schema.String,
+    changes: Schema.Array(Schema.Struct({ type: Schema.String, id: Schema.Int }))
+  })
+)
+
 const statusOf = Effect.map(({ status }: Answer) => status)
 
 describe.skipIf(!hasRedis)(
@@ -82,6 +89,17 @@ describe.skipIf(!hasRedis)(
           assert.isBelow(yield* statusOf(session.onB.delete(`/auth/tokens/${id}`)), 300)
           const statuses = yield* Effect.all([onA, onB, onC].map((caller) => statusOf(caller.get("/routes"))))
           assert.deepStrictEqual(statuses, [401, 401, 401])
+        }))
+
+      it.effect("return a change to requests that wait at each of them, whichever made it", () =>
+        Effect.gen(function*() {
+          const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
+          const { cursor } = syncIn((yield* onA.get("/sync")).body)
+          const [{ id }, ...answers] = yield* Effect.all([
+            Effect.delay(Effect.map(onB.post("/routes", newRoute({})), ({ body }) => created(body)), "500 millis"),
+            ...[onA, onB, onC].map((caller) => caller.get(`/sync?cursor=${cursor}&wait=30`))
+          ], { concurrency: 4 })
+          for (const { body } of answers) assert.deepStrictEqual(syncIn(body).changes, [{ type: "route", id }])
         }))
 
       it.effect("count one limit together", () =>
@@ -131,8 +149,8 @@ describe.skipIf(!hasRedis)(
           const sql = yield* SqlClient.SqlClient
           yield* until(Effect.map(sql`SELECT id FROM outbox`, (rows) => rows.length === 0))
           const addresses = (yield* (yield* Mailbox).mails).map(({ to }) => to)
-          assert.lengthOf(addresses, 4)
-          assert.strictEqual(new Set(addresses).size, 4)
+          assert.lengthOf(addresses, 5)
+          assert.strictEqual(new Set(addresses).size, 5)
         }))
     })
   }
