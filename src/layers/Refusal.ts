@@ -1,6 +1,5 @@
 import { Cause, Config, Predicate, Schema, SchemaAST, type SchemaIssue } from "effect"
-import type { ValidationIssue } from "../schema/Errors.ts"
-import { issuesOf } from "../schema/Issues.ts"
+import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
 import { withExample } from "./SettingExamples.ts"
 
 /** The message names every setting that is wrong, and no value. */

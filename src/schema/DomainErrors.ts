@@ -1,6 +1,30 @@
-import { Schema } from "effect"
+import { Duration, Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
+import { summaryOf } from "./Issues.ts"
 import { QUOTAS } from "./Usage.ts"
+
+/** Input that no Schema can judge, such as a file or a password. A `path` is in the input; empty for all of it. */
+export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
+  issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
+}) {
+  static at(path: string, message: string): InvalidInput {
+    return new InvalidInput({ issues: [{ path, message }] })
+  }
+
+  override get message(): string {
+    return summaryOf(this.issues)
+  }
+}
+
+/** One file of an upload, or all of them, unpacked. */
+export class FilesTooLarge extends Schema.TaggedError<FilesTooLarge>()("FilesTooLarge", { limitBytes: Schema.Int }) {}
+
+/** No file of an upload has a format that is read. */
+export class UnknownFormat extends Schema.TaggedError<UnknownFormat>()("UnknownFormat", {}) {}
+
+export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("UnknownEncoding", {
+  encoding: Schema.String
+}) {}
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
@@ -94,6 +118,44 @@ export class ProviderEmailUnverified
 /** The account has another identity of the same provider. */
 export class LinkedElsewhere extends Schema.TaggedError<LinkedElsewhere>()("LinkedElsewhere", {}) {}
 
+/**
+ * A limit of this process that other requests have reached, or of one job: of `job_time` and `job_memory`, and after
+ * `job_ended`, its work is undone.
+ */
+export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
+  reason: Schema.Literals([
+    "lists",
+    "downloads",
+    "imports",
+    "exports",
+    "sign_ins",
+    "passwords",
+    "links",
+    "changes",
+    "waiting_requests",
+    "uploads",
+    "archives",
+    "keyed_work",
+    "upload_disk",
+    "download_disk",
+    "jobs",
+    "job_time",
+    "job_memory",
+    "job_ended"
+  ]),
+  retryAfterSeconds: Schema.optionalKey(Schema.Int)
+}) {
+  static retryAfter(reason: Overloaded["reason"], wait: Duration.Duration): Overloaded {
+    return new Overloaded({ reason, retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
+  }
+}
+
+export class NotReady extends Schema.TaggedError<NotReady>()("NotReady", {
+  reason: Schema.Literals(["database", "shutdown"])
+}) {}
+
+export class MetricsDisabled extends Schema.TaggedError<MetricsDisabled>()("MetricsDisabled", {}) {}
+
 /** Other files of this process have all the room on the disk. */
 export class SpoolFull extends Schema.TaggedError<SpoolFull>()("SpoolFull", {}) {}
 
@@ -141,6 +203,10 @@ export class ProviderNotConfigured extends Schema.TaggedError<ProviderNotConfigu
  * is not among them: its response needs the current `ETag`.
  */
 export const DomainError = Schema.Union([
+  InvalidInput,
+  FilesTooLarge,
+  UnknownFormat,
+  UnknownEncoding,
   Missing,
   RoutesMissing,
   QuotaExceeded,
@@ -167,6 +233,9 @@ export const DomainError = Schema.Union([
   ProviderDisabled,
   ProviderEmailUnverified,
   LinkedElsewhere,
+  Overloaded,
+  NotReady,
+  MetricsDisabled,
   SpoolFull,
   NoRoad,
   NoPath,

@@ -1,10 +1,6 @@
 import { Duration, Schema } from "effect"
 import { ErrorDetails } from "./ErrorDetails.ts"
-
-export interface ValidationIssue {
-  readonly path: string
-  readonly message: string
-}
+import { summaryOf, type ValidationIssue } from "./Issues.ts"
 
 const publicError = <const Status extends number, const Code extends string>(
   statusCode: Status,
@@ -34,7 +30,7 @@ export class ValidationFailed extends Schema.Error<ValidationFailed>("Validation
 
   static of(issues: ReadonlyArray<ValidationIssue>): ValidationFailed {
     return new ValidationFailed({
-      message: issues.slice(0, 3).map(({ message, path }) => path === "" ? message : `${path}: ${message}`).join("; "),
+      message: summaryOf(issues),
       details: { issues: issues.map(({ message, path }) => ({ path, message })) }
     })
   }

@@ -1,7 +1,15 @@
 import { type Schema, SchemaIssue } from "effect"
-import type { ValidationIssue } from "./Errors.ts"
+
+export interface ValidationIssue {
+  readonly path: string
+  readonly message: string
+}
 
 export const MAX_ISSUES = 100
+
+/** The first of them, for people. */
+export const summaryOf = (issues: ReadonlyArray<ValidationIssue>): string =>
+  issues.slice(0, 3).map(({ message, path }) => path === "" ? message : `${path}: ${message}`).join("; ")
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 

@@ -141,7 +141,7 @@ describe("the classes of work", () => {
       const first = yield* Effect.forkChild(lists(Effect.never))
       const second = yield* Effect.forkChild(Effect.exit(imports(Effect.die("it never has a turn"))))
       yield* TestClock.adjust("2 seconds")
-      assert.deepInclude(yield* Effect.flip(Effect.flatten(Fiber.join(second))), { statusCode: 503 })
+      assert.deepInclude(yield* Effect.flip(Effect.flatten(Fiber.join(second))), { reason: "imports" })
       const third = yield* Effect.forkChild(imports(Effect.succeed("a turn")))
       yield* TestClock.adjust("1 second")
       yield* Fiber.interrupt(first)

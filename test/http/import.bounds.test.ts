@@ -172,7 +172,7 @@ describe("imports", () => {
       for (let n = 0; n < 7; n++) yield* Scope.provide(place, others)
       const late = yield* Effect.forkChild(Effect.flip(Effect.scoped(place)))
       yield* TestClock.adjust("2 seconds")
-      assert.deepInclude(yield* Fiber.join(late), { statusCode: 503, details: { retryAfterSeconds: 30 } })
+      assert.deepInclude(yield* Fiber.join(late), { reason: "archives", retryAfterSeconds: 30 })
       const next = yield* Effect.forkChild(Effect.scoped(place))
       yield* TestClock.adjust("1 second")
       yield* Scope.close(first, Exit.void)

@@ -409,7 +409,7 @@ layer(TestServer.layer().pipe(Layer.provideMerge(recording)))("an import that th
       })
       const errors = logged.filter((line) => line.includes("\"ERROR\""))
       assert.strictEqual(errors.length, 1)
-      assert.include(errors[0], "an upload not written")
+      assert.include(errors[0], "the upload was not written")
       assert.include(errors[0], "ENOENT")
       assert.strictEqual((yield* imported(rider, archive)).status, 201)
     }))

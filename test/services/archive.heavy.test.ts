@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { fromFdPromise } from "yauzl"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { randomnessLive } from "../../src/layers/Live.ts"
-import { Unavailable } from "../../src/schema/Errors.ts"
+import { Overloaded } from "../../src/schema/DomainErrors.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import { AccountImport } from "../../src/services/archive/AccountImport.ts"
 import { directoryOf } from "../../src/services/archive/Directory.ts"
@@ -83,7 +83,7 @@ const upTo = (most: number) => {
       jobs.push({ name: job.name, input })
       return jobs.length < most
         ? Effect.promise(async () => job.run(input))
-        : Effect.fail(new Unavailable({ message: "busy", details: { retryAfterSeconds: 5 } }))
+        : Effect.fail(new Overloaded({ reason: "jobs", retryAfterSeconds: 5 }))
     })
   return { jobs, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }
 }
@@ -125,7 +125,7 @@ layer(onOwnDatabase)("an import", (it) => {
       // The manifest, the profile and a batch come before.
       const { jobs, layer } = upTo(4)
       const error = yield* Effect.flip(importedBy(layer, owner))
-      assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+      assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
       assert.deepStrictEqual(jobs.map(({ name }) => name).slice(2), [readRoutes.name, readRoutes.name])
       assert.isEmpty(yield* routesOf(owner))
       yield* importedBy(upTo(Infinity).layer, owner)
@@ -136,18 +136,14 @@ layer(onOwnDatabase)("an import", (it) => {
     Effect.gen(function*() {
       const owner = yield* newUser("died")
       const error = yield* Effect.flip(importedBy(dying, owner))
-      assert.deepInclude(error, {
-        statusCode: 503,
-        message: "The work ended before it was done: try again",
-        details: { retryAfterSeconds: 5 }
-      })
+      assert.deepInclude(error, { reason: "job_ended", retryAfterSeconds: 5 })
       assert.isEmpty(yield* routesOf(owner))
     }))
 
   it.effect("reads the directory of many files for less than two thirds of what a read for each of them costs", () =>
     Effect.gen(function*() {
       const bytes = yield* zipped(Array.from({ length: 10_000 }, (_, index) => [`routes/${index}.gpx`, ""]))
-      const file = yield* namelessFile("an upload")
+      const file = yield* namelessFile("upload")
       yield* file.append(bytes)
       const open = Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
       const eachAlone = Effect.flatMap(open, (zip) =>
@@ -167,7 +163,7 @@ layer(onOwnDatabase)("an import", (it) => {
   it.effect("refuses a directory of more than 16 MiB", () =>
     Effect.gen(function*() {
       const files = Array.from({ length: 300 }, (_, index) => deflated(`${index}${"x".repeat(60_000)}`, ""))
-      const file = yield* namelessFile("an upload")
+      const file = yield* namelessFile("upload")
       yield* file.append(archiveOfPacked(files))
       const zip = yield* Effect.promise(() => fromFdPromise(file.descriptor, { autoClose: false }))
       const refused = yield* Effect.flip(Effect.tryPromise(() => directoryOf(file, zip)))

@@ -1,6 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { gzipSync } from "node:zlib"
+import { publicErrorOf } from "../../src/http/response/PublicErrors.ts"
 import { draftsOf } from "../../src/services/files/Choice.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readPacked } from "../../src/services/files/ReadPacked.ts"
@@ -28,7 +29,10 @@ const namesOf = (bytes: Uint8Array, sent: Sent = {}) =>
   Effect.map(routesOf(bytes, sent), (routes) => routes.map(({ document }) => document.name))
 
 const refusalOf = (bytes: Uint8Array, sent: Sent = {}) =>
-  Effect.map(Effect.flip(routesOf(bytes, sent)), ({ message, statusCode }) => `${statusCode} ${message}`)
+  Effect.map(Effect.flip(routesOf(bytes, sent)), (error) => {
+    const { message, statusCode } = publicErrorOf(error)
+    return `${statusCode} ${message}`
+  })
 
 const gpx = (name: string, declaration = "") =>
   `${declaration}<gpx version="1.1" creator="x"><trk><name>${name}</name><trkseg><trkpt lat="1" lon="2"/></trkseg></trk></gpx>`

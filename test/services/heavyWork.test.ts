@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
-import { Unavailable } from "../../src/schema/Errors.ts"
+import { Overloaded } from "../../src/schema/DomainErrors.ts"
 import { readManifest } from "../../src/services/archive/Manifests.ts"
 import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
@@ -27,7 +27,7 @@ const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A,
     Effect.provideService(Metric.MetricRegistry, new Map())
   )
 
-const refusalOf = <A>(exit: Exit.Exit<A, Unavailable>) =>
+const refusalOf = <A>(exit: Exit.Exit<A, Overloaded>) =>
   Exit.isFailure(exit) ? exit.cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason) : []
 
 /** That a job is still done, by a thread that is well. */
@@ -94,8 +94,8 @@ describe("heavy work", () => {
         const heavy = yield* HeavyWork
         const [exit] = yield* Effect.all([Effect.exit(heavy.run(crash, null, long)), isWell], { concurrency: 2 })
         const [error] = refusalOf(exit)
-        assert.instanceOf(error, Unavailable)
-        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.instanceOf(error, Overloaded)
+        assert.deepInclude(error, { reason: "job_ended", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
         yield* isWell
       })
@@ -108,8 +108,8 @@ describe("heavy work", () => {
         const heavy = yield* HeavyWork
         const [exit] = yield* Effect.all([Effect.exit(heavy.run(eat, null, long)), isWell], { concurrency: 2 })
         const [error] = refusalOf(exit)
-        assert.instanceOf(error, Unavailable)
-        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.instanceOf(error, Overloaded)
+        assert.deepInclude(error, { reason: "job_memory", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "memory"), 1)
         assert.strictEqual(yield* figure("heavy_thread_deaths_total"), 1)
         yield* isWell
@@ -122,7 +122,7 @@ describe("heavy work", () => {
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
-        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.deepInclude(error, { reason: "job_time", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "time"), 1)
         yield* isWell
       })
@@ -135,7 +135,7 @@ describe("heavy work", () => {
         const heavy = yield* HeavyWork
         const first = yield* Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
         const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
-        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "wait"), 1)
         yield* Fiber.interrupt(first)
       })
@@ -163,7 +163,7 @@ describe("heavy work", () => {
           () => Effect.forkChild(heavy.run(spin, null, long), { startImmediately: true })
         )
         const [error] = refusalOf(yield* Effect.exit(heavy.run(lengthOf, new Uint8Array(1), long)))
-        assert.deepInclude(error, { statusCode: 503, details: { retryAfterSeconds: 5 } })
+        assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
         assert.strictEqual(yield* figure("heavy_job_refusals_total", "queue"), 1)
         yield* until(Effect.map(figure("heavy_jobs_running"), (jobs) => jobs === 1))
         assert.strictEqual(yield* figure("heavy_jobs_waiting"), 2)
@@ -200,7 +200,7 @@ describe("heavy work", () => {
             )
         )
         const [error] = refusalOf(yield* Effect.exit(heavy.run(files, 50, long)))
-        assert.deepInclude(error, { statusCode: 503 })
+        assert.deepInclude(error, { reason: "jobs" })
         yield* Deferred.await(started)
         yield* heavy.run({ ...lengthOf, share: "bodies" }, new Uint8Array(1), long).pipe(Effect.tap(add("body")))
         yield* Fiber.joinAll(pending)

@@ -25,7 +25,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
         Effect.gen(function*() {
           const { sessionId, userId } = yield* CurrentSession
           yield* downloads.admit
-          return HttpServerResponse.stream(yield* exports.archive(userId, sessionId), {
+          return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
             contentType: MEDIA_TYPES.zip,
             headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
           })

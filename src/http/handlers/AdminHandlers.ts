@@ -38,10 +38,10 @@ export const AdminHandlers = HttpApiBuilder.group(
       const { userId } = yield* CurrentSession
       const page = yield* requestedPage({ query, request }, Option.some(userId))
       return jsonPage(request.url, page, yield* lists(list(userId, page)))
-    })
+    }, worded)
 
     return handlers.handleAll({
-      overview: () => lists(administration.overview),
+      overview: () => worded(lists(administration.overview)),
       users: (asked) => answer(asked, (admin, page) => administration.users(admin, asked.query.query, page)),
       user: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),

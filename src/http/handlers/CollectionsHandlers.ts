@@ -69,7 +69,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
-      }),
+      }, worded),
       create: Effect.fnUntraced(function*({ headers, payload, request }) {
         const caller = yield* Caller
         if (payload.visibility === "public") {

@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Health } from "../../services/operations/Health.ts"
 import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
 import { Api } from "../api/Api.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const HealthHandlers = HttpApiBuilder.group(
   Api,
@@ -13,7 +14,8 @@ export const HealthHandlers = HttpApiBuilder.group(
 
     const ready = () =>
       Effect.all([health.ready, engine.status], { concurrency: 2 }).pipe(
-        Effect.map(([, routingEngine]) => ({ status: "ok" as const, routingEngine }))
+        Effect.map(([, routingEngine]) => ({ status: "ok" as const, routingEngine })),
+        worded
       )
 
     return handlers.handleAll({

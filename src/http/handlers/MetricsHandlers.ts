@@ -4,6 +4,7 @@ import { Metrics } from "../../services/metrics/Metrics.ts"
 import { Api } from "../api/Api.ts"
 import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 export const MetricsHandlers = HttpApiBuilder.group(
   Api,
@@ -15,7 +16,7 @@ export const MetricsHandlers = HttpApiBuilder.group(
       "metrics",
       Effect.fnUntraced(function*({ request }) {
         if (!isInside(request, networks)) return yield* unknownPath()
-        return yield* metrics.text
+        return yield* worded(metrics.text)
       })
     )
   })

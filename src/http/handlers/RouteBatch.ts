@@ -1,7 +1,8 @@
 import { Array as Arr, Effect, type Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { Impact } from "../../schema/ErrorDetails.ts"
-import { Conflict, NotFound, type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import { Batches, type FailedOperation } from "../../services/batches/Batches.ts"
@@ -103,7 +104,7 @@ export const routeBatch = Effect.gen(function*() {
     owner: UserId,
     operation: BatchOperation,
     mayPublish: boolean
-  ): Effect.fn.Return<Change, ValidationFailed | Unavailable> {
+  ): Effect.fn.Return<Change, ValidationFailed | Overloaded> {
     switch (operation.op) {
       case "create": {
         const route = withDuration(yield* withGeometry(operation.route))

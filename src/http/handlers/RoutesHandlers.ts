@@ -56,14 +56,14 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         const found = ownRoutes.list(userId, query, page, query.geometry ?? "full")
         return yield* routePage(request.url, page, yield* lists(found))
-      }),
+      }, worded),
       tags: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         const all = yield* lists(ownRoutes.tags(userId))
         const found = sliceOf(all, page, { positionOf: ({ count, tag }) => [-count, tag], isDescending: false })
         return jsonPage(request.url, page, found)
-      }),
+      }, worded),
       create: Effect.fnUntraced(function*({ headers, payload, request }) {
         const caller = yield* Caller
         if (payload.visibility === "public") {
@@ -101,7 +101,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
         return yield* routePage(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
-      }),
+      }, worded),
       restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
         const caller = yield* Caller
         const mayPublish = isConfirmed(caller, headers)
@@ -120,7 +120,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
           page,
           yield* lists(publicRoutes.list({ ...filters, gate }, page, geometry))
         )
-      }),
+      }, worded),
       listByUser: Effect.fnUntraced(function*({ params, query, request }) {
         const page = yield* requestedPage({ query, request }, Option.none())
         const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")

@@ -8,10 +8,9 @@ import {
   PayloadTooLarge,
   ServiceError,
   Unavailable,
-  ValidationFailed,
-  type ValidationIssue
+  ValidationFailed
 } from "../../schema/Errors.ts"
-import { issuesOf } from "../../schema/Issues.ts"
+import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"

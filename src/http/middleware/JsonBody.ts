@@ -1,7 +1,8 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
-import { type Unavailable, UnsupportedMediaType, ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
+import { type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { readRouteBatch } from "../../services/batches/BatchJobs.ts"
 import { type HeavyJob, HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { boundsOf } from "../../services/json/BoundedJson.ts"
@@ -12,6 +13,7 @@ import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Reque
 import { decodeUtf8 } from "../request/Body.ts"
 import { BodyParts, type Parts } from "../request/BodyParts.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
+import { worded } from "../response/PublicErrors.ts"
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
 
@@ -43,7 +45,9 @@ const readLong = Effect.fnUntraced(function*(
   bytes: ArrayBuffer,
   kind: LongBodyKind
 ): Effect.fn.Return<ReadBody, Unavailable> {
-  const { digest, issues, parts, text } = yield* heavy.run(LONG_BODIES[kind], bytes, bytes.byteLength, [bytes])
+  const { digest, issues, parts, text } = yield* worded(
+    heavy.run(LONG_BODIES[kind], bytes, bytes.byteLength, [bytes])
+  )
   return { text, parts: { ...parts, digest: () => digest }, refusals: () => issues }
 })
 

@@ -4,6 +4,7 @@ import {
   DomainError,
   type DuplicateRoutes,
   type NoRoad,
+  type Overloaded,
   type QuotaExceeded,
   type StaleVersion
 } from "../../schema/DomainErrors.ts"
@@ -15,12 +16,15 @@ import {
   Gone,
   Internal,
   NotFound,
+  PayloadTooLarge,
   RateLimited,
   type ServiceError,
   Unauthorized,
   Unavailable,
+  UnsupportedMediaType,
   ValidationFailed
 } from "../../schema/Errors.ts"
+import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/Usage.ts"
 
@@ -59,6 +63,38 @@ const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
     details: { reason: "duplicate_route", ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
   })
 }
+
+const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
+  lists: "Too many lists are being read: try again",
+  downloads: "Too many files are being written: try again",
+  imports: "Too many files are being imported: try again",
+  exports: "Too many accounts are being exported: try again",
+  sign_ins: "Too many sign-ins are in progress: try again",
+  passwords: "Too many passwords are being checked: try again",
+  links: "Another link of this account is being used: try again",
+  changes: "Too many changes are being read: try again",
+  waiting_requests: "Too many requests wait for a change: try again",
+  uploads: "Too many uploads are in progress: try again later",
+  archives: "Other archives are being imported: try again later",
+  keyed_work: "The work of this Idempotency-Key did not end in time",
+  upload_disk: "There is no room for an upload now: try again later",
+  download_disk: "There is no room for a download now: try again later",
+  jobs: "Too much work of this kind is pending: try again",
+  job_time: "The request takes more time than one request may have",
+  job_memory: "The request takes more memory than one request may have",
+  job_ended: "The work ended before it was done: try again"
+}
+
+const overloaded = ({ reason, retryAfterSeconds }: Overloaded) =>
+  new Unavailable({
+    message: OVERLOADED[reason],
+    ...(retryAfterSeconds === undefined ? {} : { details: { retryAfterSeconds } })
+  })
+
+const NOT_READY = {
+  database: "The database is not reachable",
+  shutdown: "The service is shutting down"
+} as const
 
 const NO_ROAD = "no_road_near_location"
 
@@ -100,6 +136,25 @@ const conflict = (message: string) => () => new Conflict({ message })
 const forbidden = (message: string) => () => new Forbidden({ message })
 
 const PUBLIC = {
+  InvalidInput: ({ issues }) => ValidationFailed.of(issues),
+  FilesTooLarge: ({ limitBytes }) =>
+    new PayloadTooLarge({
+      message: `The files may have at most ${MAX_FILE_BYTES} bytes each and ${MAX_UNPACKED_BYTES} together, unpacked`,
+      details: { limitBytes }
+    }),
+  UnknownFormat: () =>
+    new UnsupportedMediaType({
+      message:
+        "Expected a file of GPX, GeoJSON, TCX, KML or FIT, compressed with gzip or not, or several of them as a ZIP "
+        + "archive (KMZ) or as multipart/form-data"
+    }),
+  UnknownEncoding: ({ encoding }) =>
+    new UnsupportedMediaType({
+      message: `The encoding ${encoding} is not read: send UTF-8, UTF-16, or one that browsers read, such as ISO-8859-1`
+    }),
+  Overloaded: overloaded,
+  NotReady: ({ reason }) => new Unavailable({ message: NOT_READY[reason] }),
+  MetricsDisabled: () => new Unavailable({ message: "Metrics are not collected" }),
   Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
   RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
   QuotaExceeded: overQuota,

@@ -1,7 +1,13 @@
 import { Context, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { EmailUnverified, type LinkUnusable, SignUpClosed, WrongCredentials } from "../../schema/DomainErrors.ts"
-import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  EmailUnverified,
+  type InvalidInput,
+  type LinkUnusable,
+  type Overloaded,
+  SignUpClosed,
+  WrongCredentials
+} from "../../schema/DomainErrors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
 import type { User } from "../../schema/User.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -36,12 +42,12 @@ export class Accounts extends Context.Service<Accounts, {
   /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
   readonly signUp: (
     registration: Credentials & { readonly name: string | undefined }
-  ) => Effect.Effect<void, ValidationFailed | SignUpClosed | Unavailable>
+  ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
   /** Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. */
   readonly verifyEmail: (
     token: Redacted.Redacted,
     device: Device
-  ) => Effect.Effect<SignIn, LinkUnusable | SignUpClosed | Unavailable>
+  ) => Effect.Effect<SignIn, LinkUnusable | SignUpClosed | Overloaded>
   /**
    * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
    * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
@@ -49,7 +55,7 @@ export class Accounts extends Context.Service<Accounts, {
   readonly logIn: (
     credentials: Credentials,
     device: Device
-  ) => Effect.Effect<SignIn, WrongCredentials | EmailUnverified | SignUpClosed | Unavailable>
+  ) => Effect.Effect<SignIn, WrongCredentials | EmailUnverified | SignUpClosed | Overloaded>
 }>()("route-planning-service/Accounts") {
   static readonly layer = Layer.effect(
     Accounts,

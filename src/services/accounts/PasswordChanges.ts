@@ -12,8 +12,13 @@ import {
   Struct
 } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { type LinkUnusable, type SignUpClosed, WrongPassword } from "../../schema/DomainErrors.ts"
-import { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  InvalidInput,
+  type LinkUnusable,
+  Overloaded,
+  type SignUpClosed,
+  WrongPassword
+} from "../../schema/DomainErrors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
@@ -44,12 +49,12 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
-  ) => Effect.Effect<void, ValidationFailed | LinkUnusable | SignUpClosed | Unavailable>
+  ) => Effect.Effect<void, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /** Requires the current password if there is one. Ends all other sessions. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
     request: { readonly currentPassword: Redacted.Redacted | undefined; readonly newPassword: Redacted.Redacted }
-  ) => Effect.Effect<void, ValidationFailed | WrongPassword | Unavailable>
+  ) => Effect.Effect<void, InvalidInput | WrongPassword | Overloaded>
 }>()("route-planning-service/PasswordChanges") {
   static readonly layer = Layer.effect(
     PasswordChanges,
@@ -80,8 +85,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           Effect.flatMap((semaphore) => semaphore.takeScoped(1)),
           Effect.timeoutOrElse({
             duration: LONGEST_WAIT,
-            orElse: () =>
-              Effect.fail(Unavailable.retryAfter("Another link of this account is being used: try again", LONGEST_WAIT))
+            orElse: () => Effect.fail(Overloaded.retryAfter("links", LONGEST_WAIT))
           })
         )
 
@@ -169,7 +173,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
           const { currentPassword, newPassword } = request
           if (owner.passwordHash !== null) {
             if (currentPassword === undefined) {
-              return yield* ValidationFailed.at("currentPassword", "Expected the current password")
+              return yield* InvalidInput.at("currentPassword", "Expected the current password")
             }
             if (!(yield* passwords.verify(currentPassword, owner.passwordHash))) return yield* refuseChange(userId)
           }

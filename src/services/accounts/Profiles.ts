@@ -1,7 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { HandleTaken, Missing } from "../../schema/DomainErrors.ts"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { HandleTaken, InvalidInput, Missing } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import {
   deletionStatusOf,
@@ -29,8 +28,8 @@ export class Profiles extends Context.Service<Profiles, {
   readonly user: (id: UserId) => Effect.Effect<User>
   /** With statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /** `HandleTaken`, and `ValidationFailed` for a reserved one. The old handle is free at once. */
-  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | ValidationFailed>
+  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. */
+  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput>
   /** By current handle. `Missing` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
 }>()("route-planning-service/Profiles") {
@@ -115,7 +114,7 @@ export class Profiles extends Context.Service<Profiles, {
         profile,
         update: Effect.fn("Profiles.update")(function*(id, patch) {
           if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
-            return yield* ValidationFailed.at("handle", "Expected a handle that is not reserved")
+            return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
           }
           yield* applyPatch(id, patch).pipe(
             Effect.catchReason(

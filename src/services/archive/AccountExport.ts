@@ -1,7 +1,6 @@
 import { Cause, Context, DateTime, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
-import type { SpoolFull } from "../../schema/DomainErrors.ts"
-import type { Unavailable } from "../../schema/Errors.ts"
+import type { Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Profiles } from "../accounts/Profiles.ts"
@@ -24,7 +23,7 @@ import { type AddFile, zipOf } from "./ZipWriter.ts"
 const WAIT_FOR_ROOM = {
   schedule: Schedule.spaced("1 second"),
   times: 60,
-  while: ({ _tag }: SpoolFull | Unavailable) => _tag === "SpoolFull"
+  while: ({ _tag }: SpoolFull | Overloaded) => _tag === "SpoolFull"
 }
 
 interface Order {
@@ -43,7 +42,7 @@ interface Order {
  */
 export class AccountExport extends Context.Service<AccountExport, {
   /** Contents are listed before the first byte, and read as the stream is consumed. */
-  readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>, Unavailable>
+  readonly archive: (userId: UserId, current: SessionId) => Effect.Effect<Stream.Stream<Uint8Array>, Overloaded>
 }>()("route-planning-service/AccountExport") {
   static readonly layer = Layer.effect(
     AccountExport,

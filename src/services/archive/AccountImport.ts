@@ -1,8 +1,13 @@
 import { Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
-import { AccountLeaving, ImportRunning, type QuotaExceeded } from "../../schema/DomainErrors.ts"
-import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  AccountLeaving,
+  ImportRunning,
+  type InvalidInput,
+  type Overloaded,
+  type QuotaExceeded
+} from "../../schema/DomainErrors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
@@ -29,15 +34,15 @@ import { checkedArchive } from "./ZipReader.ts"
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
-   * `ValidationFailed` names file and line. `ImportRunning` during another import into the account, from the first byte
-   * on, and `QuotaExceeded` when it has no room. `Unavailable` without disk space, when `HeavyWork` fails (nothing is written),
+   * `InvalidInput` names file and line. `ImportRunning` during another import into the account, from the first byte
+   * on, and `QuotaExceeded` when it has no room. `Overloaded` without disk space, when `HeavyWork` fails (nothing is written),
    * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountLeaving`
    * once the account's deletion is requested, which also deletes what was imported.
    */
   readonly restore: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountLeaving | ValidationFailed | Unavailable>
+  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountLeaving | InvalidInput | Overloaded>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,

@@ -1,6 +1,6 @@
 import { Result, type Schema } from "effect"
 import { ArchivedProfile } from "../../schema/Archive.ts"
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 

@@ -1,8 +1,8 @@
 import { Effect, Stream } from "effect"
 import type { ArchivedCollection } from "../../schema/Archive.ts"
-import { ValidationFailed, type ValidationIssue } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
-import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { CountBytes } from "../spool/ImportDisk.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import {
@@ -49,11 +49,11 @@ const readList = Effect.fnUntraced(function*<A>(
   return { contents, issues, forEach: spool.forEach }
 })
 
-/** Decodes everything once. `ValidationFailed` names what cannot be stored; `Unavailable` without disk or thread. */
+/** Decodes everything once. `InvalidInput` names what cannot be stored; `Overloaded` without disk or thread. */
 export const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob, count: CountBytes) {
   const routes = yield* readList<ImportedRoute>(archive, "routes.json", readRoutes, run, count)
   const collections = yield* readList<ArchivedCollection>(archive, "collections.json", readCollections, run, count)
   const issues = [...routes.issues, ...collections.issues]
-  if (issues.length > 0) return yield* ValidationFailed.of(issues.slice(0, MAX_ISSUES))
+  if (issues.length > 0) return yield* new InvalidInput({ issues: issues.slice(0, MAX_ISSUES) })
   return { routes, collections }
 })

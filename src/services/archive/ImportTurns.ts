@@ -1,6 +1,6 @@
 import { Duration, Effect, Semaphore } from "effect"
 import type { Transferable } from "node:worker_threads"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Overloaded } from "../../schema/DomainErrors.ts"
 import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 
@@ -17,7 +17,7 @@ const RETRY_AFTER = Duration.seconds(30)
 /** An archive has hundreds of jobs and two minutes; a file or a body has one job and ten seconds. */
 const MAX_WAIT_FOR_THREAD = Duration.seconds(30)
 
-const tooMany = () => Unavailable.retryAfter("Other archives are being imported: try again later", RETRY_AFTER)
+const tooMany = () => Overloaded.retryAfter("archives", RETRY_AFTER)
 
 /** Runs a piece of work in turn with other imports, queued without a timeout. Must not be nested. */
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
@@ -28,7 +28,7 @@ export type RunJob = <I, O>(
   input: I,
   bytes: number,
   transfer?: ReadonlyArray<Transferable>
-) => Effect.Effect<O, Unavailable>
+) => Effect.Effect<O, Overloaded>
 
 /** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
 export const importTurns = Effect.gen(function*() {
@@ -46,7 +46,7 @@ export const importTurns = Effect.gen(function*() {
     pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, transfer, MAX_WAIT_FOR_THREAD)))
   return {
     run,
-    /** A slot until the scope closes. `Unavailable` when none is free in time. */
+    /** A slot until the scope closes. `Overloaded` when none is free in time. */
     place: places.takeScoped(1).pipe(
       Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
     ),

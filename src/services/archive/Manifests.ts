@@ -1,6 +1,5 @@
 import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
-import type { ValidationIssue } from "../../schema/Errors.ts"
-import { MAX_ISSUES } from "../../schema/Issues.ts"
+import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { ARCHIVES, fileDecoder, type Outcome, PROFILE } from "./DecodedFiles.ts"
 import { LISTS } from "./ListJobs.ts"

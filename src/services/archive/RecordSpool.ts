@@ -21,7 +21,7 @@ const free = ({ buffer }: Uint8Array<ArrayBuffer>) => Effect.sync(() => void buf
 
 /** Spools decoded elements until the scope closes, so that none is decoded twice. Counted like the upload. */
 export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
-  const file = yield* namelessFile("an upload")
+  const file = yield* namelessFile("upload")
   const places: Array<Place> = []
 
   const withBatch =

@@ -2,7 +2,7 @@ import { Effect, Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import type { ArchivedProfile, Manifest } from "../../schema/Archive.ts"
-import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
 import { type Directory, directoryOf } from "./Directory.ts"
@@ -26,12 +26,12 @@ const MAX_WHOLE = 16 * MIB
 /** Its files match the manifest by name and size; reading one fails at its end for a wrong SHA-256. */
 export interface CheckedArchive {
   readonly counts: Manifest["counts"]
-  readonly profile: Effect.Effect<typeof ArchivedProfile.Type, ValidationFailed | Unavailable>
-  readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, ValidationFailed>
+  readonly profile: Effect.Effect<typeof ArchivedProfile.Type, InvalidInput | Overloaded>
+  readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, InvalidInput>
 }
 
 const broken = (error: unknown) =>
-  ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+  InvalidInput.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
 class WrongDigest extends Schema.TaggedError<WrongDigest>()("WrongDigest", {}) {}
 
@@ -40,9 +40,9 @@ const isBadLine = Schema.is(BadLine)
 const isWrongDigest = Schema.is(WrongDigest)
 
 const refusedAt = (name: string, error: unknown) => {
-  if (isBadLine(error)) return ValidationFailed.at(`${name}:${error.line}`, error.message)
-  if (isWrongDigest(error)) return ValidationFailed.at(name, "Expected the SHA-256 that the manifest has")
-  return ValidationFailed.at(
+  if (isBadLine(error)) return InvalidInput.at(`${name}:${error.line}`, error.message)
+  if (isWrongDigest(error)) return InvalidInput.at(name, "Expected the SHA-256 that the manifest has")
+  return InvalidInput.at(
     name,
     `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`
   )
@@ -92,7 +92,7 @@ const unpacked = (zip: ZipFile, entry: Entry, name: string) =>
   )
 
 const valueOf = <A>(outcome: Outcome<A>) =>
-  "issues" in outcome ? Effect.fail(ValidationFailed.of(outcome.issues)) : Effect.succeed(outcome.value)
+  "issues" in outcome ? Effect.fail(new InvalidInput({ issues: outcome.issues })) : Effect.succeed(outcome.value)
 
 const joined = (pieces: ReadonlyArray<Uint8Array>): ArrayBuffer => {
   const whole = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0))
@@ -103,11 +103,11 @@ const joined = (pieces: ReadonlyArray<Uint8Array>): ArrayBuffer => {
   return whole.buffer
 }
 
-/** Opens an archive and compares every file with the manifest. `ValidationFailed` names each difference. */
+/** Opens an archive and compares every file with the manifest. `InvalidInput` names each difference. */
 export const checkedArchive = Effect.fnUntraced(function*(
   file: NamelessFile,
   run: RunJob
-): Effect.fn.Return<CheckedArchive, ValidationFailed | Unavailable, Scope.Scope> {
+): Effect.fn.Return<CheckedArchive, InvalidInput | Overloaded, Scope.Scope> {
   const zip = yield* Effect.acquireRelease(
     Effect.tryPromise({
       try: () => zipIn(file),
@@ -120,7 +120,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
   const fileOf = <A>(name: string, from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<A>) => {
     const entry = entries.get(name)
     return entry === undefined
-      ? Stream.fail(ValidationFailed.at(name, "Expected the file"))
+      ? Stream.fail(InvalidInput.at(name, "Expected the file"))
       : Stream.unwrap(
         Effect.map(
           unpacked(zip, entry, name),
@@ -134,7 +134,7 @@ export const checkedArchive = Effect.fnUntraced(function*(
     from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   ) {
     if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_WHOLE) {
-      return yield* ValidationFailed.at(name, `Expected at most ${MAX_WHOLE} bytes`)
+      return yield* InvalidInput.at(name, `Expected at most ${MAX_WHOLE} bytes`)
     }
     return joined(yield* Stream.runCollect(fileOf(name, from)))
   })

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { type BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import type { RouteLine } from "../geometry/RouteLine.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"

@@ -1,7 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
-import { CursorExpired } from "../../schema/DomainErrors.ts"
-import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { CursorExpired, InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { signedCursors } from "../keys/SignedCursors.ts"
 import type { Turns } from "../limits/Turns.ts"
@@ -35,14 +34,14 @@ const bindingOf = (owner: UserId, include: ReadonlyArray<ChangeType>) =>
  */
 export class ChangeFeed extends Context.Service<ChangeFeed, {
   /**
-   * A page of at most `limit` changes, and of the bytes of a list. `ValidationFailed` for a cursor of another account, of
+   * A page of at most `limit` changes, and of the bytes of a list. `InvalidInput` for a cursor of another account, of
    * other types, or that was changed; `CursorExpired`. Rows are read in a turn.
    */
   readonly read: (
     owner: UserId,
     request: ChangeRequest,
     inTurn: Turns
-  ) => Effect.Effect<StoredChanges, ValidationFailed | CursorExpired | Unavailable>
+  ) => Effect.Effect<StoredChanges, InvalidInput | CursorExpired | Overloaded>
 }>()("route-planning-service/ChangeFeed") {
   static readonly layer = Layer.effect(
     ChangeFeed,
@@ -56,7 +55,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
         const position = cursors.open(bindingOf(owner, include), cursor)
         return Option.isSome(position)
           ? position.value
-          : yield* ValidationFailed.at("cursor", "Expected the cursor of the last response, with the same include")
+          : yield* InvalidInput.at("cursor", "Expected the cursor of the last response, with the same include")
       })
 
       const started = Effect.fnUntraced(function*(position: Position | undefined, state: LogState) {

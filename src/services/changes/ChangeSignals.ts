@@ -1,8 +1,7 @@
 import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Schedule, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { TooManyWaiting } from "../../schema/DomainErrors.ts"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { DatabaseNotifications } from "../sql/DatabaseNotifications.ts"
 import { machineClock } from "../time/MachineClock.ts"
@@ -47,12 +46,12 @@ const isUserId = Schema.is(UserId)
 export class ChangeSignals extends Context.Service<ChangeSignals, {
   /**
    * Changes after this are signalled, until the scope closes. `TooManyWaiting` above 1,000 requests of an account,
-   * `Unavailable` above 4,000 of a process.
+   * `Overloaded` above 4,000 of a process.
    */
   readonly subscribe: (
     owner: UserId,
     number: number
-  ) => Effect.Effect<ChangeSignal, TooManyWaiting | Unavailable, Scope.Scope>
+  ) => Effect.Effect<ChangeSignal, TooManyWaiting | Overloaded, Scope.Scope>
 }>()("route-planning-service/ChangeSignals") {
   static readonly layer = Layer.effect(
     ChangeSignals,
@@ -115,7 +114,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
           return yield* new TooManyWaiting({ retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) })
         }
         if (state.total >= limits.total) {
-          return yield* Unavailable.retryAfter("Too many requests wait for a change: try again", RETRY_AFTER)
+          return yield* Overloaded.retryAfter("waiting_requests", RETRY_AFTER)
         }
         const subscriber: Subscriber = { latch: Latch.makeUnsafe(), number }
         accounts.set(owner, own.add(subscriber))

@@ -1,6 +1,5 @@
 import { Context, Duration, Effect, Layer, Metric, Ref } from "effect"
-import type { CursorExpired, TooManyWaiting } from "../../schema/DomainErrors.ts"
-import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import type { CursorExpired, InvalidInput, Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { makeTurns } from "../limits/Turns.ts"
@@ -20,7 +19,7 @@ const gauge = (name: string, description: string) =>
 export class ChangeWaits extends Context.Service<ChangeWaits, {
   /**
    * Waits until a page has a change, for the duration, or until the process shuts down, and then returns an empty page.
-   * While it waits it holds no connection. `TooManyWaiting` and `Unavailable` where too many wait.
+   * While it waits it holds no connection. `TooManyWaiting` and `Overloaded` where too many wait.
    */
   readonly next: <E, R>(
     owner: UserId,
@@ -31,7 +30,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       /** Whether the caller may still read. */
       readonly recheck: Effect.Effect<void, E, R>
     }
-  ) => Effect.Effect<StoredChanges, E | ValidationFailed | CursorExpired | TooManyWaiting | Unavailable, R>
+  ) => Effect.Effect<StoredChanges, E | InvalidInput | CursorExpired | TooManyWaiting | Overloaded, R>
 }>()("route-planning-service/ChangeWaits") {
   static readonly layer = Layer.effect(
     ChangeWaits,
@@ -42,7 +41,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       const inTurn = yield* makeTurns({
         atOnce: READS_AT_ONCE,
         longestWait: LONGEST_TURN,
-        message: "Too many changes are being read: try again",
+        reason: "changes",
         running: gauge("bulkhead_running", "Running requests of a class"),
         waiting: gauge("bulkhead_waiting", "Queued requests of a class")
       })
@@ -53,7 +52,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
         request: ChangeRequest,
         signal: ChangeSignal,
         latest: Ref.Ref<StoredChanges>
-      ): Effect.fn.Return<void, ValidationFailed | CursorExpired | Unavailable> {
+      ): Effect.fn.Return<void, InvalidInput | CursorExpired | Overloaded> {
         const { cursor, number } = yield* Ref.get(latest)
         signal.rearm(number)
         const page = yield* inTurn(feed.read(owner, { ...request, cursor }, (rows) => rows))

@@ -41,18 +41,17 @@ export const positionsOf = (
     return position === undefined ? [] : [{ routeId, position, index }]
   })
   const kept = longestRising(known, ({ position }) => position)
-  const runs = [undefined, ...kept].map((before, place) => {
-    const after = kept[place]
-    const added = between(
-      wanted.slice(before === undefined ? 0 : before.index + 1, after?.index),
-      before?.position,
-      after?.position
-    )
-    return added &&
-      [...(before === undefined ? [] : [{ routeId: before.routeId, position: before.position }]), ...added]
+  const first = between(wanted.slice(0, kept[0]?.index), undefined, kept[0]?.position)
+  const runs = kept.map(({ index, position, routeId }, place) => {
+    const next = kept[place + 1]
+    return between(wanted.slice(index + 1, next?.index), position, next?.position)?.toSpliced(0, 0, {
+      routeId,
+      position
+    })
   })
-  return runs.every((run) => run !== undefined)
-    ? runs.flat()
+  const all = [first, ...runs]
+  return all.every((run) => run !== undefined)
+    ? all.flat()
     : wanted.map((routeId, index) => ({ routeId, position: (index + 1) * GAP }))
 }
 

@@ -15,7 +15,7 @@ interface Link<A> {
 const itemsOf = <A>(link: Link<A> | undefined): ReadonlyArray<A> => {
   const items: Array<A> = []
   for (let at = link; at !== undefined; at = at.before) items.push(at.item)
-  return items.reverse()
+  return items.toReversed()
 }
 
 /** The longest part of a list, in its order, whose values rise: by the least last value for each length. */

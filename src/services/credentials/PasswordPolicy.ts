@@ -1,5 +1,5 @@
 import { Config, Context, Effect, Layer, Redacted } from "effect"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { whole } from "../settings/SettingTypes.ts"
 
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
@@ -41,7 +41,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
     path: string,
     password: Redacted.Redacted,
     owner: PasswordOwner
-  ) => Effect.Effect<void, ValidationFailed>
+  ) => Effect.Effect<void, InvalidInput>
 }>()("route-planning-service/PasswordPolicy") {
   static readonly layer = Layer.effect(
     PasswordPolicy,
@@ -62,10 +62,10 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
           const text = spell(Redacted.value(password))
           const personal = personalOf(owner).find((personal) => text.includes(personal.text))
           if (personal !== undefined) {
-            return yield* ValidationFailed.at(path, `Expected a password that does not contain ${personal.what}`)
+            return yield* InvalidInput.at(path, `Expected a password that does not contain ${personal.what}`)
           }
           if (yield* isWeak(text)) {
-            return yield* ValidationFailed.at(path, "Expected a password that is not a common one or easily guessed")
+            return yield* InvalidInput.at(path, "Expected a password that is not a common one or easily guessed")
           }
         })
       })

@@ -2,7 +2,7 @@ import { argon2id, hash, needsRehash, verify } from "argon2"
 import { Context, Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
-import type { Unavailable } from "../../schema/Errors.ts"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { makeTurns } from "../limits/Turns.ts"
 
 const METHOD = { type: argon2id, parallelism: 1 } as const
@@ -39,12 +39,12 @@ const timed = <A>(work: () => Promise<A>) =>
     Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result))
   )
 
-/** argon2id, one at a time for each core; the rest are queued and fail with `Unavailable` after 2 seconds. */
+/** argon2id, one at a time for each core; the rest are queued and fail with `Overloaded` after 2 seconds. */
 export class Passwords extends Context.Service<Passwords, {
   /** A PHC string with a fresh salt. */
-  readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Unavailable>
+  readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Overloaded>
   /** False without a digest, in the same time: it must not reveal accounts (OWASP Authentication Cheat Sheet). */
-  readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Unavailable>
+  readonly verify: (password: Redacted.Redacted, digest: string | undefined) => Effect.Effect<boolean, Overloaded>
   /** Whether the parameters of a hash differ from the current ones. */
   readonly isOutdated: (digest: string) => boolean
 }>()("route-planning-service/Passwords") {
@@ -56,7 +56,7 @@ export class Passwords extends Context.Service<Passwords, {
       const inTurn = yield* makeTurns({
         atOnce: availableParallelism(),
         longestWait: LONGEST_WAIT,
-        message: "Too many passwords are being checked: try again",
+        reason: "passwords",
         running,
         waiting
       })

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { BoundingBox, Position } from "../../schema/Geometry.ts"
 import { MAX_TRACKS } from "../../schema/Import.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
@@ -68,7 +68,7 @@ const requireTrack = (count: number, index: number) => {
   const problem = count === 0
     ? "The file has no tracks"
     : `Expected an index of 0 to ${count - 1}, the file has ${count} tracks`
-  return Effect.fail(ValidationFailed.at("track", problem))
+  return Effect.fail(InvalidInput.at("track", problem))
 }
 
 const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...track, dropped })
@@ -76,7 +76,7 @@ const draftOf = (track: DraftTrack, dropped: Draft["dropped"]): Draft => ({ ...t
 const splitOf = (file: DraftFile) =>
   file.tracks.length > MAX_TRACKS
     ? Effect.fail(
-      ValidationFailed.at(
+      InvalidInput.at(
         "split",
         `Expected at most ${MAX_TRACKS} tracks, the file has ${file.tracks.length}`
       )
@@ -93,7 +93,7 @@ const chosenOf = Effect.fnUntraced(function*(file: DraftFile, index: number) {
 export const draftsOf = (
   file: DraftFile,
   { join, split, track }: TrackChoice
-): Effect.Effect<ReadonlyArray<Draft>, ValidationFailed> => {
+): Effect.Effect<ReadonlyArray<Draft>, InvalidInput> => {
   const { dropped, tracks } = file
   if (tracks.length > 1 && split) return splitOf(file)
   if (track !== undefined && tracks.length !== 1) return chosenOf(file, track)

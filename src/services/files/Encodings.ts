@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput, UnknownEncoding } from "../../schema/DomainErrors.ts"
 
 const DECLARATION_BYTES = 256
 
@@ -30,19 +30,15 @@ const encodingOf = (bytes: Uint8Array, contentType: string | undefined): string 
 const decoderOf = (encoding: string) =>
   Effect.try({
     try: () => new TextDecoder(encoding, { fatal: true }),
-    catch: () =>
-      new UnsupportedMediaType({
-        message:
-          `The encoding ${encoding} is not read: send UTF-8, UTF-16, or one that browsers read, such as ISO-8859-1`
-      })
+    catch: () => new UnknownEncoding({ encoding })
   })
 
-/** By byte-order mark, `charset` or XML declaration (RFC 7303, 3), else UTF-8. `UnsupportedMediaType` if unknown. */
+/** By byte-order mark, `charset` or XML declaration (RFC 7303, 3), else UTF-8. `UnknownEncoding` if unknown. */
 export const decodedText = Effect.fnUntraced(function*(bytes: Uint8Array, contentType: string | undefined) {
   const encoding = encodingOf(bytes, contentType)
   const decoder = yield* decoderOf(encoding)
   return yield* Effect.try({
     try: () => decoder.decode(bytes),
-    catch: () => ValidationFailed.at("", `Expected valid ${decoder.encoding.toUpperCase()}`)
+    catch: () => InvalidInput.at("", `Expected valid ${decoder.encoding.toUpperCase()}`)
   })
 })

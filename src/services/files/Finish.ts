@@ -1,5 +1,5 @@
 import { Effect, Option, Schema } from "effect"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_WAYPOINTS } from "../../schema/Route.ts"
@@ -153,12 +153,12 @@ export const nameOf = ({ names }: Pick<DraftTrack, "names">, fallback = FALLBACK
   return cut(name === "" ? fallback : name, MAX_NAME)
 }
 
-export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, ValidationFailed> {
+export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Return<ReadRoute, InvalidInput> {
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)
   if (draft.waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", draft.waypoints.length, MAX_WAYPOINTS)
   const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints
-  if (waypoints.length === 0) return yield* ValidationFailed.at("", "The file has no points")
+  if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
 
   const description = firstOf(draft.descriptions)
   const { dropped: droppedTags, tags } = tagsOf(draft.tags)

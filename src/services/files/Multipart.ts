@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { MultipartParser } from "effect/http"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_FILES } from "../../schema/Import.ts"
 import type { PackedFile } from "./PackedFile.ts"
 
@@ -45,5 +45,5 @@ export const filesOfForm = Effect.fnUntraced(function*(bytes: Uint8Array, conten
   const [problem] = problems
   return problem === undefined
     ? files
-    : yield* ValidationFailed.at("", `Malformed multipart/form-data: ${problem}`)
+    : yield* InvalidInput.at("", `Malformed multipart/form-data: ${problem}`)
 })

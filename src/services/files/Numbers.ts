@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { DEGREES, isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 
 const MAX_REPORTED = 20
@@ -59,7 +59,7 @@ export const allPositions = <Item>(
   items: ReadonlyArray<Item>,
   read: (item: Item) => Position | undefined,
   { max, path, what }: Listed
-): Effect.Effect<ReadonlyArray<Position>, ValidationFailed> => {
+): Effect.Effect<ReadonlyArray<Position>, InvalidInput> => {
   if (items.length > max) return Effect.fail(tooMany(what, items.length, max))
   const positions = items.map(read)
   const sound = positions.filter((position) => position !== undefined)
@@ -67,11 +67,11 @@ export const allPositions = <Item>(
   const issues = positions.flatMap((position, index) =>
     position === undefined ? [{ path: `${path}.${index}`, message: POSITION_EXPECTED }] : []
   )
-  return Effect.fail(ValidationFailed.of(issues.slice(0, MAX_REPORTED)))
+  return Effect.fail(new InvalidInput({ issues: issues.slice(0, MAX_REPORTED) }))
 }
 
-export const tooMany = (what: string, count: number, max: number): ValidationFailed =>
-  ValidationFailed.at("", `Expected at most ${max} ${what}, the file has ${count}`)
+export const tooMany = (what: string, count: number, max: number): InvalidInput =>
+  InvalidInput.at("", `Expected at most ${max} ${what}, the file has ${count}`)
 
 export const takerOf = <Item>(items: ReadonlyArray<Item>) => {
   const taken = { count: 0 }

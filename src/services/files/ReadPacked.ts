@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput, UnknownFormat } from "../../schema/DomainErrors.ts"
 import { MAX_FILES } from "../../schema/Import.ts"
 import type { Dropped, FileFormat } from "../../schema/Import.ts"
 import { separate } from "./Choice.ts"
@@ -17,14 +17,10 @@ interface NamedDraft {
   readonly draft: DraftFile
 }
 
-const unread = () =>
-  new UnsupportedMediaType({
-    message:
-      "Expected a file of GPX, GeoJSON, TCX, KML or FIT, compressed with gzip or not, or several of them as a ZIP "
-      + "archive (KMZ) or as multipart/form-data"
+const inFile = (name: string) => ({ issues }: InvalidInput) =>
+  new InvalidInput({
+    issues: issues.map(({ message, path }) => ({ path: name, message: path === "" ? message : `${path}: ${message}` }))
   })
-
-const inFile = (name: string) => ({ message }: ValidationFailed) => ValidationFailed.at(name, message)
 
 /** So that a picture is reported as no route, not as text in a wrong encoding. */
 const isUnknown = ({ bytes, contentType }: PackedFile) =>
@@ -38,7 +34,7 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
   }
   const text = yield* Effect.catchTag(
     decodedText(bytes, contentType),
-    "ValidationFailed",
+    "InvalidInput",
     (error) => isUnknown(file) ? Effect.undefined : Effect.fail(error)
   )
   const format = text === undefined ? undefined : detectFormat(contentType, text)
@@ -50,7 +46,7 @@ const readOne = Effect.fnUntraced(function*(file: PackedFile) {
 const readNamed = (file: PackedFile) =>
   Effect.mapError(
     readOne(file),
-    (error) => error._tag === "ValidationFailed" && file.name !== undefined ? inFile(file.name)(error) : error
+    (error) => error._tag === "InvalidInput" && file.name !== undefined ? inFile(file.name)(error) : error
   )
 
 const noLine = ({ activity, descriptions, names, tags }: DraftFile): DraftTrack => ({
@@ -97,14 +93,14 @@ const alone = ({ draft, name }: NamedDraft): Omit<DraftFile, "dropped"> => {
     : { ...draft, tracks: draft.tracks.map(named) }
 }
 
-/** Skips and counts files of unknown formats; `UnsupportedMediaType` where no format is known. */
+/** Skips and counts files of unknown formats; `UnknownFormat` where no format is known. */
 export const readPacked = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const files = yield* unpackedFiles(given, contentEncoding)
-  if (files.length > MAX_FILES) return yield* ValidationFailed.at("", `Expected at most ${MAX_FILES} files`)
+  if (files.length > MAX_FILES) return yield* InvalidInput.at("", `Expected at most ${MAX_FILES} files`)
   const read = yield* Effect.forEach(files, files[0]?.name === given.name ? readOne : readNamed)
   const known = read.filter((file) => file !== undefined)
   const [first, second] = known
-  if (first === undefined) return yield* unread()
+  if (first === undefined) return yield* new UnknownFormat()
   const draft: DraftFile = {
     ...(second === undefined ? alone(first) : merged(known)),
     dropped: droppedOf(known, files.length - known.length)

@@ -1,5 +1,5 @@
 import type { Effect } from "effect"
-import type { ValidationFailed } from "../../schema/Errors.ts"
+import type { InvalidInput } from "../../schema/DomainErrors.ts"
 import { chunked } from "./Chunks.ts"
 import type { DraftFile, TextFormat, WrittenRoute } from "./Document.ts"
 import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"
@@ -10,7 +10,7 @@ import { writeKml } from "./formats/KmlWriter.ts"
 import { readTcx } from "./formats/Tcx.ts"
 import { writeTcx } from "./formats/TcxWriter.ts"
 
-const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, ValidationFailed>> = {
+const READERS: Record<TextFormat, (text: string) => Effect.Effect<DraftFile, InvalidInput>> = {
   gpx: readGpx,
   geojson: readGeoJson,
   tcx: readTcx,
@@ -25,7 +25,7 @@ const WRITERS: Record<TextFormat, (route: WrittenRoute) => Generator<string>> = 
 }
 
 /** Synchronous; the caller limits the length of the text. Limits of a route are applied later. */
-export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, ValidationFailed> =>
+export const readRouteFile = (text: string, format: TextFormat): Effect.Effect<DraftFile, InvalidInput> =>
   READERS[format](text.startsWith("\uFEFF") ? text.slice(1) : text)
 
 /**

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { buffer } from "node:stream/consumers"
 import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
-import { PayloadTooLarge, ValidationFailed } from "../../schema/Errors.ts"
+import { FilesTooLarge, InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { filesOfForm } from "./Multipart.ts"
 import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./PackedFile.ts"
@@ -12,11 +12,7 @@ interface Room {
   files: number
 }
 
-const tooLarge = (limitBytes: number) =>
-  new PayloadTooLarge({
-    message: `The files may have at most ${MAX_FILE_BYTES} bytes each and ${MAX_UNPACKED_BYTES} together, unpacked`,
-    details: { limitBytes }
-  })
+const tooLarge = (limitBytes: number) => new FilesTooLarge({ limitBytes })
 
 const take = (room: Room, bytes: number) =>
   Effect.suspend(() => {
@@ -32,11 +28,11 @@ const isOverLimit = (error: unknown) =>
 const gunzipped = (bytes: Uint8Array) =>
   Effect.try({
     try: (): Uint8Array => gunzipSync(bytes, { maxOutputLength: MAX_FILE_BYTES }),
-    catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : ValidationFailed.at("", "Malformed gzip")
+    catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : InvalidInput.at("", "Malformed gzip")
   })
 
 const broken = (error: unknown) =>
-  ValidationFailed.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+  InvalidInput.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
 
 const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
 
@@ -95,7 +91,7 @@ const isCompressed = (contentEncoding = "") => FILE_ENCODINGS.includes(contentEn
 /** Files of a form, a ZIP archive (or KMZ) or the body itself, without gzip. Nested archives stay packed. */
 export const unpackedFiles = Effect.fnUntraced(function*(given: PackedFile, contentEncoding: string | undefined) {
   const room: Room = { bytes: MAX_UNPACKED_BYTES, files: MAX_FILES }
-  if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* ValidationFailed.at("", "Malformed gzip")
+  if (isCompressed(contentEncoding) && !isGzip(given.bytes)) return yield* InvalidInput.at("", "Malformed gzip")
   const body = isForm(given.contentType) && !isGzip(given.bytes) ? given : yield* withoutGzip(given, room)
   const files = isForm(body.contentType)
     ? yield* eachWithoutGzip(yield* filesOfForm(body.bytes, body.contentType ?? ""), room)

@@ -1,5 +1,5 @@
-import type { ValidationIssue } from "../../schema/Errors.ts"
 import { DEGREES, isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"

@@ -1,5 +1,5 @@
 import { Effect, Metric } from "effect"
-import type { Unavailable } from "../../schema/Errors.ts"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { counterBy } from "../metrics/Counters.ts"
 
 export const running = Metric.gauge("heavy_jobs_running", { description: "Jobs running in threads" })
@@ -18,7 +18,7 @@ const REFUSALS = {
   memory: refusalsFor("memory")
 }
 
-export const refused = (reason: keyof typeof REFUSALS, error: Unavailable): Effect.Effect<never, Unavailable> =>
+export const refused = (reason: keyof typeof REFUSALS, error: Overloaded): Effect.Effect<never, Overloaded> =>
   Effect.andThen(Metric.update(REFUSALS[reason], 1), Effect.fail(error))
 
 export const threadDeaths = Metric.counter("heavy_thread_deaths_total", {

@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Layer, Metric, Option, Pool, Schema, Semaphore } from "effect"
 import { availableParallelism } from "node:os"
 import { type Transferable, Worker } from "node:worker_threads"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Overloaded } from "../../schema/DomainErrors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
@@ -51,15 +51,12 @@ class ThreadDied extends Schema.TaggedError<ThreadDied>()("ThreadDied", { cause:
 
 const RETRY_AFTER = Duration.seconds(5)
 
-const busy = () => Unavailable.retryAfter("Too much work of this kind is pending: try again", RETRY_AFTER)
-
-const tooMuch = (what: string) =>
-  Unavailable.retryAfter(`The request takes more ${what} than one request may have`, RETRY_AFTER)
+const overloaded = (reason: Overloaded["reason"]) => Overloaded.retryAfter(reason, RETRY_AFTER)
 
 const died = ({ cause }: ThreadDied) =>
   Effect.andThen(
     Effect.logError("thread ended during its work", cause),
-    Effect.fail(Unavailable.retryAfter("The work ended before it was done: try again", RETRY_AFTER))
+    Effect.fail(overloaded("job_ended"))
   )
 
 const isOutOfMemory = (error: unknown) =>
@@ -120,7 +117,7 @@ const ask = <I, O>(worker: Worker, { name }: HeavyJob<I, O>, input: I, transfer:
 
 export class HeavyWork extends Context.Service<HeavyWork, {
   /**
-   * Short jobs run here, others in a thread. Transferred objects are gone from this thread. `Unavailable` when the
+   * Short jobs run here, others in a thread. Transferred objects are gone from this thread. `Overloaded` when the
    * queue is full, after a timeout, above the memory limit, and when the thread exits. A job that throws, and input or
    * a result that cannot be cloned, is a defect. An interruption ends the job at once.
    */
@@ -130,7 +127,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
     bytes: number,
     transfer?: ReadonlyArray<Transferable>,
     maxWait?: Duration.Duration
-  ) => Effect.Effect<O, Unavailable>
+  ) => Effect.Effect<O, Overloaded>
 }>()("route-planning-service/HeavyWork") {
   static readonly layerOf = (entry: URL, limits: HeavyLimits = defaultLimits()) =>
     Layer.effect(
@@ -150,7 +147,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
         const threadFor = (share: string | undefined, maxWait: Duration.Duration) =>
           shareOf(share).turns.takeScoped(1).pipe(
             Effect.andThen(Pool.get(pool)),
-            Effect.timeoutOrElse({ duration: maxWait, orElse: () => refused("wait", busy()) }),
+            Effect.timeoutOrElse({ duration: maxWait, orElse: () => refused("wait", overloaded("jobs")) }),
             during(waiting)
           )
 
@@ -165,9 +162,9 @@ export class HeavyWork extends Context.Service<HeavyWork, {
             Effect.tapErrorTag(["OutOfMemory", "ThreadDied"], () => Metric.update(threadDeaths, 1)),
             Effect.timeoutOrElse({
               duration: limits.maxDuration,
-              orElse: () => refused("time", tooMuch("time"))
+              orElse: () => refused("time", overloaded("job_time"))
             }),
-            Effect.catchTags({ OutOfMemory: () => refused("memory", tooMuch("memory")), ThreadDied: died }),
+            Effect.catchTags({ OutOfMemory: () => refused("memory", overloaded("job_memory")), ThreadDied: died }),
             // A thread without a reply is still busy, or dead.
             Effect.onError(() => Pool.invalidate(pool, worker)),
             during(running)
@@ -181,7 +178,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
             const reply = yield* waitingForOthers(inThread(job, input, transfer, maxWait)).pipe(
               Semaphore.withPermitsIfAvailable(admission, 1)
             )
-            if (Option.isNone(reply)) return yield* refused("queue", busy())
+            if (Option.isNone(reply)) return yield* refused("queue", overloaded("jobs"))
             return "error" in reply.value ? yield* Effect.die(reply.value.error) : reply.value.result
           })
         })

@@ -2,8 +2,7 @@ import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schem
 import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
-import { KeyInUse, KeyReused, type QuotaExceeded } from "../../schema/DomainErrors.ts"
-import { Unavailable } from "../../schema/Errors.ts"
+import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
@@ -49,7 +48,7 @@ const BETWEEN_TRIES = Duration.millis(100)
 /** Longer than a client waits for a response. */
 const LONGEST_WORK = Duration.seconds(30)
 
-const tooLong = () => Effect.die(new Unavailable({ message: "The work of this Idempotency-Key did not end in time" }))
+const tooLong = () => Effect.die(new Overloaded({ reason: "keyed_work" }))
 
 /** draft-ietf-httpapi-idempotency-key-header. */
 export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {

@@ -1,5 +1,5 @@
 import { Function, Option, Result, Schema } from "effect"
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { issueCollector } from "./IssueCollector.ts"
 import { limitsOf } from "./JsonLimits.ts"
 import { excessOf } from "./JsonScanner.ts"

@@ -1,6 +1,5 @@
 import { Iterable, Result, Schema, SchemaAST, type SchemaIssue, SchemaParser } from "effect"
-import type { ValidationIssue } from "../../schema/Errors.ts"
-import { formatIssue, MAX_ISSUES } from "../../schema/Issues.ts"
+import { formatIssue, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 
 type Key = string | number
 

@@ -1,4 +1,4 @@
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { type JsonLimits, MAX_DEPTH, MAX_MEMBERS, type TextLimits } from "./JsonLimits.ts"
 
 const QUOTE = 0x22

@@ -1,6 +1,6 @@
 import { Result } from "effect"
 import { createHash } from "node:crypto"
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 
 export interface LongBody<Parts> {

@@ -9,14 +9,6 @@ type WorkClass = keyof typeof SHARES
 
 const CLASSES = Struct.keys(SHARES)
 
-const MESSAGES: Record<WorkClass, string> = {
-  lists: "Too many lists are being read: try again",
-  downloads: "Too many files are being written: try again",
-  imports: "Too many files are being imported: try again",
-  exports: "Too many accounts are being exported: try again",
-  signIns: "Too many sign-ins are in progress: try again"
-}
-
 const LONGEST_WAIT = Duration.seconds(2)
 
 const LEFT_FOR_THE_REST = 1
@@ -50,7 +42,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
           shared,
           longestQueue: atOnce(work) * QUEUE[work],
           longestWait: LONGEST_WAIT,
-          message: MESSAGES[work],
+          reason: work === "signIns" ? "sign_ins" : work,
           running: gauge("bulkhead_running", "Running requests of a class", work),
           waiting: gauge("bulkhead_waiting", "Queued requests of a class", work)
         })

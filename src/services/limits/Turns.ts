@@ -1,5 +1,5 @@
 import { type Duration, Effect, Metric, Option, Scope, Semaphore } from "effect"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Overloaded } from "../../schema/DomainErrors.ts"
 import { during } from "../metrics/Gauges.ts"
 import { waitingForOthers } from "./RunningRequests.ts"
 
@@ -8,20 +8,20 @@ interface TurnOptions {
   readonly shared?: Semaphore.Semaphore | undefined
   readonly longestWait: Duration.Duration
   readonly longestQueue?: number
-  readonly message: string
+  readonly reason: Overloaded["reason"]
   readonly running: Metric.Gauge<number>
   readonly waiting: Metric.Gauge<number>
 }
 
-export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Unavailable, R>
+export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
 
-/** Runs `atOnce` effects; others queue in order. A timeout and a full queue fail with `Unavailable`. */
+/** Runs `atOnce` effects; others queue in order. A timeout and a full queue fail with `Overloaded`. */
 export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
-  const { atOnce, longestQueue = Infinity, longestWait, message, running, shared, waiting } = options
+  const { atOnce, longestQueue = Infinity, longestWait, reason, running, shared, waiting } = options
   const semaphore = yield* Semaphore.make(atOnce)
   yield* Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
-  const refused = Effect.suspend(() => Effect.fail(Unavailable.retryAfter(message, longestWait)))
+  const refused = Effect.suspend(() => Effect.fail(Overloaded.retryAfter(reason, longestWait)))
 
   // The scope owns a permit as soon as it is taken: a timeout in the same instant cannot lose it.
   const permits = shared === undefined

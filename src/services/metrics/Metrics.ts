@@ -1,6 +1,6 @@
 import { Config, Context, Effect, Layer, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { Unavailable } from "../../schema/Errors.ts"
+import { MetricsDisabled } from "../../schema/DomainErrors.ts"
 import { DatabasePool } from "./DatabasePool.ts"
 
 const flag = (name: string) => Config.Boolean(name).pipe(Config.withDefault(true))
@@ -11,7 +11,7 @@ export const metricsEnabled = Config.all([telemetryEnabled, flag("METRICS_ENABLE
   Config.map((switches) => switches.every((isOn) => isOn))
 )
 
-const off = () => Effect.fail(new Unavailable({ message: "Metrics are not collected" }))
+const off = () => Effect.fail(new MetricsDisabled())
 
 /** Combines the metrics of all processes that share the port. */
 export const MetricsOfAll = Context.Reference<
@@ -20,7 +20,7 @@ export const MetricsOfAll = Context.Reference<
 
 export class Metrics extends Context.Service<Metrics, {
   /** In Prometheus' text format (version 0.0.4). */
-  readonly text: Effect.Effect<string, Unavailable>
+  readonly text: Effect.Effect<string, MetricsDisabled>
 }>()("route-planning-service/Metrics") {
   static readonly layer = Layer.effect(
     Metrics,

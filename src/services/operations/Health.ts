@@ -1,20 +1,20 @@
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { Unavailable } from "../../schema/Errors.ts"
+import { NotReady } from "../../schema/DomainErrors.ts"
 import { NoFreeConnection } from "../limits/ConnectionQueue.ts"
 import { DatabaseResponses } from "../sql/DatabaseResponses.ts"
 import { Draining } from "./Draining.ts"
 
 const isBusy = Schema.is(NoFreeConnection)
 
-const away = () => new Unavailable({ message: "The database is not reachable" })
+const away = () => new NotReady({ reason: "database" })
 
 export class Health extends Context.Service<Health, {
   /**
    * Succeeds when the database responds within half a second, to this query or, while all connections are in use, to
    * another: under load a front would remove all processes at once. Fails when the process shuts down.
    */
-  readonly ready: Effect.Effect<void, Unavailable>
+  readonly ready: Effect.Effect<void, NotReady>
 }>()("route-planning-service/Health") {
   static readonly layer = Layer.effect(
     Health,
@@ -24,7 +24,7 @@ export class Health extends Context.Service<Health, {
       const responses = yield* DatabaseResponses
       return Health.of({
         ready: Effect.gen(function*() {
-          if (yield* draining.hasBegun) return yield* new Unavailable({ message: "The service is shutting down" })
+          if (yield* draining.hasBegun) return yield* new NotReady({ reason: "shutdown" })
           const before = yield* responses
           const sinceBefore = Effect.flatMap(responses, (now) => now > before ? Effect.void : Effect.fail(away()))
           // A query to a hung server does not end when interrupted, so nothing waits for it.

@@ -2,8 +2,7 @@ import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect
 import { Model } from "effect/schema"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { LinkedElsewhere, type SignUpClosed } from "../../schema/DomainErrors.ts"
-import type { Unavailable } from "../../schema/Errors.ts"
+import { LinkedElsewhere, type Overloaded, type SignUpClosed } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
@@ -19,7 +18,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
-type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed | Unavailable
+type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed | Overloaded
 
 const MAX_ATTEMPTS = 10
 

@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { type PayloadTooLarge, type UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../../schema/DomainErrors.ts"
 import { type BoundingBox, Positions } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { NewRoute, Waypoint } from "../../schema/Route.ts"
@@ -46,11 +46,16 @@ export interface ReadFiles {
   readonly digest: string
 }
 
-type Refusal = ValidationFailed | PayloadTooLarge | UnsupportedMediaType
+const Refusal = Schema.Union([InvalidInput, FilesTooLarge, UnknownFormat, UnknownEncoding])
 
-type FileOutcome =
-  | { readonly read: ReadFiles }
-  | { readonly kind: Refusal["_tag"]; readonly refused: Pick<Refusal, "message" | "details"> }
+export type FileRefusal = typeof Refusal.Type
+
+const encodeRefusal = Schema.encodeSync(Refusal)
+
+type FileOutcome = { readonly read: ReadFiles } | { readonly refused: typeof Refusal.Encoded }
+
+/** A thread returns the facts of an error, without its class. */
+export const refusalOf = Schema.decodeSync(Refusal)
 
 const decodeNewRoute = Schema.decodeUnknownEffect(NewRoute)
 
@@ -59,7 +64,7 @@ const routeOf = Effect.fnUntraced(function*(draft: Draft) {
   const { geometry = [], ...route } = document
   const decoded = yield* Effect.mapError(
     decodeNewRoute({ ...route, ...measures, provenance: "gpx-import" }),
-    ({ message }) => ValidationFailed.at("", message)
+    ({ message }) => InvalidInput.at("", message)
   )
   const line = routeLine(geometry)
   const file: ReadFile = {
@@ -95,10 +100,7 @@ const readAll = Effect.fnUntraced(function*({ bytes, ...options }: GivenFile) {
   return read
 })
 
-const refused = ({ _tag, details, message }: Refusal): FileOutcome => ({
-  kind: _tag,
-  refused: { message, ...(details === undefined ? {} : { details }) }
-})
+const refused = (refusal: FileRefusal): FileOutcome => ({ refused: encodeRefusal(refusal) })
 
 const digestOf = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")

@@ -1,6 +1,5 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import type { Missing, SpoolFull } from "../../schema/DomainErrors.ts"
-import { PayloadTooLarge, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import type { Missing, Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
@@ -10,7 +9,7 @@ import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
 import { Spool, type SpooledFile } from "../spool/Spool.ts"
-import { type ImportOptions, readFile, type ReadFiles, writeFitFile } from "./FileJobs.ts"
+import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
 export interface ExportedFile extends SpooledFile {
@@ -19,21 +18,21 @@ export interface ExportedFile extends SpooledFile {
 
 /** Routes as GPX, GeoJSON, TCX, KML and FIT files. */
 export class RouteFiles extends Context.Service<RouteFiles, {
-  /** By the rules of `Routes.get`; on disk until the scope closes. `Unavailable` where the disk has no room. */
+  /** By the rules of `Routes.get`; on disk until the scope closes. `Overloaded` where the disk has no room. */
   readonly write: (
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, Missing | SpoolFull | Unavailable, Scope.Scope>
+  ) => Effect.Effect<ExportedFile, Missing | SpoolFull | Overloaded, Scope.Scope>
   /**
    * A file, a multipart form or an archive; the format is that of the content type, else of the content.
-   * `PayloadTooLarge` when too much is unpacked, `ValidationFailed` for a malformed file or one without routes,
-   * `Unavailable` under load. The bytes may be transferred to a thread.
+   * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes,
+   * `Overloaded` under load. The bytes may be transferred to a thread.
    */
   readonly read: (
     bytes: ArrayBuffer,
     options: ImportOptions
-  ) => Effect.Effect<ReadFiles, PayloadTooLarge | Unavailable | UnsupportedMediaType | ValidationFailed>
+  ) => Effect.Effect<ReadFiles, FileRefusal | Overloaded>
 }>()("route-planning-service/RouteFiles") {
   static readonly layer = Layer.effect(
     RouteFiles,
@@ -67,7 +66,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
           const isLong = isPacked(new Uint8Array(bytes), options.contentType)
           const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
           const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])
-          return "read" in outcome ? outcome.read : yield* new REFUSALS[outcome.kind](outcome.refused)
+          return "read" in outcome ? outcome.read : yield* refusalOf(outcome.refused)
         })
       })
     })
@@ -76,8 +75,6 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 
 /** Writing FIT takes this many times longer than parsing the stored text. */
 const FIT_WEIGHT = 8
-
-const REFUSALS = { PayloadTooLarge, UnsupportedMediaType, ValidationFailed }
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
 

@@ -1,5 +1,5 @@
 import { Result } from "effect"
-import type { ValidationIssue } from "../../schema/Errors.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { BROKEN_LINE, encodedLine } from "../geometry/EncodedLine.ts"
 import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"

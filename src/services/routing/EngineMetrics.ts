@@ -20,11 +20,11 @@ const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = 
   NoPath: REFUSED,
   NoRoad: REFUSED,
   TraceTooLong: REFUSED,
-  ValidationFailed: REFUSED,
+  InvalidInput: REFUSED,
   UpstreamUnusable: callsWith("bad_answer"),
   UpstreamSlow: callsWith("timeout"),
   EngineBusy: UNAVAILABLE,
-  Unavailable: UNAVAILABLE,
+  Overloaded: UNAVAILABLE,
   UpstreamAway: UNAVAILABLE
 }
 

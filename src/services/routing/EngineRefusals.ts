@@ -3,12 +3,13 @@ import {
   BeyondEngine,
   type EngineBusy,
   EngineMisused,
+  type InvalidInput,
   NoPath,
   NoRoad,
+  type Overloaded,
   type TraceTooLong,
   UpstreamUnusable
 } from "../../schema/DomainErrors.ts"
-import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 
 export type EngineFailure =
@@ -19,8 +20,8 @@ export type EngineFailure =
   | TraceTooLong
   | NoRoad
   | NoPath
-  | ValidationFailed
-  | Unavailable
+  | InvalidInput
+  | Overloaded
 
 export const ENGINE = "The routing engine"
 

@@ -1,6 +1,6 @@
 import polyline from "@mapbox/polyline"
-import type { ValidationIssue } from "../../schema/Errors.ts"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import type { ValidationIssue } from "../../schema/Issues.ts"
 import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
 import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"

@@ -16,8 +16,7 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { EngineBusy, UpstreamAway, type UpstreamUnusable } from "../../schema/DomainErrors.ts"
-import type { Unavailable } from "../../schema/Errors.ts"
+import { EngineBusy, type Overloaded, UpstreamAway, type UpstreamUnusable } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
@@ -77,7 +76,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
   readonly call: <A>(
     path: EnginePath,
     json: string,
-    read: (text: string) => Effect.Effect<A, UpstreamUnusable | Unavailable>
+    read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
   ) => Effect.Effect<A, EngineFailure>
   /** Cached for 30 seconds. Takes at most 300 milliseconds, and never fails. */
   readonly status: Effect.Effect<EngineState>
@@ -122,13 +121,13 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       const requested = Effect.fnUntraced(function*<A>(
         path: EnginePath,
         json: string,
-        read: (text: string) => Effect.Effect<A, UpstreamUnusable | Unavailable>
+        read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
       ) {
         const response = yield* attempt(requestText(client, post(path, json), upstream(MAX_BYTES[path])))
         if (response.status !== 200) return { refusal: yield* refusalBody(response) }
         return yield* read(response.text).pipe(
           Effect.map((value) => ({ value })),
-          Effect.catchTag("Unavailable", (failure) => Effect.succeed({ failure }))
+          Effect.catchTag("Overloaded", (failure) => Effect.succeed({ failure }))
         )
       })
 

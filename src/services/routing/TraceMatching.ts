@@ -1,6 +1,5 @@
 import { Context, Duration, Effect, Layer } from "effect"
-import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/DomainErrors.ts"
-import { ValidationFailed } from "../../schema/Errors.ts"
+import { InvalidInput, NoPath, TraceTooLong, UpstreamSlow } from "../../schema/DomainErrors.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf } from "./EngineOptions.ts"
@@ -36,12 +35,12 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const measured = Effect.fnUntraced(function*(request: TraceRequest) {
         const bytes = POINT_BYTES * pointCount(request.encodedPolyline ?? "")
         const trace = yield* heavy.run(measureShortTrace, request, bytes)
-        return trace ?? (yield* ValidationFailed.of([BROKEN_POLYLINE]))
+        return trace ?? (yield* new InvalidInput({ issues: [BROKEN_POLYLINE] }))
       })
 
       // Within the call, so that it counts as one. Without a free thread the join checks it.
       const checked = (text: string) =>
-        readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Unavailable", () => Effect.void), Effect.as(text))
+        readBy(heavy, checkMatch)(text).pipe(Effect.catchTag("Overloaded", () => Effect.void), Effect.as(text))
 
       const matchPiece = Effect.fnUntraced(function*(piece: string, request: TraceRequest) {
         const match = engine.call("trace_attributes", engineRequest(piece, request), checked)

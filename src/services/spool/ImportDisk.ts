@@ -1,19 +1,16 @@
-import { Effect, type Scope } from "effect"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Duration, Effect, type Scope } from "effect"
+import { Overloaded } from "../../schema/DomainErrors.ts"
 import { byteSize } from "../settings/SettingTypes.ts"
 
-const RETRY_AFTER_SECONDS = 30
+const RETRY_AFTER = Duration.seconds(30)
 
 const full = Effect.suspend(() =>
   Effect.fail(
-    new Unavailable({
-      message: "Too many uploads are in progress: try again later",
-      details: { retryAfterSeconds: RETRY_AFTER_SECONDS }
-    })
+    Overloaded.retryAfter("uploads", RETRY_AFTER)
   )
 )
 
-export type CountBytes = (bytes: number) => Effect.Effect<void, Unavailable>
+export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
 export const importDiskBudget = byteSize("IMPORT_DISK_BUDGET", "2 GiB")
 

@@ -4,15 +4,15 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { Unavailable } from "../../schema/Errors.ts"
+import { Overloaded } from "../../schema/DomainErrors.ts"
 import type { CountBytes } from "./ImportDisk.ts"
 
-type Purpose = "an upload" | "a download"
+type Purpose = "upload" | "download"
 
 const withoutRoom = (purpose: Purpose, error: unknown) =>
   Effect.andThen(
-    Effect.logError(`${purpose} not written`, error),
-    Effect.fail(new Unavailable({ message: `There is no room for ${purpose} now: try again later` }))
+    Effect.logError(`the ${purpose} was not written`, error),
+    Effect.fail(new Overloaded({ reason: `${purpose}_disk` }))
   )
 
 const attempt = <A>(purpose: Purpose, work: () => Promise<A>) =>
@@ -74,8 +74,8 @@ export const namelessFile = (purpose: Purpose) => Effect.acquireRelease(opened(p
 export const kept = Effect.fnUntraced(function*<E>(
   upload: Stream.Stream<Uint8Array, E>,
   count: CountBytes
-): Effect.fn.Return<NamelessFile, E | Unavailable, Scope.Scope> {
-  const file = yield* namelessFile("an upload")
+): Effect.fn.Return<NamelessFile, E | Overloaded, Scope.Scope> {
+  const file = yield* namelessFile("upload")
   yield* Stream.runForEach(upload, (bytes) => Effect.andThen(count(bytes.length), file.append(bytes)))
   return file
 })

@@ -1,6 +1,5 @@
 import { Context, Effect, Layer, type Scope, Stream } from "effect"
-import { SpoolFull } from "../../schema/DomainErrors.ts"
-import type { Unavailable } from "../../schema/Errors.ts"
+import { type Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
 import { type NamelessFile, namelessFile } from "./NamelessFile.ts"
 
 /** In memory up to this size: no more than the buffers of a socket. */
@@ -39,11 +38,11 @@ const makeSpool = (limitBytes: number) => {
 
   return Effect.fnUntraced(function*(
     texts: Iterable<string | Uint8Array>
-  ): Effect.fn.Return<SpooledFile, SpoolFull | Unavailable, Scope.Scope> {
+  ): Effect.fn.Return<SpooledFile, SpoolFull | Overloaded, Scope.Scope> {
     const held: Array<Uint8Array> = []
     const own = { size: 0, onDisk: 0 }
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
-    const file = yield* Effect.cached(namelessFile("a download"))
+    const file = yield* Effect.cached(namelessFile("download"))
 
     // One at a time: a chunk would be generated before its first piece is written.
     const pieces = Stream.fromIterable(texts, { chunkSize: 1 }).pipe(Stream.map(bytesOf))
@@ -66,11 +65,11 @@ const makeSpool = (limitBytes: number) => {
 export class Spool extends Context.Service<Spool, {
   /**
    * Generates a whole file, so that a slow client does not block its generation. Above 128 KiB it is on disk until the
-   * scope closes. `Unavailable` without room on the disk.
+   * scope closes. `Overloaded` without room on the disk.
    */
   readonly take: (
     texts: Iterable<string | Uint8Array>
-  ) => Effect.Effect<SpooledFile, SpoolFull | Unavailable, Scope.Scope>
+  ) => Effect.Effect<SpooledFile, SpoolFull | Overloaded, Scope.Scope>
 }>()("route-planning-service/Spool") {
   static readonly layer = Layer.effect(Spool, Effect.map(SpoolLimit, (limit) => Spool.of({ take: makeSpool(limit) })))
 }

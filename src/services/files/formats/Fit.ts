@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import FitParser, { type ParsedFit } from "fit-file-parser"
-import { ValidationFailed } from "../../../schema/Errors.ts"
+import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import { type DraftFile, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
@@ -14,9 +14,9 @@ type FitRecord = NonNullable<ParsedFit["records"]>[number]
 const MAX_FIT_BYTES = 4 * 1024 * 1024
 
 const parsed = (bytes: Uint8Array) =>
-  Effect.callback<ParsedFit, ValidationFailed>((resume) => {
+  Effect.callback<ParsedFit, InvalidInput>((resume) => {
     const fail = (error: unknown) =>
-      resume(Effect.fail(ValidationFailed.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)))
+      resume(Effect.fail(InvalidInput.at("", `Malformed FIT: ${error instanceof Error ? error.message : error}`)))
     try {
       new FitParser({ force: false }).parse(Buffer.from(bytes), (error, data) => {
         if (data === undefined) fail(error ?? "it has no data")
@@ -73,12 +73,12 @@ const sportOf = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "generic" ? value : undefined
 
 /** Counts records without a position, which sensors write indoors. */
-export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, ValidationFailed> {
+export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn.Return<DraftFile, InvalidInput> {
   if (bytes.length > MAX_FIT_BYTES) {
-    return yield* ValidationFailed.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
+    return yield* InvalidInput.at("", `Expected a FIT file of at most ${MAX_FIT_BYTES} bytes`)
   }
   if (hasTooManyMessages(bytes)) {
-    return yield* ValidationFailed.at(
+    return yield* InvalidInput.at(
       "",
       `Expected a FIT file of at most ${MAX_MESSAGES} messages, with ${MAX_FIELDS} fields together`
     )

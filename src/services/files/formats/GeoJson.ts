@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { ValidationFailed } from "../../../schema/Errors.ts"
+import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
@@ -105,10 +105,10 @@ const aboutOf = (root: JsonObject, features: ReadonlyArray<JsonObject>): Readonl
 const parseJson = (text: string) => {
   const excess = excessOf(Buffer.from(text), FILE_LIMITS)
   return excess !== undefined
-    ? Effect.fail(ValidationFailed.of([excess]))
+    ? Effect.fail(new InvalidInput({ issues: [excess] }))
     : Effect.try({
       try: (): unknown => JSON.parse(text),
-      catch: (cause) => ValidationFailed.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
+      catch: (cause) => InvalidInput.at("", `Malformed JSON: ${cause instanceof Error ? cause.message : ""}`)
     })
 }
 
@@ -134,7 +134,7 @@ const tracksOf = (parts: ReadonlyArray<Part>, positions: ReadonlyArray<Position>
 }
 
 /** RFC 7946. Lines are tracks, points are waypoints of all. */
-export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
+export const readGeoJson = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const root = yield* parseJson(text)
   const parts = partsOf(root, {}, 0)
   const lineParts = parts.filter(isLine)

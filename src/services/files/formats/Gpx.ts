@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { ValidationFailed } from "../../../schema/Errors.ts"
+import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
@@ -211,7 +211,7 @@ const tracksOf = (
 }
 
 /** GPX 1.1, and 1.0, which has the members of `metadata` in the root. */
-export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
+export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const gpx = yield* parseXml(text, "gpx", KNOWN, POINTS)
   const parts = partsOf(gpx)
   const { lines, places, routePoints, routes, tracks } = parts

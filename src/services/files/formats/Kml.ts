@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { ValidationFailed } from "../../../schema/Errors.ts"
+import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
@@ -192,7 +192,7 @@ const tracksOf = (
 }
 
 /** KML 2.2 and 2.3: lines are tracks, points are waypoints of all. Never fetches anything. */
-export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
+export const readKml = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const kml = yield* parseXml(text, "kml", KNOWN)
   const parts = partsOf(kml)
   const lines = parts.filter(isLine)

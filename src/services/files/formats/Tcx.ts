@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import type { ValidationFailed } from "../../../schema/Errors.ts"
+import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
@@ -148,7 +148,7 @@ const trackOf = (
 }
 
 /** Courses of a Training Center Database, or its activities. */
-export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, ValidationFailed> {
+export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Return<DraftFile, InvalidInput> {
   const parts = partsOf(yield* parseXml(text, "TrainingCenterDatabase", KNOWN))
   const positions = yield* allPositions(parts.lines.flatMap((line) => line.parts.flat()), pointOf, {
     what: "positions",

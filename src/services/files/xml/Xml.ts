@@ -1,6 +1,6 @@
 import { Channel, Effect } from "effect"
 import { Xml } from "effect/encoding"
-import { ValidationFailed } from "../../../schema/Errors.ts"
+import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import { carried } from "./Characters.ts"
 import { hasLongTag, MAX_TAG } from "./TagLengths.ts"
 import { type PointReader, XmlTree } from "./XmlTree.ts"
@@ -17,7 +17,7 @@ function* piecesOf(text: string): Generator<[string]> {
   for (let start = 0; start < text.length; start += PIECE_LENGTH) yield [text.slice(start, start + PIECE_LENGTH)]
 }
 
-const malformed = (message: string) => ValidationFailed.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
+const malformed = (message: string) => InvalidInput.at("", `Malformed XML: ${message.slice(0, MAX_MESSAGE)}`)
 
 const fromParser = ({ line, message }: Xml.XmlError) =>
   malformed(`line ${line ?? 1}: ${message.replace(/ at line \d+, column \d+$/, "")}`)
@@ -39,7 +39,7 @@ export const parseXml = Effect.fnUntraced(function*(
   points?: PointReader
 ) {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) {
-    return yield* ValidationFailed.at("", "Document types and entity declarations are not accepted")
+    return yield* InvalidInput.at("", "Document types and entity declarations are not accepted")
   }
   if (hasLongTag(text)) return yield* malformed(`a tag has more than ${MAX_TAG} characters`)
   const tree = new XmlTree(known, points)
@@ -51,7 +51,7 @@ export const parseXml = Effect.fnUntraced(function*(
     }))
   const { root } = tree
   if (root?.name !== rootName) {
-    return yield* ValidationFailed.at("", `Expected <${rootName}>, not <${root?.name.slice(0, MAX_MESSAGE) ?? ""}>`)
+    return yield* InvalidInput.at("", `Expected <${rootName}>, not <${root?.name.slice(0, MAX_MESSAGE) ?? ""}>`)
   }
   return root
 })
