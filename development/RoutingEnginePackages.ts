@@ -21,7 +21,7 @@ const lastLines = (text: string) => text.split("\n").filter((line) => line !== "
 const outputOfError = (error: Error) =>
   ["stdout" in error ? error.stdout : "", "stderr" in error ? error.stderr : ""].join("\n")
 
-const complaintOf = (error: unknown) => {
+const problemOf = (error: unknown) => {
   if (!(error instanceof Error)) return String(error)
   const output = lastLines(outputOfError(error))
   return output === "" ? error.message : output
@@ -30,7 +30,7 @@ const complaintOf = (error: unknown) => {
 export const outputOf = (command: string, args: ReadonlyArray<string>): Promise<string> =>
   runProgram(command, [...args], { maxBuffer: 64 * 1024 * 1024 }).then(
     ({ stdout }) => stdout,
-    (error: unknown) => Promise.reject(new Error(complaintOf(error), { cause: error }))
+    (error: unknown) => Promise.reject(new Error(problemOf(error), { cause: error }))
   )
 
 const pyenvPythons = () => {
@@ -71,7 +71,7 @@ const PIP_INSTALL = ["-m", "pip", "install", "--quiet", "--no-input", "--disable
 
 const install = (environment: string, requirement: string, more: ReadonlyArray<string> = []) =>
   outputOf(pythonOf(environment), [...PIP_INSTALL, ...more, requirement]).catch((error: unknown) =>
-    Promise.reject(new Error(`pip install ${requirement}: ${complaintOf(error)}`, { cause: error }))
+    Promise.reject(new Error(`pip install ${requirement}: ${problemOf(error)}`, { cause: error }))
   )
 
 export const installInto = (environment: string, directory: string, requirement: string): Promise<string> =>

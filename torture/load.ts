@@ -76,7 +76,7 @@ const writing =
       })
     const acknowledge = async ({ text }: Reply) => {
       const stored = storedOf(text)
-      if (Option.isNone(stored) || stored.value.name !== name) return recorder.complain("a response of another write")
+      if (Option.isNone(stored) || stored.value.name !== name) return recorder.report("a response of another write")
       const { id } = stored.value
       await ledger.append({ kind: "acknowledged", id, ...intent })
       return void (endpoint === "routes" && kept.set(account.id, { name, id }))
@@ -86,10 +86,10 @@ const writing =
       if (reply.status === 201) return acknowledge(reply)
       const now = performance.now()
       held.since = reply.status === 409 ? Math.min(held.since, now) : Infinity
-      if (now - held.since > HELD_AFTER) return recorder.complainOfTime("a key is held for more than 6 s (409)")
-      if (now - began > PERSISTENCE) return recorder.complainOfTime("a write got no response within 60 s")
+      if (now - held.since > HELD_AFTER) return recorder.reportSlowness("a key is held for more than 6 s (409)")
+      if (now - began > PERSISTENCE) return recorder.reportSlowness("a write got no response within 60 s")
       if (now - ended() > LAST_CALL) {
-        return recorder.complainOfTime("a write got no response within 20 s of the last fault")
+        return recorder.reportSlowness("a write got no response within 20 s of the last fault")
       }
       await pause(pauseAfter(reply, attempt))
     }
@@ -102,7 +102,7 @@ const reading = ({ asking: { ask }, recorder }: Arrivals, kept: Map<number, Kept
   const { status, text } = await recorder.watch(call, "GET /routes/{id}")
   const stored = storedOf(text)
   if (status === 200 && (Option.isNone(stored) || stored.value.name !== last.name)) {
-    recorder.complain("a read of another route")
+    recorder.report("a read of another route")
   }
 }
 

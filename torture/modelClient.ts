@@ -140,10 +140,10 @@ const persist = async ({ ask }: Asking, recorder: Recorder, { token }: Account, 
     if (reply.status >= 200 && reply.status < 300) return done(reply)
     if (reply.status === 404 && onMissing !== undefined) return onMissing(attempt > 0)
     if (reply.status === 404 && attempt > 0) return done(reply)
-    if (reply.status === 404) return recorder.complain(`${call.method} ${call.path}: 404`)
+    if (reply.status === 404) return recorder.report(`${call.method} ${call.path}: 404`)
     await pause(100)
   }
-  return recorder.complainOfTime("an operation got no response within 100 s")
+  return recorder.reportSlowness("an operation got no response within 100 s")
 }
 
 /** A client that does its operations one after the other. */

@@ -39,9 +39,9 @@ export const comparison = async (asking: Asking, recorder: Recorder, model: Mode
   const { id: owner, token } = account
   const same = async (path: string, wanted: ReadonlySet<number>, credential: string | undefined, extra: string) => {
     const { ids, total } = await listed(asking, path, credential)
-    recorder.complain(extra, missing(ids, wanted).length)
+    recorder.report(extra, missing(ids, wanted).length)
     if (total !== ids.size) {
-      recorder.complain(`X-Total-Count of ${path.split("/").slice(3, 5).join("/")} is not its rows`)
+      recorder.report(`X-Total-Count of ${path.split("/").slice(3, 5).join("/")} is not its rows`)
     }
     return missing(wanted, ids).map((id) => `${id} of ${path}`)
   }
@@ -58,7 +58,7 @@ export const comparison = async (asking: Asking, recorder: Recorder, model: Mode
   ]
   for (const id of trash) {
     const { status } = await asking.ask({ path: `/api/v1/routes/${id}` })
-    if (status !== 404) recorder.complain("a deleted route is open to a visitor")
+    if (status !== 404) recorder.report("a deleted route is open to a visitor")
   }
   for (const collection of collections) {
     const { text } = await asking.ask({ path: `/api/v1/collections/${collection.id}`, token })
@@ -66,8 +66,8 @@ export const comparison = async (asking: Asking, recorder: Recorder, model: Mode
     const wanted = new Set(visibleMembers(model, collection))
     const known = new Set([...wanted, ...collection.uncertain])
     lost.push(missing(wanted, new Set(routeIds)).map((id) => `${id} of collection ${collection.id}`))
-    recorder.complain("a member that was not added or was taken out", missing(routeIds, known).length)
-    if (routeCount !== routeIds.length) recorder.complain("routeCount is not the number of routeIds")
+    recorder.report("a member that was not added or was taken out", missing(routeIds, known).length)
+    if (routeCount !== routeIds.length) recorder.report("routeCount is not the number of routeIds")
   }
   return lost.flat()
 }

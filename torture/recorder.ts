@@ -17,14 +17,14 @@ const isSuccess = (status: number) => status === 304 || (status >= 200 && status
 
 const stateOf = (status: number) => {
   if (isSuccess(status)) return "good"
-  // A key that is held does not make the service unavailable: it has a complaint of its own.
+  // A key that is held does not make the service unavailable: it has a problem of its own.
   return status === 409 ? "neutral" : "failed"
 }
 
 const messageOf = ({ text }: Reply) => /"message":"([^"]*)"/.exec(text)?.[1] ?? text.slice(0, 80)
 
-const countIn = (complaints: Map<string, number>) => (text: string, count = 1) => {
-  if (count > 0) complaints.set(text, (complaints.get(text) ?? 0) + count)
+const countIn = (problems: Map<string, number>) => (text: string, count = 1) => {
+  if (count > 0) problems.set(text, (problems.get(text) ?? 0) + count)
 }
 
 /** What the clients of one fault saw. */
@@ -34,9 +34,9 @@ export const makeRecorder = () => {
   const late = new Map<string, number>()
   const replies = new Map<string, number>()
   const state = { requests: 0, refused: 0, lastGood: performance.now(), longestOutage: 0 }
-  const complain = countIn(wrong)
-  const complainOfTime = countIn(late)
-  /** Waits for a reply and counts it. `what` names the call in a complaint. */
+  const report = countIn(wrong)
+  const reportSlowness = countIn(late)
+  /** Waits for a reply and counts it. `what` names the call in a problem. */
   const watch = async (call: () => Promise<Reply>, what: string) => {
     const instant: Instant = { began: performance.now(), state: "open" }
     seen.push(instant)
@@ -51,8 +51,8 @@ export const makeRecorder = () => {
       state.lastGood = ended
     }
     if (instant.state === "failed" && (status === 0 || REFUSALS.has(status))) state.refused += 1
-    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) complain(`${what}: ${status} ${messageOf(reply)}`)
-    if (failure === GAVE_UP) complainOfTime(`${what}: ${GAVE_UP}`)
+    if (status > 0 && !isSuccess(status) && !REFUSALS.has(status)) report(`${what}: ${status} ${messageOf(reply)}`)
+    if (failure === GAVE_UP) reportSlowness(`${what}: ${GAVE_UP}`)
     return reply
   }
   const begunIn = (from: number, to: number) =>
@@ -80,9 +80,9 @@ export const makeRecorder = () => {
     )
   return {
     watch,
-    complain,
+    report,
     /** Of what took too long, which a machine with other work makes it do: not judged in the short form. */
-    complainOfTime,
+    reportSlowness,
     rateIn,
     recovery,
     clear,

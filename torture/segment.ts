@@ -65,7 +65,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
   const rate = yield* warmed(recorder, began, RATE[form])
   recorder.begin()
-  recorder.complainOfTime("half of the load or more got no response before the fault", rate < RATE[form] / 2 ? 1 : 0)
+  recorder.reportSlowness("half of the load or more got no response before the fault", rate < RATE[form] / 2 ? 1 : 0)
 
   const cleared: Array<number> = []
 
@@ -85,15 +85,15 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     recoveries.push(yield* round(recoveries.length))
   }
   yield* clients.end
-  recorder.complainOfTime(
+  recorder.reportSlowness(
     "not recovered while it was waited for",
     recoveries.filter((time) => time === Infinity).length
   )
   const { recoversWithin = Infinity } = disturbance
   const late = recoveries.filter((time) => time !== Infinity && time > recoversWithin).length
-  recorder.complainOfTime(`recovered only after more than ${recoversWithin} ms`, late)
+  recorder.reportSlowness(`recovered only after more than ${recoversWithin} ms`, late)
   const { acknowledged, lost, twice, unheardOf } = yield* audit(run.ledger, run.prefix, world.postgres.url())
-  recorder.complain("a row that no client has created", unheardOf)
+  recorder.report("a row that no client has created", unheardOf)
   return outcomeOf(recorder, {
     rounds: recoveries.length,
     requests: recorder.requests(),

@@ -15,8 +15,7 @@ const timeOf = (milliseconds: number | undefined) => {
   return `${(milliseconds / 1000).toFixed(2)} s`
 }
 
-const sumOf = (complaints: ReadonlyMap<string, number>) =>
-  [...complaints.values()].reduce((sum, count) => sum + count, 0)
+const sumOf = (problems: ReadonlyMap<string, number>) => [...problems.values()].reduce((sum, count) => sum + count, 0)
 
 /** Whether nothing was seen that must not be. In the short form time is not judged: it depends on what else the machine does. */
 export const isHeld = ({ outcome }: Line, isShort: boolean) =>
@@ -44,8 +43,8 @@ export const tableOf = (lines: ReadonlyArray<Line>) => {
 /** What stands below the table: why a fault was not run, what was wrong, and further figures. */
 export const notesOf = ({ key, outcome }: Line): ReadonlyArray<string> => {
   if ("skipped" in outcome) return [`${key}: skipped: ${outcome.skipped}`]
-  const named = (what: string, complaints: ReadonlyMap<string, number>) =>
-    [...complaints].map(([text, count]) => `${key}: ${what}: ${text}${count === 1 ? "" : ` (${count} times)`}`)
+  const named = (what: string, problems: ReadonlyMap<string, number>) =>
+    [...problems].map(([text, count]) => `${key}: ${what}: ${text}${count === 1 ? "" : ` (${count} times)`}`)
   return [
     ...named("wrong", outcome.wrong),
     ...named("late", outcome.late),

@@ -29,7 +29,7 @@ const LISTEN_COMPLAINTS: Readonly<Record<string, (host: string, port: number | u
 }
 
 /** Undefined for other errors: the address of the database may be unknown, too. */
-const listenComplaint = (error: unknown): string | undefined => {
+const listenProblem = (error: unknown): string | undefined => {
   const cause = Predicate.isTagged(error, "ServeError") && Predicate.hasProperty(error, "cause") ? error.cause : error
   if (!isListenError(cause)) return undefined
   return LISTEN_COMPLAINTS[cause.code]?.(cause.address ?? cause.hostname ?? "", cause.port)
@@ -45,17 +45,17 @@ const isMissing = (issue: SchemaIssue.Issue): boolean => {
   }
 }
 
-const settingComplaint = ({ cause, message }: Config.ConfigError): string => {
+const settingProblem = ({ cause, message }: Config.ConfigError): string => {
   if (!Schema.isSchemaError(cause)) return message
-  const complaint = (issue: ValidationIssue) =>
+  const problem = (issue: ValidationIssue) =>
     isMissing(cause.issue) ? `${issue.path} is missing` : `${issue.path}: ${issue.message}`
-  return issuesOf(cause).map((issue) => withExample(issue.path, complaint(issue))).join("; ")
+  return issuesOf(cause).map((issue) => withExample(issue.path, problem(issue))).join("; ")
 }
 
-export const complaintOf = (error: unknown): string => {
-  const complaint = listenComplaint(error)
-  if (complaint !== undefined) return complaint
-  if (error instanceof Config.ConfigError) return settingComplaint(error)
+export const problemOf = (error: unknown): string => {
+  const problem = listenProblem(error)
+  if (problem !== undefined) return problem
+  if (error instanceof Config.ConfigError) return settingProblem(error)
   return [...new Set(messagesOf(error))].filter((text) => text !== "").join(": ")
 }
 
@@ -64,5 +64,5 @@ export const refusalOf = (cause: Cause.Cause<unknown>): string => {
     if (Cause.isFailReason(reason)) return [reason.error]
     return Cause.isDieReason(reason) ? [reason.defect] : []
   })
-  return [...new Set(errors.map(complaintOf))].join("; ").replaceAll(/\s*\n\s*/g, " | ")
+  return [...new Set(errors.map(problemOf))].join("; ").replaceAll(/\s*\n\s*/g, " | ")
 }

@@ -28,7 +28,7 @@ import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
 import { maxRunning } from "./Overload.ts"
 import { redisUrl } from "./Redis.ts"
-import { complaintOf } from "./Refusal.ts"
+import { problemOf } from "./Refusal.ts"
 import { traceSettings } from "./telemetry/TraceSettings.ts"
 
 /** Checked at once at the start: their layers would report them one by one, and some only with a database. */
@@ -70,8 +70,8 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   trustedProxies
 ]
 
-export const complaintsAboutSettings = Effect.gen(function*() {
+export const settingProblems = Effect.gen(function*() {
   const results = yield* Effect.forEach(CHECKED, (setting) => Effect.result(setting))
-  const complaints = results.filter(Result.isFailure).map(({ failure }) => complaintOf(failure))
-  return [...new Set(complaints)]
+  const problems = results.filter(Result.isFailure).map(({ failure }) => problemOf(failure))
+  return [...new Set(problems)]
 })

@@ -46,8 +46,8 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["WORKERS", "2"]
 ])
 
-export const withExample = (path: string, complaint: string): string => {
+export const withExample = (path: string, problem: string): string => {
   const [name = path] = path.split(".")
   const example = EXAMPLES.get(name)
-  return example === undefined ? complaint : `${complaint} (for example ${name}=${example})`
+  return example === undefined ? problem : `${problem} (for example ${name}=${example})`
 }

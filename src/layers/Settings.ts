@@ -2,7 +2,7 @@ import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { SettingsRefused } from "./Refusal.ts"
-import { complaintsAboutSettings } from "./SettingChecks.ts"
+import { settingProblems } from "./SettingChecks.ts"
 import { withExample } from "./SettingExamples.ts"
 
 const REQUIRED = [
@@ -27,7 +27,7 @@ const isProduction = Config.String("NODE_ENV").pipe(
 
 const SHORT = `is shorter than ${MIN_SECRET_LENGTH} characters`
 
-const complaintAbout = Effect.fnUntraced(function*(name: string) {
+const problemOf = Effect.fnUntraced(function*(name: string) {
   const setting = yield* Effect.result(Config.Redacted(name))
   if (Result.isFailure(setting) || Redacted.value(setting.success) === "") return [`${name} is missing`]
   if (!SECRETS.has(name) || Redacted.value(setting.success).length >= MIN_SECRET_LENGTH) return []
@@ -38,7 +38,7 @@ const complaintAbout = Effect.fnUntraced(function*(name: string) {
 
 const isDatabaseUrl = (text: string) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text)
 
-const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
+const databaseProblem = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   Config.map((url) =>
     Option.exists(url, (url) => Redacted.value(url) !== "" && !isDatabaseUrl(Redacted.value(url)))
       ? [withExample("DATABASE_URL", "DATABASE_URL: Expected a postgres or postgresql URL")]
@@ -46,7 +46,7 @@ const databaseComplaint = Config.option(Config.Redacted("DATABASE_URL")).pipe(
   )
 )
 
-const limitsComplaint = Config.all({
+const limitsProblem = Config.all({
   isProduction,
   isLimited: rateLimitsEnabled
 }).pipe(
@@ -56,8 +56,8 @@ const limitsComplaint = Config.all({
   Effect.orElseSucceed(() => [])
 )
 
-const refuseFor = (complaints: ReadonlyArray<string>) =>
-  complaints.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: complaints.join("; ") }))
+const refuseFor = (problems: ReadonlyArray<string>) =>
+  problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
 /** Refuses to start without valid settings, with one message that names all that are wrong. */
 export const settingsLayer = Layer.effectDiscard(
@@ -65,17 +65,17 @@ export const settingsLayer = Layer.effectDiscard(
     const hasProvider = yield* Effect.orElseSucceed(providerSignInEnabled, () => true)
     const required = REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name))
     yield* refuseFor([
-      ...(yield* Effect.forEach(required, complaintAbout)).flat(),
-      ...yield* databaseComplaint,
-      ...yield* complaintsAboutSettings,
-      ...yield* limitsComplaint
+      ...(yield* Effect.forEach(required, problemOf)).flat(),
+      ...yield* databaseProblem,
+      ...yield* settingProblems,
+      ...yield* limitsProblem
     ])
   })
 )
 
 export const secretsLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    const secrets = yield* Effect.forEach([...SECRETS], complaintAbout)
-    yield* refuseFor([...secrets.flat(), ...yield* databaseComplaint, ...yield* complaintsAboutSettings])
+    const secrets = yield* Effect.forEach([...SECRETS], problemOf)
+    yield* refuseFor([...secrets.flat(), ...yield* databaseProblem, ...yield* settingProblems])
   })
 )

@@ -4,7 +4,7 @@ import { Bounds, ImportTrack } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal } from "./Page.ts"
 import { Place } from "./Place.ts"
-import { Route } from "./Route.ts"
+import { MAX_NAME, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
 export const MAX_TRACKS = 100
@@ -62,6 +62,6 @@ export const ImportQuery = {
     })
   ),
   name: Schema.optionalKey(
-    trimmedText(1, 255).annotate({ description: "The name of the route, in place of what the file says" })
+    trimmedText(1, MAX_NAME).annotate({ description: "The name of the route, in place of what the file says" })
   )
 }

@@ -8,7 +8,15 @@ export const MEDIA_TYPES = {
   fit: "application/vnd.ant.fit",
   kmz: "application/vnd.google-earth.kmz",
   zip: "application/zip",
+  windowsZip: "application/x-zip-compressed",
   gzip: "application/gzip",
   multipart: "multipart/form-data",
-  bytes: "application/octet-stream"
+  form: "application/x-www-form-urlencoded",
+  bytes: "application/octet-stream",
+  /** The text format of Prometheus. */
+  metrics: "text/plain; version=0.0.4; charset=utf-8"
 } as const
+
+/** Of a `Content-Type`, without parameters; empty if absent (RFC 9110, 8.3.1). */
+export const mediaTypeOf = (contentType: string | undefined): string =>
+  (contentType ?? "").split(";", 1).join("").trim().toLowerCase()

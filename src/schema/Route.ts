@@ -30,16 +30,19 @@ export const MAX_ELEVATION_GAIN = 1_000_000
 
 const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
 
+/** Of a route or a waypoint, in characters. */
+export const MAX_NAME = 255
+
 /** Chosen by the rider. Known types: `routed`, `direct`. */
 export const Waypoint = Schema.Struct({
   coord: Coordinate,
   type: nullable(OpenValue),
-  name: nullable(trimmedText(0, 255)),
+  name: nullable(trimmedText(0, MAX_NAME)),
   timestamp: nullable(WellFormedString.check(isCodePointLength(1, 64)))
 }).annotate({ identifier: "Waypoint" })
 export type Waypoint = typeof Waypoint.Type
 
-const Name = trimmedText(1, 255)
+const Name = trimmedText(1, MAX_NAME)
 const Description = trimmedText(0, 10_000)
 const Address = trimmedText(0, 255)
 export const MAX_WAYPOINTS = 1000

@@ -25,7 +25,7 @@ describe.skipIf(!hasBrowser)(
           Effect.gen(function*() {
             const { origin } = yield* TestServer
             const rider = yield* signedIn
-            const { complaints, page, requests, strangers } = yield* (yield* Browser).visit(origin)
+            const { problems, page, requests, strangers } = yield* (yield* Browser).visit(origin)
             yield* Effect.promise(async () => {
               await page.goto(`${origin}/api`)
               await page.evaluate(signIn, { email: rider.email, password: rider.password })
@@ -38,7 +38,7 @@ describe.skipIf(!hasBrowser)(
               await page.getByText("200 OK").waitFor()
             })
             assert.deepStrictEqual(strangers, [])
-            assert.deepStrictEqual(complaints, ASKED_IN_VAIN)
+            assert.deepStrictEqual(problems, ASKED_IN_VAIN)
             assert.deepStrictEqual(
               requests.map((url) => url.slice(origin.length).replace(/reference-[\w-]+/, "reference")),
               ["/api", "/assets/reference.js", "/api/v1/auth/login-email", "/api/v1/users/me"]

@@ -47,11 +47,11 @@ layer(TestServer.layer())("a hostile archive", (it) => {
       const routes = files["routes.json"] ?? ""
       const deep = `${"[".repeat(2 * MIB)}${"]".repeat(2 * MIB)}`
       const wide = `[${"[],".repeat(2 * MIB)}0]`
-      const complaints: ReadonlyArray<readonly [extra: string, message: string]> = [
+      const problems: ReadonlyArray<readonly [extra: string, message: string]> = [
         [deep, "Expected at most 16 levels"],
         [wide, "values in all"]
       ]
-      for (const [extra, message] of complaints) {
+      for (const [extra, message] of problems) {
         const route = yield* sealed({ ...files, "routes.json": routes.replace("\n{", `\n{"extra":${extra},`) })
         const profile = yield* sealed({ ...files, "profile.json": extra })
         for (const [path, bytes] of [["routes.json:2", route], ["profile.json", profile]] as const) {

@@ -455,7 +455,7 @@ const collected = async (bytes: Uint8Array, size: number, most = 3) => {
   return elements.map(({ json, line }) => ({ line, json: Buffer.from(json).toString() }))
 }
 
-const complaintOf = (text: string | Uint8Array) => {
+const problemOf = (text: string | Uint8Array) => {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text
   return Effect.promise(() =>
     collected(bytes, 65_536).then(
@@ -480,14 +480,14 @@ describe("an array with one element a line", () => {
 
   it.effect("is refused at the line that is no UTF-8, or too long", () =>
     Effect.gen(function*() {
-      assert.strictEqual(yield* complaintOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
+      assert.strictEqual(yield* problemOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
       const long = new Uint8Array(11 * 1024 * 1024).fill(0x31)
-      assert.strictEqual(yield* complaintOf(long), "1: Expected a line of at most 10485760 bytes")
+      assert.strictEqual(yield* problemOf(long), "1: Expected a line of at most 10485760 bytes")
     }))
 
   it.effect("is refused at the line that is no element, and at the first element too many", () =>
     Effect.gen(function*() {
-      const cases: ReadonlyArray<readonly [text: string, complaint: string]> = [
+      const cases: ReadonlyArray<readonly [text: string, problem: string]> = [
         ["[\n]", "none"],
         ["[\n]\n", "none"],
         ["[\n1\n]\r\n", "none"],
@@ -501,7 +501,7 @@ describe("an array with one element a line", () => {
         ["[\n1\n", "3: Expected an element"],
         ["[\n1,\n2,\n3,\n4,\n", "5: Expected 3 elements, as the manifest says"]
       ]
-      for (const [text, complaint] of cases) assert.strictEqual(yield* complaintOf(text), complaint, text)
+      for (const [text, problem] of cases) assert.strictEqual(yield* problemOf(text), problem, text)
     }))
 })
 

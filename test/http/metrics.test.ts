@@ -131,7 +131,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
     }))
 
   it.effect.skipIf(!hasPromtool)(
-    "are what promtool (of Debian's package prometheus) takes without a complaint",
+    "are what promtool (of Debian's package prometheus) takes without a problem",
     () =>
       Effect.gen(function*() {
         const { text } = yield* scrape

@@ -97,7 +97,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
             })
             assert.deepStrictEqual(visit.strangers, [])
             // A status of 400 is one for the console.
-            assert.deepStrictEqual(visit.complaints.filter((text) => !text.includes("400 (Bad Request)")), [])
+            assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("400 (Bad Request)")), [])
           }),
         30_000
       )

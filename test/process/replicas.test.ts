@@ -63,7 +63,7 @@ describe.skipIf(!hasRedis)(
   "three processes on one database and one Redis (skipped where there is no redis-server)",
   () => {
     layer(Replicas.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
-      it.effect("start at the same instant on an empty database, without a complaint", () =>
+      it.effect("start at the same instant on an empty database, without a problem", () =>
         Effect.gen(function*() {
           const { a, b, c } = yield* Replicas
           assert.deepStrictEqual([a, b, c].flatMap((one) => logged(one, "WARN", "ERROR", "FATAL")), [])

@@ -7,7 +7,7 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { generatedSecrets } from "../../development/DevelopmentSecrets.ts"
 import { awaitDatabase } from "../../src/layers/database/Await.ts"
-import { complaintOf, refusalOf } from "../../src/layers/Refusal.ts"
+import { problemOf, refusalOf } from "../../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
 import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
@@ -266,7 +266,7 @@ describe("a start outside production", () => {
       url.pathname = "/nowhere"
       const refusal = Effect.flip(awaitDatabase({ url: Redacted.make(url.href) }, Duration.seconds(10)))
       assert.match(
-        complaintOf(yield* refusal),
+        problemOf(yield* refusal),
         /^The database refuses to connect: see that DATABASE_URL is right: .*"nowhere" does not exist$/
       )
     }).pipe(Effect.scoped))

@@ -19,17 +19,17 @@ export interface Visit {
   readonly page: Page
   readonly requests: ReadonlyArray<string>
   readonly strangers: ReadonlyArray<string>
-  readonly complaints: ReadonlyArray<string>
+  readonly problems: ReadonlyArray<string>
 }
 
 /** Records what a page does; what it would ask of another origin never leaves. */
 const watch = async (page: Page, origin: string): Promise<Visit> => {
   const requests: Array<string> = []
   const strangers: Array<string> = []
-  const complaints: Array<string> = []
-  page.on("console", (message) => message.type() === "error" && complaints.push(message.text()))
-  page.on("pageerror", (error) => complaints.push(String(error)))
-  await page.exposeFunction("onViolation", (violation: string) => complaints.push(violation))
+  const problems: Array<string> = []
+  page.on("console", (message) => message.type() === "error" && problems.push(message.text()))
+  page.on("pageerror", (error) => problems.push(String(error)))
+  await page.exposeFunction("onViolation", (violation: string) => problems.push(violation))
   await page.addInitScript(
     `addEventListener("securitypolicyviolation", (e) => onViolation(e.effectiveDirective + " " + e.blockedURI))`
   )
@@ -40,7 +40,7 @@ const watch = async (page: Page, origin: string): Promise<Visit> => {
     seen.push(url)
     return isOwn ? route.continue() : route.abort()
   })
-  return { page, requests, strangers, complaints }
+  return { page, requests, strangers, problems }
 }
 
 /** A real browser. */

@@ -96,10 +96,10 @@ const once = async (run: Run, world: World, recorder: Recorder, account: Account
     }
     held.since = reply.status === 409 ? Math.min(held.since, performance.now()) : Infinity
     if (performance.now() - held.since > HELD_AFTER && held.since !== Infinity) {
-      recorder.complainOfTime("a key is held for more than 6 s (409)")
+      recorder.reportSlowness("a key is held for more than 6 s (409)")
       held.since = -Infinity
     }
-    if (performance.now() - began > persistence) return recorder.complainOfTime("a call got no response in the end")
+    if (performance.now() - began > persistence) return recorder.reportSlowness("a call got no response in the end")
     await pause(100)
   }
 }

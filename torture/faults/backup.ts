@@ -60,18 +60,18 @@ export const backup: Fault = {
     yield* Effect.promise(() => run(join(bin, "pg_restore"), [`--dbname=${url}`, file]))
     const restored = yield* service(torture.keeper, { DATABASE_URL: url })
     yield* restored.spawn
-    if (!(yield* restored.ready)) recorder.complain("the service is not ready on the restored database")
+    if (!(yield* restored.ready)) recorder.report("the service is not ready on the restored database")
     const client = asking(restored.origin)
     const [account] = own.accounts
     const { status } = yield* Effect.promise(() =>
       client.ask({ path: "/api/v1/routes?limit=1", token: account?.token })
     )
     client.close()
-    if (status !== 200) recorder.complain(`a list of the restored service: ${status}`)
+    if (status !== 200) recorder.report(`a list of the restored service: ${status}`)
     const { acknowledged, lost, twice } = yield* audit(torture.ledger, `${torture.prefix}before`, url)
     const tables = "SELECT count(*)::int AS count FROM users"
     const same = JSON.stringify(yield* queryAt(url, tables)) === JSON.stringify(yield* own.postgres.query(tables))
-    if (!same) recorder.complain("the restored database has other accounts")
+    if (!same) recorder.report("the restored database has other accounts")
     return outcomeOf(recorder, {
       requests: recorder.requests(),
       lost,

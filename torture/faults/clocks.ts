@@ -57,12 +57,12 @@ export const clocks: Fault = {
     yield* Effect.forEach([KEEPER, ALMOST_DUE, TRASH], (statement) => queryAt(database.url(), statement))
     const ahead = yield* service(run.keeper, { ...settings, ...shifted(APART) })
     yield* ahead.spawn
-    if (!(yield* ahead.ready)) recorder.complain("a process whose clock is ahead is not ready")
+    if (!(yield* ahead.ready)) recorder.report("a process whose clock is ahead is not ready")
     yield* Effect.sleep("5 seconds")
     const accounts = countAt(yield* queryAt(database.url(), LEFT))
     const routes = countAt(yield* queryAt(database.url(), ROUTES_LEFT))
-    recorder.complain("an account was erased half a minute early by a clock that is 60 s ahead", 2 - accounts)
-    recorder.complain("a deleted route was purged half a minute early by a clock that is 60 s ahead", 1 - routes)
+    recorder.report("an account was erased half a minute early by a clock that is 60 s ahead", 2 - accounts)
+    recorder.report("a deleted route was purged half a minute early by a clock that is 60 s ahead", 1 - routes)
     return outcomeOf(recorder)
   })
 }

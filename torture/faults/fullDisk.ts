@@ -39,7 +39,7 @@ const fill = (disk: string) =>
 const reading = (world: World, recorder: Recorder) =>
   visitor(world, async (call) => {
     const { status } = await call()
-    if (status !== 200) recorder.complain(`a read while the disk was full: ${status}`)
+    if (status !== 200) recorder.report(`a read while the disk was full: ${status}`)
   })
 
 /** A write of a megabyte, so that what is free within PostgreSQL's files is soon used. */
@@ -50,7 +50,7 @@ const writing = ({ accounts: [account], asking: { ask } }: World, recorder: Reco
     while (!signal.aborted) {
       const { status } = await ask({ method: "POST", path: "/api/v1/routes", token: account?.token, body })
       if (status === 503) state.refused += 1
-      else if (status !== 201 && !signal.aborted) recorder.complain(`a long write while the disk was full: ${status}`)
+      else if (status !== 201 && !signal.aborted) recorder.report(`a long write while the disk was full: ${status}`)
     }
   })
 

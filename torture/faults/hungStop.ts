@@ -26,8 +26,8 @@ export const hungStop: Fault = {
     const ending = yield* Effect.timeoutOption(one.ended, "30 seconds")
     const took = performance.now() - began
     yield* postgres.resume
-    if (took > WITHIN) recorder.complainOfTime("the stop took more than 10 s")
-    if (Option.isNone(ending) || ending.value.code !== 0) recorder.complain("the process did not end with code 0")
+    if (took > WITHIN) recorder.reportSlowness("the stop took more than 10 s")
+    if (Option.isNone(ending) || ending.value.code !== 0) recorder.report("the process did not end with code 0")
     return outcomeOf(recorder, {
       requests: 5,
       figures: [`ended after ${(took / 1000).toFixed(1)} s`]

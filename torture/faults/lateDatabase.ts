@@ -22,7 +22,7 @@ export const lateDatabase: Fault = {
     const began = performance.now()
     yield* database.start
     const isReady = yield* one.ready
-    if (!isReady) recorder.complain("the service is not ready once PostgreSQL is")
+    if (!isReady) recorder.report("the service is not ready once PostgreSQL is")
     return outcomeOf(recorder, {
       recovery: isReady ? performance.now() - began : Infinity
     })

@@ -75,11 +75,11 @@ const judged = Effect.fnUntraced(
       (behaviour) =>
         Effect.map(measured(world, recorder, one, behaviour, seconds), ({ failed, p99 }) => {
           const isSlower = p99 > normal.p99 * TIMES && p99 - normal.p99 > LEAST
-          recorder.complainOfTime(
+          recorder.reportSlowness(
             `${one.name}, ${behaviour}: p99 of everything else above 1.5 times`,
             isSlower ? 1 : 0
           )
-          recorder.complain(`${one.name}, ${behaviour}: everything else failed`, failed)
+          recorder.report(`${one.name}, ${behaviour}: everything else failed`, failed)
           return `${behaviour} ${p99.toFixed(0)} ms`
         })
     )

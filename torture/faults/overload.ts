@@ -47,7 +47,7 @@ export const overload: Fault = {
     const world = yield* run.world
     const seconds = SECONDS[formOf(run.options)]
     const recorder = makeRecorder()
-    const judge = (isMissed: boolean, text: string) => recorder.complainOfTime(text, isMissed ? 1 : 0)
+    const judge = (isMissed: boolean, text: string) => recorder.reportSlowness(text, isMissed ? 1 : 0)
     const pid = world.service.pid()
     yield* loaded(run.keeper, world, 0, 2)
     const before = yield* loaded(run.keeper, world, 0, seconds)
@@ -73,12 +73,12 @@ export const overload: Fault = {
     judge(slowest > REFUSED_WITHIN, "refusals took more than 50 ms (p99)")
     judge(Math.max(live.longest, ready.longest) > HEALTH_WITHIN, "the health took more than 1 s")
     judge(memory > MEMORY, "more than 1 GiB of memory")
-    recorder.complain("the health was not 200", live.failed + ready.failed)
+    recorder.report("the health was not 200", live.failed + ready.failed)
     during.filter((one) => !isGood(one) && !REFUSALS.has(one.kind)).forEach(({ count, kind }) =>
-      recorder.complain(kind, count)
+      recorder.report(kind, count)
     )
     after.filter((one) => !isGood(one)).forEach(({ count, kind }) =>
-      recorder.complainOfTime(`${kind} a second after the load`, count)
+      recorder.reportSlowness(`${kind} a second after the load`, count)
     )
     return outcomeOf(recorder, {
       requests: countOf(before) + countOf(during) + countOf(after),

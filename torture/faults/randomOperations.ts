@@ -80,8 +80,8 @@ export const randomOperations: Fault = {
       (account) => Effect.promise(() => comparison(world.asking, recorder, model, account))
     )
     const [counters] = Schema.decodeUnknownSync(Counters)(yield* world.postgres.query(COUNTERS, [run.prefix]))
-    recorder.complain("route_usage is not the number of rows", counters.routes)
-    recorder.complain("collection_usage is not the number of rows", counters.collections)
+    recorder.report("route_usage is not the number of rows", counters.routes)
+    recorder.report("collection_usage is not the number of rows", counters.collections)
     return outcomeOf(recorder, {
       rounds: state.disturbed,
       requests: CLIENTS * LENGTH[form],

@@ -55,9 +55,9 @@ const used = (asking: Asking, token: string) =>
 const twoAtOnce = Effect.fnUntraced(function*(asking: Asking, recorder: Recorder, tokens: ReadonlyArray<string>) {
   const replies = yield* Effect.forEach(tokens, (token) => used(asking, token), { concurrency: "unbounded" })
   const statuses = replies.map(({ status }) => status).toSorted((a, b) => a - b).join(" and ")
-  if (statuses !== "200 and 400") recorder.complain(`two links of one account at once: ${statuses}`)
+  if (statuses !== "200 and 400") recorder.report(`two links of one account at once: ${statuses}`)
   const slow = replies.filter(({ began, ended }) => ended - began > AT_ONCE)
-  recorder.complainOfTime("one of two links of an account took more than 1 s", slow.length)
+  recorder.reportSlowness("one of two links of an account took more than 1 s", slow.length)
 })
 
 export const resetLinks: Fault = {
@@ -85,11 +85,11 @@ export const resetLinks: Fault = {
     const tokens = yield* Effect.forEach(crowd, ({ email }) => linksOf(asking, mails, email, 1), { concurrency: 4 })
     const replies = yield* Effect.forEach(tokens.flat(), (token) => used(asking, token), { concurrency: "unbounded" })
     replies.filter(({ text }) => text.includes("database is not reachable")).forEach(({ status }) =>
-      recorder.complain(`${CROWD} resets at once: ${status}: the database is said not to be reachable`)
+      recorder.report(`${CROWD} resets at once: ${status}: the database is said not to be reachable`)
     )
     replies.filter(({ headers, status }) => status !== 200 && headers["retry-after"] === undefined).forEach((
       { status }
-    ) => recorder.complain(`${CROWD} resets at once: ${status} without Retry-After`))
+    ) => recorder.report(`${CROWD} resets at once: ${status} without Retry-After`))
     return outcomeOf(recorder, {
       rounds,
       requests: rounds * 4 + crowd.length * 2

@@ -57,11 +57,11 @@ const rolling = Effect.fnUntraced(function*(run: Run, count: number) {
   const rounds = { count: 0 }
   while (rounds.count < wanted && (rounds.count === 0 || performance.now() - began < run.budget / 2)) {
     const ends = yield* Effect.forEach(all, (one) => restarted(one, areFound))
-    recorder.complain("a process did not end with code 0 or did not start again", ends.filter((is) => !is).length)
+    recorder.report("a process did not end with code 0 or did not start again", ends.filter((is) => !is).length)
     rounds.count += 1
   }
   yield* clients.end
-  recorder.complain("a request was refused or got no response", recorder.refused())
+  recorder.report("a request was refused or got no response", recorder.refused())
   const { lost, twice } = yield* audit(run.ledger, `${run.prefix}-${count}`, database.url())
   return { rounds: rounds.count * count, lost, twice, recorder }
 }, Effect.scoped)
@@ -74,8 +74,8 @@ export const rollingRestarts: Fault = {
     const all = yield* Effect.forEach(run.options.isShort ? [2] : [2, 3], (count) => rolling(run, count))
     const sum = (of: (one: (typeof all)[number]) => number) => all.reduce((sum, one) => sum + of(one), 0)
     const recorder = makeRecorder()
-    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.wrong])) recorder.complain(text, count)
-    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.late])) recorder.complainOfTime(text, count)
+    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.wrong])) recorder.report(text, count)
+    for (const [text, count] of all.flatMap(({ recorder }) => [...recorder.late])) recorder.reportSlowness(text, count)
     return outcomeOf(recorder, {
       rounds: sum(({ rounds }) => rounds),
       requests: sum(({ recorder }) => recorder.requests()),

@@ -93,10 +93,10 @@ export const soak: Fault = {
     const steady = samples.filter(({ at }) => at >= warm)
     const figures = [...TOLERATED].map(([name, tolerated]) => {
       const { first, last } = thirdsOf(steady, name)
-      if (last > first * SHARE + tolerated) recorder.complain(`${name} grew from ${first} to ${last}`)
+      if (last > first * SHARE + tolerated) recorder.report(`${name} grew from ${first} to ${last}`)
       return `${name}: first third ${first.toFixed(1)}, last third ${last.toFixed(1)}`
     })
-    seen.filter((one) => !isGood(one)).forEach(({ count, kind }) => recorder.complain(kind, count))
+    seen.filter((one) => !isGood(one)).forEach(({ count, kind }) => recorder.report(kind, count))
     return outcomeOf(recorder, {
       requests: countOf(seen),
       figures: [`${(peak / 2).toFixed(0)} requests a second, ${samples.length} samples`, ...figures]

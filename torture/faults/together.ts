@@ -36,10 +36,10 @@ const sweeps = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<Servi
       count === 0 ? Effect.succeed(0) : Effect.andThen(Effect.sleep("200 millis"), Effect.suspend(() => untilNone))
   )
   yield* Effect.timeoutOption(untilNone, "30 seconds")
-  recorder.complain("an account that is due is not erased", yield* left)
+  recorder.report("an account that is due is not erased", yield* left)
   yield* Effect.sleep("500 millis")
   const erased = (yield* Effect.forEach(all, erasedBy)).reduce((sum, count) => sum + count, 0)
-  recorder.complain(`${DUE} accounts were due, ${erased} were counted as erased`, Math.abs(DUE - erased))
+  recorder.report(`${DUE} accounts were due, ${erased} were counted as erased`, Math.abs(DUE - erased))
 })
 
 const Sessions = Schema.fromJsonString(Schema.Array(Schema.Struct({ id: Schema.String, current: Schema.Boolean })))
@@ -55,7 +55,7 @@ const revocation = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<S
   const { accessToken } = yield* sessionOf(first, person.email)
   const me = { path: "/api/v1/users/me", token: accessToken }
   const before = yield* Effect.promise(() => Promise.all(clients.map(({ ask }) => ask(me))))
-  recorder.complain(
+  recorder.report(
     "a session of one process is not taken by another",
     before.filter(({ status }) => status !== 200).length
   )
@@ -65,10 +65,10 @@ const revocation = Effect.fnUntraced(function*(url: string, all: ReadonlyArray<S
     first.ask({ method: "DELETE", path: `/api/v1/me/sessions/${current?.id}`, token: accessToken })
   )
   const after = yield* Effect.promise(() => Promise.all(clients.map(({ ask }) => ask(me))))
-  recorder.complain("a revoked session is taken", after.filter(({ status }) => status !== 401).length)
+  recorder.report("a revoked session is taken", after.filter(({ status }) => status !== 401).length)
 })
 
-const complaints = (tail: string) => tail.split("\n").filter((line) => /"level":"(ERROR|FATAL)"/.test(line))
+const problems = (tail: string) => tail.split("\n").filter((line) => /"level":"(ERROR|FATAL)"/.test(line))
 
 export const together: Fault = {
   key: "together",
@@ -83,8 +83,8 @@ export const together: Fault = {
       ERASURE_SWEEP_INTERVAL: "100 millis"
     })
     const took = performance.now() - began
-    if (!areReady) recorder.complain("one of the processes that started at once is not ready")
-    all.flatMap(({ tail }) => complaints(tail())).forEach((line) => recorder.complain(`at the start: ${line}`))
+    if (!areReady) recorder.report("one of the processes that started at once is not ready")
+    all.flatMap(({ tail }) => problems(tail())).forEach((line) => recorder.report(`at the start: ${line}`))
     yield* sweeps(database.url(), all, recorder)
     yield* revocation(database.url(), all, recorder)
     return outcomeOf(recorder, {

@@ -3,6 +3,7 @@ import { HttpMethod, HttpServerRequest } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { readRouteBatch } from "../../services/batches/BatchJobs.ts"
 import { type HeavyJob, HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { boundsOf } from "../../services/json/BoundedJson.ts"
@@ -15,12 +16,12 @@ import { BodyParts, type Parts } from "../request/BodyParts.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
 import { worded } from "../response/PublicErrors.ts"
 
-const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i
+const JSON_TYPE = new RegExp(String.raw`^${MEDIA_TYPES.json}\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$`, "i")
 
 const checkType = (request: HttpServerRequest.HttpServerRequest) =>
   JSON_TYPE.test(request.headers["content-type"] ?? "")
     ? Effect.void
-    : Effect.fail(new UnsupportedMediaType({ message: "Send the body as application/json in UTF-8" }))
+    : Effect.fail(new UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }))
 
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
   Object.create(request, { text: { value: Effect.succeed(text) } })

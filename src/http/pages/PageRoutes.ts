@@ -2,6 +2,7 @@ import { Cause, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../schema/Errors.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { html } from "../../services/html/Html.ts"
 import { AnswerWithin } from "../api/Requests.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
@@ -35,12 +36,10 @@ export interface PageRoute<E, R, E2, R2> {
 /** Fits a token and the longest password with 12 bytes for each character. */
 const FORM_LIMIT_BYTES = 32 * 1024
 
-const FORM_TYPE = /^application\/x-www-form-urlencoded\s*(;|$)/i
-
 const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
-  FORM_TYPE.test(headers["content-type"] ?? "")
+  mediaTypeOf(headers["content-type"]) === MEDIA_TYPES.form
     ? Effect.void
-    : Effect.fail(new UnsupportedMediaType({ message: "Send the form as application/x-www-form-urlencoded" }))
+    : Effect.fail(new UnsupportedMediaType({ message: `Send the form as ${MEDIA_TYPES.form}` }))
 
 const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 

@@ -1,6 +1,7 @@
 import { ByteSize, Effect, Stream } from "effect"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
 import { ResponseDeadline } from "./BodyArrival.ts"
 
@@ -59,7 +60,7 @@ export const decodeUtf8 = (bytes: ArrayBuffer) =>
     catch: () => ValidationFailed.at("", "Expected valid UTF-8")
   })
 
-const ZIP_TYPE = /^application\/(zip|x-zip-compressed)\s*(;|$)/i
+const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])
 
 /** Streams, since archives are too large for memory. */
 export const zipStream = (
@@ -67,8 +68,8 @@ export const zipStream = (
   limitBytes: number
 ): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
   Stream.unwrap(Effect.gen(function*() {
-    if (!ZIP_TYPE.test(request.headers["content-type"] ?? "")) {
-      return yield* new UnsupportedMediaType({ message: "Send the archive as application/zip" })
+    if (!ZIP_TYPES.has(mediaTypeOf(request.headers["content-type"]))) {
+      return yield* new UnsupportedMediaType({ message: `Send the archive as ${MEDIA_TYPES.zip}` })
     }
     yield* checkReadable(request, limitBytes)
     const deadline = yield* ResponseDeadline

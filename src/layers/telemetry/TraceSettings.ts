@@ -25,8 +25,8 @@ export interface TraceSettings {
 
 const POSTGRES_PORT = 5432
 
-const refuse = (name: string, complaint: string) =>
-  Effect.fail(new SettingsRefused({ message: withExample(name, `${name}: ${complaint}`) }))
+const refuse = (name: string, problem: string) =>
+  Effect.fail(new SettingsRefused({ message: withExample(name, `${name}: ${problem}`) }))
 
 const given = (name: string) =>
   Effect.map(

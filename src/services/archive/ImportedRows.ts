@@ -70,7 +70,7 @@ export const importedRows = Effect.gen(function*() {
   })
 
   // Account deletion waits for the end of the batch; the next batch sees it.
-  const holdAccount = Effect.fnUntraced(function*(owner: UserId) {
+  const lockAgainstDeletion = Effect.fnUntraced(function*(owner: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
     if (rows.length === 0) return yield* new AccountLeaving()
   })
@@ -152,7 +152,7 @@ export const importedRows = Effect.gen(function*() {
     items: ReadonlyArray<Item>,
     insert: (missing: ReadonlyArray<Item>, now: Date) => Effect.Effect<number, E, R>
   ) {
-    yield* holdAccount(owner)
+    yield* lockAgainstDeletion(owner)
     const now = yield* DateTime.nowAsDate
     const since = yield* deletionCutoff
     const origins = items.map(({ origin }) => origin)

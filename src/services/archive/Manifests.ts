@@ -21,7 +21,7 @@ export interface FittingManifest {
   readonly digests: ReadonlyMap<string, string>
 }
 
-const complaintAbout = (sizes: ReadonlyMap<string, number>, { name, size }: ArchivedFile) => {
+const problemOf = (sizes: ReadonlyMap<string, number>, { name, size }: ArchivedFile) => {
   const actual = sizes.get(name)
   if (actual === undefined) return "Expected the file, which the manifest names"
   return actual === size ? undefined : `Expected ${size} bytes, as the manifest says`
@@ -43,7 +43,7 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
     }))
   ]
   for (const file of manifest.files) {
-    const message = complaintAbout(sizes, file)
+    const message = problemOf(sizes, file)
     if (message !== undefined) issues.push({ path: file.name, message })
   }
   return issues.slice(0, MAX_ISSUES)

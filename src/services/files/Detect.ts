@@ -1,4 +1,4 @@
-import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import type { TextFormat } from "./Document.ts"
 
 const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
@@ -12,7 +12,7 @@ const ARCHIVES = [
   MEDIA_TYPES.gzip,
   "application/x-gzip",
   MEDIA_TYPES.zip,
-  "application/x-zip-compressed",
+  MEDIA_TYPES.windowsZip,
   MEDIA_TYPES.kmz,
   MEDIA_TYPES.multipart,
   MEDIA_TYPES.fit,
@@ -47,7 +47,6 @@ const formatOfContent = (text: string): TextFormat | undefined => {
 }
 
 export const detectFormat = (contentType: string | undefined, text: string): TextFormat | undefined => {
-  const [essence = ""] = (contentType ?? "").toLowerCase().split(";")
-  const mediaType = essence.trim()
+  const mediaType = mediaTypeOf(contentType)
   return UNSPECIFIC.has(mediaType) ? formatOfContent(text) : FORMATS.get(mediaType)
 }

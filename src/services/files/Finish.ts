@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
-import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_WAYPOINTS } from "../../schema/Route.ts"
+import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
@@ -22,7 +22,6 @@ import { coordOf, tooMany } from "./Numbers.ts"
 import { reduced } from "./Reduction.ts"
 import { sumOf } from "./Times.ts"
 
-const MAX_NAME = 255
 const MAX_DESCRIPTION = 10_000
 const MAX_OPEN_VALUE = 64
 

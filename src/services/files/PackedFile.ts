@@ -1,3 +1,5 @@
+import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
+
 /** RFC 9110, 8.4.1.3; in lower case. */
 export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]
 
@@ -22,8 +24,7 @@ export const isZip = (bytes: Uint8Array): boolean => startsWith(bytes, ZIP) || s
 
 export const isFit = (bytes: Uint8Array): boolean => startsWith(bytes, FIT, FIT_OFFSET)
 
-export const isForm = (contentType: string | undefined): boolean =>
-  /^\s*multipart\/form-data\b/i.test(contentType ?? "")
+export const isForm = (contentType: string | undefined): boolean => mediaTypeOf(contentType) === MEDIA_TYPES.multipart
 
 /** Whether reading takes longer than the number of bytes suggests. */
 export const isPacked = (bytes: Uint8Array, contentType: string | undefined): boolean =>

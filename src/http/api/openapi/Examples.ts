@@ -1,3 +1,4 @@
+import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 import { CREDENTIAL_EXAMPLES } from "./CredentialExamples.ts"
 import { SYNC_EXAMPLES } from "./SyncExamples.ts"
@@ -217,7 +218,7 @@ export const ERROR_EXAMPLES: Readonly<
   Conflict: error(409, "CONFLICT", "The handle is taken"),
   Gone: error(410, "NOT_FOUND", "The cursor is expired: start again without one", { reason: "cursor_expired" }),
   PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
-  UnsupportedMediaType: error(415, "VALIDATION_FAILED", "Send the body as application/json in UTF-8"),
+  UnsupportedMediaType: error(415, "VALIDATION_FAILED", `Send the body as ${MEDIA_TYPES.json} in UTF-8`),
   ExpectationFailed: error(417, "VALIDATION_FAILED", "Expect: only \"100-continue\" can be met"),
   PreconditionRequired: error(428, "PRECONDITION_REQUIRED", "Send X-Service-Confirm: true to do this", {
     impact: {

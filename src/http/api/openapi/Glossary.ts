@@ -90,7 +90,7 @@ export const MEDIA: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.tcx]: "The route as TCX.",
   [MEDIA_TYPES.kml]: "The route as KML 2.2.",
   [MEDIA_TYPES.zip]: "The archive.",
-  "text/plain; version=0.0.4; charset=utf-8": "The figures in Prometheus' text format."
+  [MEDIA_TYPES.metrics]: "The figures in Prometheus' text format."
 }
 
 /** `Body.member` takes precedence over `member`. */

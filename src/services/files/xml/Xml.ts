@@ -46,8 +46,8 @@ export const parseXml = Effect.fnUntraced(function*(
   // Some devices write control characters into names.
   yield* Channel.runForEach(decoded(carried(text.trimStart())), (events) =>
     Effect.suspend(() => {
-      const complaint = tree.take(events)
-      return complaint === undefined ? Effect.void : Effect.fail(malformed(complaint))
+      const problem = tree.take(events)
+      return problem === undefined ? Effect.void : Effect.fail(malformed(problem))
     }))
   const { root } = tree
   if (root?.name !== rootName) {

@@ -90,8 +90,8 @@ export class XmlTree {
 
   take(events: ReadonlyArray<Xml.Event>): string | undefined {
     for (const event of events) {
-      const complaint = this.#takeOne(event)
-      if (complaint !== undefined) return complaint
+      const problem = this.#takeOne(event)
+      if (problem !== undefined) return problem
     }
     return undefined
   }
