@@ -22,6 +22,13 @@ COPY --from=dependencies /app/node_modules ./node_modules
 COPY package.json ./
 COPY migrations ./migrations
 COPY src ./src
+# Compiled modules, for that user only: a start takes half the processor time. Without settings it ends when they are loaded.
+ENV NODE_COMPILE_CACHE=/app/.cache
+RUN mkdir .cache && chown 1000:1000 .cache
+USER 1000:1000
+RUN node --disable-proto=delete --max-semi-space-size=8 src/main.ts > /dev/null || test -n "$(ls .cache)"
+USER 0:0
+RUN chown -R 0:0 .cache && chmod -R go=rX .cache
 # `node`, by its number: Kubernetes cannot tell from a name that it is not root.
 USER 1000:1000
 EXPOSE 3000

@@ -1,4 +1,5 @@
-import { NodeHttpServer, NodeHttpServerRequest } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
 import { IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"

@@ -1,6 +1,5 @@
 import { Duration, Effect, Redacted } from "effect"
 import { RateLimiter, Redis } from "effect/persistence"
-import { createClient } from "redis"
 
 const CONNECT_TIMEOUT = Duration.seconds(2)
 
@@ -13,15 +12,18 @@ const notUsed = Effect.suspend(() =>
 // `close` waits for replies, which a hanging Redis never sends.
 const clientOf = (url: Redacted.Redacted) =>
   Effect.acquireRelease(
-    Effect.try({
-      try: () =>
-        createClient({
+    Effect.tryPromise({
+      // Of the modules of the service 4 in 10: only for those who have a Redis.
+      try: async () => {
+        const { createClient } = await import("redis")
+        return createClient({
           url: Redacted.value(url),
           disableOfflineQueue: true,
           commandsQueueMaxLength: MAX_PENDING,
           socket: { reconnectStrategy: false, connectTimeout: Duration.toMillis(CONNECT_TIMEOUT) }
           // An error without a listener ends the process. Its message may contain the address, and a password with it.
-        }).on("error", () => {}),
+        }).on("error", () => {})
+      },
       catch: (cause) => new Redis.RedisError({ cause })
     }),
     (client) => Effect.sync(() => client.isOpen && client.destroy())

@@ -83,9 +83,19 @@ describe("the image", () => {
     const command = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Array(Schema.String)))(
       /^CMD (\[.*\])$/m.exec(finalStage)?.[1]
     )
-    assert.strictEqual(`NODE_ENV=production exec ${command.join(" ")}`, manifest.scripts["start"])
+    const start = manifest.scripts["start"] ?? ""
+    assert.match(start, /^NODE_ENV=production NODE_COMPILE_CACHE=\S+ exec node /)
+    assert.isTrue(start.endsWith(` exec ${command.join(" ")}`))
     assert.include(finalStage, "\nENV NODE_ENV=production\n")
-    assert.include(finalStage, "\nUSER 1000:1000\n")
+    assert.strictEqual(finalStage.match(/^USER .*$/gm)?.at(-1), "USER 1000:1000")
+  })
+
+  it("has its modules compiled, by the user and with the flags that run them, and writable by nobody", () => {
+    const [made = "", kept = ""] = finalStage.split("\nUSER 0:0\n")
+    assert.match(made, /^ENV NODE_COMPILE_CACHE=\/app\/\.cache$/m)
+    assert.include(made, `\nUSER 1000:1000\nRUN ${(manifest.scripts["start"] ?? "").split(" exec ")[1]} >`)
+    assert.match(kept, /^RUN chown -R 0:0 \.cache/)
+    assert.match(kept, /^USER 1000:1000$/m)
   })
 
   it("has one version wherever it is named", () => {

@@ -1,4 +1,4 @@
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Result } from "effect"
 import { Stopping } from "../../services/operations/Draining.ts"
 import { refusalOf } from "../Refusal.ts"

@@ -1,4 +1,4 @@
-import { ZipArchive } from "archiver"
+import type { ZipArchive } from "archiver"
 import { DateTime, Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
@@ -53,6 +53,7 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
 export const zipOf = (write: (add: AddFile) => Effect.Effect<void>): Stream.Stream<Uint8Array> =>
   Stream.unwrap(Effect.gen(function*() {
     const date = yield* DateTime.nowAsDate
+    const { ZipArchive } = yield* Effect.promise(() => import("archiver"))
     const archive = yield* Effect.acquireRelease(
       // An aborted archive emits "error", which would be uncaught without a listener.
       Effect.sync(() => new ZipArchive({ zlib: PACKING }).on("error", () => undefined)),

@@ -1,5 +1,4 @@
 import { Config, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
-import { createTransport } from "nodemailer"
 import { baseUrl } from "../settings/Addresses.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
@@ -61,6 +60,7 @@ export const smtpMailerLayer = Layer.effect(
     const from = yield* mailSender
     const { hostname } = yield* baseUrl
     const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
+    const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
     const transport = createTransport({
       ...server,
       name: hostname,
