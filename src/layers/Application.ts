@@ -36,6 +36,8 @@ import { Roles } from "../services/identity/Roles.ts"
 import { Bulkheads } from "../services/limits/Bulkheads.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
+import { LinkUses } from "../services/links/LinkUses.ts"
+import { ShareLinks } from "../services/links/ShareLinks.ts"
 import { MailQuota } from "../services/mail/MailQuota.ts"
 import { Outbox } from "../services/mail/Outbox.ts"
 import { Metrics } from "../services/metrics/Metrics.ts"
@@ -100,9 +102,11 @@ const servicesLayer = Layer.mergeAll(
   PublicRoutes.layer,
   RateLimits.layer,
   RouteTrash.layer,
+  ShareLinks.layer,
   routingLayer,
   Layer.merge(RouteDuplicates.layer, RouteFiles.layer).pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
+  Layer.provide(LinkUses.layer),
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(heavyWorkLayer),

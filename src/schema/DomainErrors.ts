@@ -4,7 +4,7 @@ import { QUOTAS } from "./Usage.ts"
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token"])
+  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token", "link"])
 }) {}
 
 /** Routes that a collection may not have: neither the owner's nor public. */
@@ -43,6 +43,14 @@ export class CollectionFull extends Schema.TaggedError<CollectionFull>()("Collec
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
 }) {}
+
+export class TooManyLinks extends Schema.TaggedError<TooManyLinks>()("TooManyLinks", { limit: Schema.Int }) {}
+
+/** The link was made with `allowDownload: false`. */
+export class DownloadRefused extends Schema.TaggedError<DownloadRefused>()("DownloadRefused", {}) {}
+
+/** `member` must be in the future. */
+export class AlreadyPast extends Schema.TaggedError<AlreadyPast>()("AlreadyPast", { member: Schema.String }) {}
 
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", { limit: Schema.Int }) {}
 
@@ -150,6 +158,9 @@ export const DomainError = Schema.Union([
   DuplicateRoutes,
   TokenRefused,
   TooManyTokens,
+  TooManyLinks,
+  DownloadRefused,
+  AlreadyPast,
   KeyInUse,
   KeyReused,
   HandleTaken,

@@ -4,6 +4,7 @@ import { RouteId, ShareToken } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { AllowDownload } from "./ShareLink.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -112,12 +113,24 @@ export const Route = Schema.Struct({
   ...Place.fields,
   routingPreferences: Schema.NullOr(RoutingPreferences),
   provenance: Provenance,
-  shareToken: ShareToken,
+  shareToken: ShareToken.annotate({
+    description:
+      "By which anyone opens it while it is public or unlisted: 32 hex digits. For others than the owner who "
+      + "opened the route by a link, the token of that link"
+  }),
+  allowDownload: AllowDownload,
   user: UserSummary,
   createdAt: Timestamp,
   updatedAt: Timestamp
 }).annotate({ identifier: "Route" })
 export type Route = typeof Route.Type
+
+export const CollectionRoute = Schema.Struct({
+  ...Route.fields,
+  shareToken: Schema.optionalKey(
+    ShareToken.annotate({ description: "Absent on an unlisted route that others see by a link to the collection" })
+  )
+}).annotate({ identifier: "CollectionRoute" })
 
 type JsonText = string
 
@@ -128,3 +141,8 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly polyline6: JsonText | undefined
   readonly version: number
 }
+
+/** As a collection shows it. */
+export type StoredCollectionRoute =
+  & Omit<StoredRoute, "shareToken">
+  & Partial<Pick<StoredRoute, "shareToken">>

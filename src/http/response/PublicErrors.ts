@@ -30,7 +30,8 @@ const ABSENT = {
   member: "No such route in this collection",
   user: "No such user",
   session: "No such session",
-  token: "No such token"
+  token: "No such token",
+  link: "No such link"
 } as const
 
 const OVER: Readonly<Record<Quota, (limit: number) => string>> = {
@@ -114,6 +115,13 @@ const PUBLIC = {
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
+  TooManyLinks: ({ limit }) => new Conflict({ message: `There may be at most ${limit} links: delete one first` }),
+  DownloadRefused: () =>
+    new Forbidden({
+      message: "This link does not allow downloads: ask the owner of the route for one that does",
+      details: { reason: "download_not_allowed" }
+    }),
+  AlreadyPast: ({ member }) => ValidationFailed.at(member, "Expected an instant in the future"),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("This Idempotency-Key was used for another request"),
   HandleTaken: conflict("This handle is taken"),

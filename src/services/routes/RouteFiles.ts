@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import type { Missing, SpoolFull } from "../../schema/DomainErrors.ts"
+import { DownloadRefused, type Missing, type SpoolFull } from "../../schema/DomainErrors.ts"
 import { PayloadTooLarge, type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
@@ -24,7 +24,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, Missing | SpoolFull | Unavailable, Scope.Scope>
+  ) => Effect.Effect<ExportedFile, DownloadRefused | Missing | SpoolFull | Unavailable, Scope.Scope>
   /**
    * A file, a multipart form or an archive; the format is that of the content type, else of the content.
    * `PayloadTooLarge` when too much is unpacked, `ValidationFailed` for a malformed file or one without routes,
@@ -60,6 +60,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       return RouteFiles.of({
         write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
+          if (route.allowDownload === false) return yield* new DownloadRefused()
           const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
           return { name: route.name, ...yield* spool.take(pieces) }
         }),

@@ -6,11 +6,12 @@ import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { LinkUses } from "../links/LinkUses.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import { idOf, openedColumns, OpenedFields, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { ownRouteQueries } from "./OwnRoutes.ts"
 import {
   boxOf,
@@ -38,7 +39,7 @@ export class Routes extends Context.Service<Routes, {
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
   ) => Effect.Effect<Array<StoredRoute>, QuotaExceeded>
-  /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
+  /** By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
@@ -68,6 +69,7 @@ export class Routes extends Context.Service<Routes, {
       const shareToken = yield* shareTokens
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
+      const links = yield* LinkUses
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lockStart, lockVersion } = yield* ownRouteQueries
@@ -85,13 +87,13 @@ export class Routes extends Context.Service<Routes, {
         Request: Schema.Struct({
           ref: Schema.Union([Schema.String, Schema.Finite]),
           viewer: Schema.Finite,
+          now: Schema.Date,
           form: GeometryForm
         }),
-        Result: RouteRow,
-        execute: ({ form, ref, viewer }) =>
+        Result: Schema.Struct({ ...RouteRow.fields, ...OpenedFields }),
+        execute: ({ form, now, ref, viewer }) =>
           sql`
-            SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE ${visibility.visibleBy(ref, viewer)}`
+            SELECT ${columns(form)}, ${sql.literal(openedColumns)} FROM ${visibility.openedBy(ref, viewer, now)}`
       })
 
       const applyPatch = SqlSchema.findOneOption({
@@ -173,8 +175,10 @@ export class Routes extends Context.Service<Routes, {
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
-          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
-          return route.user.id === viewerId ? route : { ...route, favourite: false }
+          const row = yield* findVisible({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
+          const route = yield* found(row)
+          if (route.user.id === viewerId || Option.isNone(row)) return route
+          return { ...route, favourite: false, ...yield* links.follow(ref, row.value) }
         }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {

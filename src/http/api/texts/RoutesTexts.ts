@@ -48,7 +48,8 @@ export const texts = {
   ),
   get: described(
     "Open a route",
-    "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
+    "By id: the owner's own routes, and public ones. By share token or the token of a link (32 hex "
+      + "digits): public and unlisted ones."
   ),
   listDeleted: described(
     "List deleted routes",

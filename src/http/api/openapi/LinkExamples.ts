@@ -1,0 +1,14 @@
+export const LINK_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ShareLink: {
+    id: 9,
+    label: "Sunday ride",
+    token: "c2f0b3967d5f2d8c1e9b7a4036a1c4e8",
+    allowDownload: true,
+    expiresAt: "2025-07-01T08:30:00.000Z",
+    createdAt: "2025-06-01T08:30:00.000Z",
+    lastUsedAt: null,
+    uses: 0
+  },
+  ShareLinkInput: { label: "Sunday ride", expiresAt: "2025-07-01T08:30:00Z" },
+  ShareLinkPatch: { expiresAt: null, allowDownload: false }
+}
