@@ -1,7 +1,7 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
-import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
+import { DirectionsQuery, RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
@@ -15,7 +15,12 @@ const error = [NotFound, BadGateway, GatewayTimeout]
 
 export class RoutingApi extends HttpApiGroup.make("routing")
   .add(
-    HttpApiEndpoint.post("route", "/route", { payload: RoutingRequest, success: RoutingAnswer, error })
+    HttpApiEndpoint.post("route", "/route", {
+      query: DirectionsQuery,
+      payload: RoutingRequest,
+      success: RoutingAnswer,
+      error
+    })
       .annotate(
         OwnHeaders,
         [HEADERS.cache.name]

@@ -16,8 +16,12 @@ export const RoutingHandlers = HttpApiBuilder.group(
     const routing = yield* Routing
     const traces = yield* TraceMatching
     return handlers.handleAll({
-      route: Effect.fnUntraced(function*({ payload }) {
-        const { isCached, response } = yield* routing.route(payload)
+      route: Effect.fnUntraced(function*({ payload, query: { directions, ...query } }) {
+        const { isCached, response } = yield* routing.route({
+          ...payload,
+          ...(directions === undefined ? {} : { directions: directions === "true" }),
+          ...query
+        })
         return HttpServerResponse.jsonUnsafe(response, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
       }, worded),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {

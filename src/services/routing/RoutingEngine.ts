@@ -52,8 +52,11 @@ type EnginePath = "route" | "locate" | "trace_attributes"
 
 const MIB = 1024 * 1024
 
-/** A route of 500 km has at most 100 positions a kilometre, 8 bytes each. A trace has 16,000 points and their edges. */
-const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 4 * MIB, locate: MIB, trace_attributes: 16 * MIB }
+/**
+ * A route of 500 km has at most 100 positions a kilometre, 8 bytes each, and 5,000 maneuvers of 1.5 KiB. A trace has 16,000
+ * points and their edges.
+ */
+const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 12 * MIB, locate: MIB, trace_attributes: 16 * MIB }
 
 const MAX_SHORT_BYTES = 65_536
 
