@@ -12,6 +12,12 @@ export class RoutesMissing extends Schema.TaggedError<RoutesMissing>()("RoutesMi
   routeIds: Schema.Array(Schema.Int)
 }) {}
 
+/** The cue at `index` is not on the geometry, which has so many positions. */
+export class CueBeyondLine extends Schema.TaggedError<CueBeyondLine>()("CueBeyondLine", {
+  index: Schema.Int,
+  positions: Schema.Int
+}) {}
+
 /** `current` is none of the versions that the caller accepts to change. */
 export class StaleVersion extends Schema.TaggedError<StaleVersion>()("StaleVersion", {
   kind: Schema.Literals(["route", "collection"]),
@@ -151,6 +157,7 @@ export class ProviderNotConfigured extends Schema.TaggedError<ProviderNotConfigu
 export const DomainError = Schema.Union([
   Missing,
   RoutesMissing,
+  CueBeyondLine,
   QuotaExceeded,
   CollectionFull,
   TooManyWaiting,

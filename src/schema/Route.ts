@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
+import { Maneuvers } from "./Maneuver.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
@@ -58,6 +59,13 @@ const clearable = {
   startAddress: nullable(Address),
   endAddress: nullable(Address),
   routingPreferences: nullable(RequestedPreferences),
+  cues: nullable(
+    Maneuvers.annotate({
+      description:
+        "Turns along the geometry, in the shape of a computed route's `maneuvers`; a new geometry without new cues "
+        + "removes them"
+    })
+  ),
   tags: nullable(Tags),
   favourite: nullable(Schema.Boolean)
 }
@@ -105,6 +113,9 @@ export const Route = Schema.Struct({
   waypoints: Schema.Array(Waypoint),
   geometry: Schema.optionalKey(Positions),
   polyline6: Schema.optionalKey(Polyline6),
+  cues: Schema.optionalKey(
+    Maneuvers.annotate({ description: "Turns along the whole line: there with `geometry` `full` and `polyline6` only" })
+  ),
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),
   elevationGain: Schema.optionalKey(Metres),
@@ -135,10 +146,11 @@ export const CollectionRoute = Schema.Struct({
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6"> {
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
   readonly polyline6: JsonText | undefined
+  readonly cues: JsonText | undefined
   readonly version: number
 }
 

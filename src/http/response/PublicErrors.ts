@@ -1,6 +1,7 @@
 import { Duration, Effect, Match, Schema } from "effect"
 import {
   type BeyondEngine,
+  type CueBeyondLine,
   DomainError,
   type DuplicateRoutes,
   type NoRoad,
@@ -61,6 +62,14 @@ const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
   })
 }
 
+const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
+  ValidationFailed.at(
+    `cues.${index}.begin_shape_index`,
+    positions === 0
+      ? "Expected no cues, the route has no geometry"
+      : `Expected the index of a position of the geometry, 0 to ${positions - 1}`
+  )
+
 const NO_ROAD = "no_road_near_location"
 
 const noRoad = ({ near }: NoRoad) => {
@@ -103,6 +112,7 @@ const forbidden = (message: string) => () => new Forbidden({ message })
 const PUBLIC = {
   Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
   RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
+  CueBeyondLine: cueBeyondLine,
   QuotaExceeded: overQuota,
   TooManyWaiting: ({ retryAfterSeconds }) =>
     new RateLimited({

@@ -10,12 +10,13 @@ import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
-export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredCollectionRoute): string =>
+export const routeJson = ({ cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute): string =>
   withMembers(
     JSON.stringify({ ...members, version: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
-    ["polyline6", polyline6]
+    ["polyline6", polyline6],
+    ["cues", cues]
   )
 
 /** Members that change without a new version; a new list of cities changes places. */

@@ -4,6 +4,7 @@ import { PayloadTooLarge, type Unavailable, UnsupportedMediaType, ValidationFail
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
+import { Maneuvers } from "../../schema/Maneuver.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { WrittenRoute } from "../files/Document.ts"
 import { isPacked } from "../files/PackedFile.ts"
@@ -43,7 +44,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const spool = yield* Spool
 
       /** In a thread: the FIT encoder takes 6 us for each field. */
-      const fitOf = ({ activity, createdAt, duration, geometry, name, waypoints }: StoredRoute) => {
+      const fitOf = ({ activity, createdAt, cues, duration, geometry, name, waypoints }: StoredRoute) => {
         const written = {
           route: {
             name,
@@ -52,9 +53,14 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             ...(duration === undefined ? {} : { duration })
           },
           geometry: geometry ?? "[]",
-          waypoints
+          waypoints,
+          cues: cues ?? "[]"
         }
-        return heavy.run(writeFitFile, written, FIT_WEIGHT * (written.geometry.length + waypoints.length))
+        return heavy.run(
+          writeFitFile,
+          written,
+          FIT_WEIGHT * (written.geometry.length + waypoints.length + written.cues.length)
+        )
       }
 
       return RouteFiles.of({
@@ -81,6 +87,8 @@ const FIT_WEIGHT = 8
 const REFUSALS = { PayloadTooLarge, UnsupportedMediaType, ValidationFailed }
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
+
+const decodeCues = Schema.decodeEffect(Schema.fromJsonString(Maneuvers))
 
 const decodePositions = Schema.decodeEffect(Schema.fromJsonString(Positions))
 
@@ -116,6 +124,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(activity === undefined ? {} : { activity }),
     waypoints: yield* decodeWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* decodeLine(route.geometry),
+    ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
     createdAt
   }
   return document

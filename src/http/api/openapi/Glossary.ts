@@ -37,6 +37,7 @@ export const BODIES: Readonly<Record<string, string>> = {
   Invitation: "The address to invite.",
   LineString: "A line of two positions or more.",
   Liveness: "The process responds.",
+  Maneuver: "Something to do on the way, such as a turn.",
   MintedToken: "A personal access token with the token itself, which is shown this once.",
   OperationError: "Why an operation was refused.",
   Overview: "How much there is of everything.",

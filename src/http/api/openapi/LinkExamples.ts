@@ -1,4 +1,11 @@
 export const LINK_EXAMPLES: Readonly<Record<string, unknown>> = {
+  Maneuver: {
+    instruction: "Turn right onto Landstrasse.",
+    type: 10,
+    begin_shape_index: 1,
+    length: 0.612,
+    time: 149.8
+  },
   ShareLink: {
     id: 9,
     label: "Sunday ride",
