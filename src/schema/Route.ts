@@ -70,7 +70,7 @@ const clearable = {
   favourite: nullable(Schema.Boolean)
 }
 
-const oneGeometry = Schema.makeFilter(
+export const oneGeometry = Schema.makeFilter(
   ({ geometry, polyline6 }: { readonly geometry?: unknown; readonly polyline6?: unknown }) =>
     typeof polyline6 !== "string" || geometry === undefined || geometry === null
     || { path: ["polyline6"], issue: "Expected either geometry or polyline6" },

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
@@ -29,6 +30,15 @@ export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"):
   etag: weakTag(`${route.version}-${form}`, shownOf(route)),
   json: () => routeJson(route)
 })
+
+export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => {
+  const { etag, path } = versionedRoute(route)
+  return {
+    path: `${path}/profile`,
+    etag: etag.replace(/"$/, `-${samples}"`),
+    json: () => JSON.stringify(profile)
+  }
+}
 
 export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versionedRoute(route),

@@ -48,7 +48,7 @@ export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
 /** Jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
-type EnginePath = "route" | "locate" | "trace_attributes"
+type EnginePath = "height" | "locate" | "route" | "trace_attributes"
 
 const MIB = 1024 * 1024
 
@@ -56,7 +56,12 @@ const MIB = 1024 * 1024
  * A route of 500 km has at most 100 positions a kilometre, 8 bytes each, and 5,000 maneuvers of 1.5 KiB. A trace has 16,000
  * points and their edges.
  */
-const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 12 * MIB, locate: MIB, trace_attributes: 16 * MIB }
+const MAX_BYTES: Readonly<Record<EnginePath, number>> = {
+  height: MIB,
+  locate: MIB,
+  route: 12 * MIB,
+  trace_attributes: 16 * MIB
+}
 
 const MAX_SHORT_BYTES = 65_536
 

@@ -117,6 +117,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     updatedAt: "2025-06-01T08:30:00.000Z"
   },
   CollectionRoute: route,
+  CreatedRoute: route,
   CollectionPatch: { name: "Alpine passes by bike", description: null },
   DryRun: {
     format: "gpx",

@@ -1,4 +1,7 @@
 export const LINK_EXAMPLES: Readonly<Record<string, unknown>> = {
+  ElevationAnswer: { geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144, 461.3]], filled: 1, missing: 0 },
+  ElevationProfile: { distance: 441.2, points: [{ distance: 0, height: 455 }, { distance: 441.2, height: 461.3 }] },
+  ElevationRequest: { geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144]] },
   Maneuver: {
     instruction: "Turn right onto Landstrasse.",
     type: 10,

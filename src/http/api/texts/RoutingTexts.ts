@@ -15,6 +15,11 @@ export const texts = {
       + "`walkingSpeedKmh` a run is timed at 10 km/h, a walk by the engine. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter with the indexes of "
       + "those locations in `details.locations` where the engine tells; 400 `too_far`."
   ),
+  elevation: described(
+    "Fill elevations",
+    "Adds elevations (metres) to the positions of a line that have none; those that are there stay. What the engine has no "
+      + "elevation for stays as it is and is counted by `missing`: an engine without elevation data fills none."
+  ),
   traceAttributes: described(
     "Match a trace",
     "Aligns a recorded trace of 2 to 50,000 points and at most 2,000 km to the network; `activity` is `cycle` if absent. "
