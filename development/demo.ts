@@ -65,6 +65,7 @@ const walk = Effect.gen(function*() {
     `save a route of ${POSITIONS} positions`,
     rider.routes.create({
       headers: {},
+      query: {},
       payload: {
         name: "Around Vaduz",
         activity: "cycle",

@@ -46,7 +46,7 @@ it.effect("an account is erased 30 days after its owner asked for it", () =>
       const token = new URL(Redacted.value(link ?? Redacted.make(""))).searchParams.get("token") ?? ""
       yield* rider.auth.verifyEmail({ payload: { token: Redacted.make(token) } })
       const locations = [{ lat: 47.1, lon: 9.5 }, { lat: 47.2, lon: 9.6 }]
-      const route = yield* rider.routing.route({ payload: { activity: "walk", locations, preferences: {} } })
+      const route = yield* rider.routing.route({ query: {}, payload: { activity: "walk", locations, preferences: {} } })
       assert.deepStrictEqual(route.legs, [leg])
       yield* rider.users.requestDeletion()
 

@@ -46,7 +46,7 @@ const ORDER = {
     ["html", "keys", "places", "retention", "settings", "sql", "time", "upstream", "visibility"],
     ["identity", "metrics", "spool"],
     ["audit", "limits", "mail"],
-    ["credentials", "heavy", "idempotency"],
+    ["credentials", "heavy", "idempotency", "links"],
     ["geometry", "json"],
     ["files", "routing"],
     ["routes"],

@@ -12,6 +12,7 @@ import { CollectionsHandlers } from "./handlers/CollectionsHandlers.ts"
 import { CredentialHandlers } from "./handlers/CredentialHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
+import { LinksHandlers } from "./handlers/LinksHandlers.ts"
 import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
@@ -43,6 +44,7 @@ const handlers = Layer.mergeAll(
   CollectionsHandlers,
   FilesHandlers,
   HealthHandlers,
+  LinksHandlers,
   MetricsHandlers,
   RoutesHandlers,
   RoutingHandlers,

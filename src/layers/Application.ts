@@ -36,6 +36,8 @@ import { Roles } from "../services/identity/Roles.ts"
 import { Bulkheads } from "../services/limits/Bulkheads.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
+import { LinkUses } from "../services/links/LinkUses.ts"
+import { ShareLinks } from "../services/links/ShareLinks.ts"
 import { MailQuota } from "../services/mail/MailQuota.ts"
 import { Outbox } from "../services/mail/Outbox.ts"
 import { Metrics } from "../services/metrics/Metrics.ts"
@@ -48,10 +50,12 @@ import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
 import { RouteDuplicates } from "../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../services/routes/RouteFiles.ts"
+import { RouteProfiles } from "../services/routes/RouteProfiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
 import { RouteSearch } from "../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
 import { WordSweep, wordSweepLayer } from "../services/routes/WordSweep.ts"
+import { Elevations } from "../services/routing/Elevations.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
@@ -80,7 +84,7 @@ export const invitationsLayer = Invitations.layer.pipe(
   Layer.provide([Audit.layer, Handles.layer, MailedTokens.layer, Outbox.layer, SignUps.layer])
 )
 
-const routingLayer = Layer.mergeAll(Routing.layer, SystemStatus.layer, TraceMatching.layer)
+const routingLayer = Layer.mergeAll(Elevations.layer, Routing.layer, SystemStatus.layer, TraceMatching.layer)
 
 const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
 
@@ -100,9 +104,11 @@ const servicesLayer = Layer.mergeAll(
   PublicRoutes.layer,
   RateLimits.layer,
   RouteTrash.layer,
+  ShareLinks.layer,
   routingLayer,
-  Layer.merge(RouteDuplicates.layer, RouteFiles.layer).pipe(Layer.provideMerge(Routes.layer))
+  Layer.mergeAll(RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer).pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
+  Layer.provide(LinkUses.layer),
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(heavyWorkLayer),

@@ -3,9 +3,11 @@ import { readCollections, readRoutes } from "../services/archive/ListJobs.ts"
 import { readManifest } from "../services/archive/Manifests.ts"
 import { readRouteBatch } from "../services/batches/BatchJobs.ts"
 import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
+import { measureProfile } from "../services/geometry/Profiles.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
-import { readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
+import { readBareLine, readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
+import { fillHeights, readBare, readHeights } from "../services/routing/ElevationJobs.ts"
 import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../services/routing/TraceJobs.ts"
 import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.ts"
 
@@ -13,9 +15,14 @@ serveJobs([
   checkMatch,
   joinMatches,
   measureShortTrace,
+  fillHeights,
+  measureProfile,
+  readBare,
+  readBareLine,
   readCollections,
   readEncodedLine,
   readFile,
+  readHeights,
   readManifest,
   readNewRoute,
   readProfile,

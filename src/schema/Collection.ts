@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Visibility } from "./Preferences.ts"
+import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
@@ -51,8 +52,13 @@ export const Collection = Schema.Struct({
   routeIds: Schema.Array(RouteId),
   routeCount: Schema.Int,
   shareToken: Schema.optionalKey(
-    ShareToken.annotate({ description: "For its owner, and for anyone who opened the collection by it" })
+    ShareToken.annotate({
+      description:
+        "For its owner, and for anyone who opened the collection by it; for others who opened it by a link, the "
+        + "token of that link"
+    })
   ),
+  allowDownload: AllowDownload,
   user: UserSummary,
   createdAt: Timestamp,
   updatedAt: Timestamp

@@ -1,5 +1,5 @@
 import { Effect, Schema, SchemaGetter } from "effect"
-import { CollectionId, RouteId, ShareToken, SignUpId, TokenId, UserId } from "./Ids.ts"
+import { CollectionId, LinkId, RouteId, ShareToken, SignUpId, TokenId, UserId } from "./Ids.ts"
 import { Preferences } from "./Preferences.ts"
 
 /** `bigint` is read as a BigInt; the identity of the column keeps ids inside the safe-integer range. */
@@ -13,11 +13,14 @@ export const CollectionIdColumn = idColumn(CollectionId)
 export const RouteIdColumn = idColumn(RouteId)
 export const SignUpIdColumn = idColumn(SignUpId)
 export const TokenIdColumn = idColumn(TokenId)
+export const LinkIdColumn = idColumn(LinkId)
 export const ShareTokenColumn = ShareToken
 
 export const AuditIdColumn = idColumn(Schema.Int)
 
 export const VersionColumn = idColumn(Schema.Int)
+
+export const CountColumn = idColumn(Schema.Int)
 
 /** `timestamptz` is read as a Date and sent as ISO 8601 UTC with milliseconds. */
 export const TimestampColumn = Schema.Date.pipe(

@@ -1,6 +1,7 @@
 import { Duration, Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { summaryOf } from "./Issues.ts"
+import { UpstreamError } from "./UpstreamErrors.ts"
 import { QUOTAS } from "./Usage.ts"
 
 /** Input that no Schema can judge, such as a file or a password. A `path` is in the input; empty for all of it. */
@@ -28,12 +29,18 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token"])
+  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token", "link"])
 }) {}
 
 /** Routes that a collection may not have: neither the owner's nor public. */
 export class RoutesMissing extends Schema.TaggedError<RoutesMissing>()("RoutesMissing", {
   routeIds: Schema.Array(Schema.Int)
+}) {}
+
+/** The cue at `index` is not on the geometry, which has so many positions. */
+export class CueBeyondLine extends Schema.TaggedError<CueBeyondLine>()("CueBeyondLine", {
+  index: Schema.Int,
+  positions: Schema.Int
 }) {}
 
 /** `current` is none of the versions that the caller accepts to change. */
@@ -67,6 +74,14 @@ export class CollectionFull extends Schema.TaggedError<CollectionFull>()("Collec
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
 }) {}
+
+export class TooManyLinks extends Schema.TaggedError<TooManyLinks>()("TooManyLinks", { limit: Schema.Int }) {}
+
+/** The link was made with `allowDownload: false`. */
+export class DownloadRefused extends Schema.TaggedError<DownloadRefused>()("DownloadRefused", {}) {}
+
+/** `member` must be in the future. */
+export class AlreadyPast extends Schema.TaggedError<AlreadyPast>()("AlreadyPast", { member: Schema.String }) {}
 
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", { limit: Schema.Int }) {}
 
@@ -159,45 +174,6 @@ export class MetricsDisabled extends Schema.TaggedError<MetricsDisabled>()("Metr
 /** Other files of this process have all the room on the disk. */
 export class SpoolFull extends Schema.TaggedError<SpoolFull>()("SpoolFull", {}) {}
 
-/** `locations` are the indexes of those without a road within `metres`, where both are known. */
-export class NoRoad extends Schema.TaggedError<NoRoad>()("NoRoad", {
-  near: Schema.optionalKey(Schema.Struct({ metres: Schema.Int, locations: Schema.Array(Schema.Int) }))
-}) {}
-
-export class NoPath extends Schema.TaggedError<NoPath>()("NoPath", {
-  of: Schema.Literals(["locations", "trace"])
-}) {}
-
-/** The upstream's response cannot be used. `name` begins a sentence. */
-export class UpstreamUnusable extends Schema.TaggedError<UpstreamUnusable>()("UpstreamUnusable", {
-  name: Schema.String
-}) {}
-
-export class UpstreamAway extends Schema.TaggedError<UpstreamAway>()("UpstreamAway", { name: Schema.String }) {}
-
-export class UpstreamSlow extends Schema.TaggedError<UpstreamSlow>()("UpstreamSlow", { name: Schema.String }) {}
-
-/** Too many calls of an upstream run or wait. */
-export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {}) {}
-
-/** The engine refused a request for a mistake that is not the client's. */
-export class EngineMisused extends Schema.TaggedError<EngineMisused>()("EngineMisused", {}) {}
-
-/** A limit of the engine that the request exceeds. */
-export class BeyondEngine extends Schema.TaggedError<BeyondEngine>()("BeyondEngine", {
-  limit: Schema.Literals(["locations", "points", "distance", "bounds", "gaps"])
-}) {}
-
-/** `member` of the request has a trace of more than `metres`. */
-export class TraceTooLong extends Schema.TaggedError<TraceTooLong>()("TraceTooLong", {
-  member: Schema.String,
-  metres: Schema.Int
-}) {}
-
-export class ProviderBusy extends Schema.TaggedError<ProviderBusy>()("ProviderBusy", {}) {}
-
-export class ProviderNotConfigured extends Schema.TaggedError<ProviderNotConfigured>()("ProviderNotConfigured", {}) {}
-
 /**
  * Failures of services for reasons that a caller can act on: facts, without texts and statuses of HTTP. `StaleVersion`
  * is not among them: its response needs the current `ETag`.
@@ -209,6 +185,7 @@ export const DomainError = Schema.Union([
   UnknownEncoding,
   Missing,
   RoutesMissing,
+  CueBeyondLine,
   QuotaExceeded,
   CollectionFull,
   TooManyWaiting,
@@ -216,6 +193,9 @@ export const DomainError = Schema.Union([
   DuplicateRoutes,
   TokenRefused,
   TooManyTokens,
+  TooManyLinks,
+  DownloadRefused,
+  AlreadyPast,
   KeyInUse,
   KeyReused,
   HandleTaken,
@@ -237,16 +217,6 @@ export const DomainError = Schema.Union([
   NotReady,
   MetricsDisabled,
   SpoolFull,
-  NoRoad,
-  NoPath,
-  UpstreamUnusable,
-  UpstreamAway,
-  UpstreamSlow,
-  EngineBusy,
-  EngineMisused,
-  BeyondEngine,
-  TraceTooLong,
-  ProviderBusy,
-  ProviderNotConfigured
+  ...UpstreamError.members
 ])
 export type DomainError = typeof DomainError.Type

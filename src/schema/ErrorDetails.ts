@@ -30,7 +30,7 @@ export const ErrorDetails = Schema.StructWithRest(
       Schema.String,
       "Cause: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled`, "
         + "`provider_sign_in_disabled`, `duplicate_route`, `token_malformed`, `token_unknown`, `token_revoked`, "
-        + "`token_expired` or `cursor_expired`"
+        + "`token_expired`, `cursor_expired` or `download_not_allowed`"
     ),
     locations: member(Schema.Array(Schema.Int), "Indexes of the locations concerned"),
     routeId: member(Schema.Int, "The own route that has the same positions"),

@@ -15,6 +15,9 @@ export type CollectionId = typeof CollectionId.Type
 export const TokenId = Id.pipe(Schema.brand("TokenId"))
 export type TokenId = typeof TokenId.Type
 
+export const LinkId = Id.pipe(Schema.brand("LinkId"))
+export type LinkId = typeof LinkId.Type
+
 /** Internal: of a sign-up whose email address is not verified. */
 export const SignUpId = Id.pipe(Schema.brand("SignUpId"))
 export type SignUpId = typeof SignUpId.Type
@@ -36,12 +39,13 @@ const fromPath = <Brand extends Schema.Codec<number, number>>(id: Brand) =>
 
 export const RouteIdFromPath = fromPath(RouteId)
 export const TokenIdFromPath = fromPath(TokenId)
+export const LinkIdFromPath = fromPath(LinkId)
 export const CollectionIdFromPath = fromPath(CollectionId)
 export const UserIdFromPath = fromPath(UserId)
 
 const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32}$/u)).pipe(
   Schema.decodeTo(
-    ShareToken.annotate({ description: "A share token: 32 hex digits" }),
+    ShareToken.annotate({ description: "A share token, or that of a link: 32 hex digits" }),
     SchemaTransformation.toLowerCase()
   )
 )

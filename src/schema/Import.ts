@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
+import { ElevationQuery } from "./Elevation.ts"
 import { Bounds, ImportTrack } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal } from "./Page.ts"
@@ -17,7 +18,7 @@ const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml", "fit"])
 export type FileFormat = typeof FileFormat.Type
 
 const ImportWarning = Schema.Struct({
-  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped"]),
+  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped", "elevation_missing"]),
   message: Schema.String,
   count: Schema.Int.annotate({ description: "How many gaps, positions or things of that kind" })
 }).annotate({ identifier: "ImportWarning" })
@@ -29,6 +30,11 @@ export type Dropped = typeof Dropped.Type
 export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
   identifier: "ImportedRoute"
 })
+
+export const CreatedRoute = Schema.Struct({
+  ...Route.fields,
+  warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({ description: "With `elevation=true`" })
+}).annotate({ identifier: "CreatedRoute" })
 
 export const DryRun = Schema.Struct({
   format: FileFormat,
@@ -55,6 +61,7 @@ export const ImportQuery = {
   dryRun: flag("`true` reports what an import would do, and stores nothing"),
   split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
+  ...ElevationQuery,
   track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),
   duplicates: Schema.optionalKey(
     Schema.Literals(["refuse", "allow"]).annotate({

@@ -1,9 +1,11 @@
 import { Schema } from "effect"
 import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
+import { Maneuvers } from "./Maneuver.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { AllowDownload } from "./ShareLink.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
@@ -60,11 +62,18 @@ const clearable = {
   startAddress: nullable(Address),
   endAddress: nullable(Address),
   routingPreferences: nullable(RequestedPreferences),
+  cues: nullable(
+    Maneuvers.annotate({
+      description:
+        "Turns along the geometry, in the shape of a computed route's `maneuvers`; a new geometry without new cues "
+        + "removes them"
+    })
+  ),
   tags: nullable(Tags),
   favourite: nullable(Schema.Boolean)
 }
 
-const oneGeometry = Schema.makeFilter(
+export const oneGeometry = Schema.makeFilter(
   ({ geometry, polyline6 }: { readonly geometry?: unknown; readonly polyline6?: unknown }) =>
     typeof polyline6 !== "string" || geometry === undefined || geometry === null
     || { path: ["polyline6"], issue: "Expected either geometry or polyline6" },
@@ -107,6 +116,9 @@ export const Route = Schema.Struct({
   waypoints: Schema.Array(Waypoint),
   geometry: Schema.optionalKey(Positions),
   polyline6: Schema.optionalKey(Polyline6),
+  cues: Schema.optionalKey(
+    Maneuvers.annotate({ description: "Turns along the whole line: there with `geometry` `full` and `polyline6` only" })
+  ),
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),
   elevationGain: Schema.optionalKey(Metres),
@@ -115,19 +127,37 @@ export const Route = Schema.Struct({
   ...Place.fields,
   routingPreferences: Schema.NullOr(RoutingPreferences),
   provenance: Provenance,
-  shareToken: ShareToken,
+  shareToken: ShareToken.annotate({
+    description:
+      "By which anyone opens it while it is public or unlisted: 32 hex digits. For others than the owner who "
+      + "opened the route by a link, the token of that link"
+  }),
+  allowDownload: AllowDownload,
   user: UserSummary,
   createdAt: Timestamp,
   updatedAt: Timestamp
 }).annotate({ identifier: "Route" })
 export type Route = typeof Route.Type
 
+export const CollectionRoute = Schema.Struct({
+  ...Route.fields,
+  shareToken: Schema.optionalKey(
+    ShareToken.annotate({ description: "Absent on an unlisted route that others see by a link to the collection" })
+  )
+}).annotate({ identifier: "CollectionRoute" })
+
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6"> {
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
   readonly polyline6: JsonText | undefined
+  readonly cues: JsonText | undefined
   readonly version: number
 }
+
+/** As a collection shows it. */
+export type StoredCollectionRoute =
+  & Omit<StoredRoute, "shareToken">
+  & Partial<Pick<StoredRoute, "shareToken">>

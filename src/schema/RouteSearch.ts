@@ -6,6 +6,7 @@ import { Activity, Visibility } from "./Preferences.ts"
 import { MAX_DISTANCE } from "./Route.ts"
 import { TagFilter } from "./Tags.ts"
 import { trimmedText } from "./Text.ts"
+import { Instant } from "./Timestamp.ts"
 
 const MAX_SEARCH_LENGTH = 200
 
@@ -90,15 +91,6 @@ export const ROUTE_FILTERS = {
 
 const CountryCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "2 letters (ISO 3166-1 alpha-2)" })
-)
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
-
-const Instant = Schema.String.annotate({ format: "date-time" }).check(
-  Schema.makeFilter((text) => INSTANT.test(text) && !Number.isNaN(Date.parse(text)), {
-    expected: "an instant with its offset from UTC (RFC 3339)",
-    toJsonSchema: () => ({ pattern: INSTANT.source })
-  })
 )
 
 const IsFavourite = Schema.Literals(["true", "false"]).annotate({

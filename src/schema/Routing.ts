@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geometry.ts"
+import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { Activity, RequestedPreferences } from "./Preferences.ts"
@@ -21,7 +22,9 @@ export const RoutingRequest = Schema.Struct({
   activity: Activity,
   preferences: RequestedPreferences,
   locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
-  walkingSpeedKmh: optionalMember(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })))
+  walkingSpeedKmh: optionalMember(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 }))),
+  directions: optionalMember(Schema.Boolean.annotate({ description: "`true` for `maneuvers`" })),
+  language: optionalMember(Language)
 }).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
 
@@ -36,10 +39,22 @@ const Leg = Schema.Struct({
   summary: Schema.Struct({ length: Kilometres, time: Seconds })
 })
 
-/** `locations` are snapped to the ends of the legs. */
+/** As parameters of the query they replace the members of the body. */
+export const DirectionsQuery = {
+  directions: Schema.optionalKey(
+    Schema.Literals(["true", "false"]).annotate({ description: "`true` for `maneuvers`" })
+  ),
+  language: Schema.optionalKey(Language)
+}
+
+/**
+ * `locations` are snapped to the ends of the legs. `maneuvers` have indexes into the line of all legs, in which the
+ * first position of a leg is the last one of the leg before.
+ */
 export const RoutingAnswer = Schema.Struct({
   legs: Schema.Array(Leg),
   locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
+  maneuvers: Schema.optionalKey(Maneuvers),
   warnings: Schema.Array(Warning)
 }).annotate({ identifier: "RoutingAnswer" })
 export type RoutingAnswer = typeof RoutingAnswer.Type

@@ -41,7 +41,7 @@ layer(TestServer.layer())("the typed client", (it) => {
   it.effect("reads with a personal access token what it wrote with one: positions, not text", () =>
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
-      const made = yield* script.routes.create({ headers: {}, payload: ride })
+      const made = yield* script.routes.create({ headers: {}, query: {}, payload: ride })
       const route = yield* script.routes.get({ headers: {}, params: { ref: made.id }, query: {} })
       assert.deepStrictEqual(route, made)
       assert.deepStrictEqual(route.geometry, geometry)
@@ -52,7 +52,7 @@ layer(TestServer.layer())("the typed client", (it) => {
       const script = yield* scriptWith("write")
       const polyline6 = "_mzbyA{lkgQwqC_yGo|JodI"
       const { name, waypoints } = ride
-      const made = yield* script.routes.create({ headers: {}, payload: { name, waypoints, polyline6 } })
+      const made = yield* script.routes.create({ headers: {}, query: {}, payload: { name, waypoints, polyline6 } })
       const decoded: ReadonlyArray<Position> = polyline.decode(polyline6, 6).map(([lat, lng]) => [lng, lat])
       assert.deepStrictEqual(made.geometry, decoded)
       assert.isAbove(made.distance ?? 0, 1000)
@@ -68,7 +68,7 @@ layer(TestServer.layer())("the typed client", (it) => {
   it.effect("sends a file of any format, and gets one", () =>
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
-      const made = yield* script.routes.create({ headers: {}, payload: ride })
+      const made = yield* script.routes.create({ headers: {}, query: {}, payload: ride })
       const gpx = yield* script.files.gpx({ params: { ref: made.id } })
       const geojson = yield* script.files.geojson({ params: { ref: made.id } })
       for (const payload of [gpx, geojson]) {
@@ -84,8 +84,8 @@ layer(TestServer.layer())("the typed client", (it) => {
   it.effect("reaches an answer's headers", () =>
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
-      yield* script.routes.create({ headers: {}, payload: ride })
-      yield* script.routes.create({ headers: {}, payload: ride })
+      yield* script.routes.create({ headers: {}, query: {}, payload: ride })
+      yield* script.routes.create({ headers: {}, query: {}, payload: ride })
       const [page, { headers }] = yield* script.routes.list({
         query: { limit: 1 },
         responseMode: "decoded-and-response"
@@ -97,10 +97,15 @@ layer(TestServer.layer())("the typed client", (it) => {
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
       const names = ["Five", "Four", "Three", "Two", "One"]
-      for (const name of names.toReversed()) yield* script.routes.create({ headers: {}, payload: { ...ride, name } })
+      for (const name of names.toReversed()) {
+        yield* script.routes.create({ headers: {}, query: {}, payload: { ...ride, name } })
+      }
       const list: Parameters<typeof streamList<Route, unknown, never>>[0] = ({ page, responseMode }) =>
         script.routes.list({ query: { limit: 2, geometry: "none", ...page }, responseMode })
-      assert.deepStrictEqual((yield* Stream.runCollect(streamList(list))).map(({ name }) => name), names)
+      assert.deepStrictEqual(
+        (yield* Stream.runCollect(streamList(list))).map(({ name }) => name),
+        names
+      )
       const read: Array<string> = []
       yield* Effect.promise(async () => {
         for await (const { name } of iterateList(list)) read.push(name)
@@ -115,8 +120,8 @@ layer(TestServer.layer())("the typed client", (it) => {
       const nobody = yield* clientWith()
       const errors = yield* Effect.all([
         Effect.flip(nobody.users.me()),
-        Effect.flip(reader.routes.create({ headers: {}, payload: ride })),
-        Effect.flip(writer.routes.create({ headers: {}, payload: { ...ride, visibility: "public" } })),
+        Effect.flip(reader.routes.create({ headers: {}, query: {}, payload: ride })),
+        Effect.flip(writer.routes.create({ headers: {}, query: {}, payload: { ...ride, visibility: "public" } })),
         Effect.flip(nobody.auth.verifyEmail({ payload: { token: Redacted.make("made up") } }))
       ])
       assert.deepStrictEqual(errors.map(({ _tag }) => _tag), [

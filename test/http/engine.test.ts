@@ -1,5 +1,7 @@
 import { assert, describe, layer } from "@effect/vitest"
+import polyline from "@mapbox/polyline"
 import { Effect, Layer, Schema } from "effect"
+import { RoutingAnswer } from "../../src/schema/Routing.ts"
 import { anonymous } from "../support/Actors.ts"
 import { Engine, hasEngine } from "../support/Engine.ts"
 import { type Recording, recording, SEARCHED, WALKED } from "../support/Recordings.ts"
@@ -50,6 +52,32 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         }
         const { warnings } = yield* route("walk", { avoidFerries: true }, TOWN.landingWest, TOWN.landingEast)
         assert.deepStrictEqual(warnings, ["ferry_used"])
+      }))
+
+    it.effect("maneuvers of a route have instructions in its language, and indexes into the line", () =>
+      Effect.gen(function*() {
+        const locations = [TOWN.busyWest, TOWN.busyEast, TOWN.eastEnd]
+        const { body } = yield* (yield* anonymous).post("/routing/route?directions=true&language=de", {
+          activity: "cycle",
+          preferences: {},
+          locations
+        })
+        const { legs, maneuvers } = yield* Schema.decodeUnknownEffect(RoutingAnswer)(body).pipe(Effect.orDie)
+        const last = legs.reduce((sum, { shape }) => sum + polyline.decode(shape, 6).length - 1, 0)
+        assert.deepInclude(maneuvers?.[0], {
+          instruction: "Auf Busy Road Richtung Osten radeln.",
+          type: 1,
+          begin_shape_index: 0,
+          length: 1.113
+        })
+        assert.deepInclude(maneuvers?.at(-1), { instruction: "Ziel erreicht.", type: 4, begin_shape_index: last })
+      }))
+
+    it.effect("an engine without elevation data fills none, and says so", () =>
+      Effect.gen(function*() {
+        const geometry = [[10, 0.01], [10.001, 0.01, 12]]
+        const { body } = yield* (yield* anonymous).post("/routing/elevation", { geometry })
+        assert.deepStrictEqual(body, { filled: 0, missing: 1, geometry })
       }))
 
     it.effect("busy roads are avoided by cyclists who ask for it", () =>

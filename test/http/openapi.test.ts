@@ -103,8 +103,12 @@ describe("the OpenAPI document", () => {
         refusals: [401, 403].filter((status) => verdicts.has(String(status)))
       }
     })
-    // Sign-in refuses what its body says; no credential of a caller is meant.
-    const ownRefusals: Readonly<Record<string, ReadonlyArray<number>>> = { "auth.google": [401], "auth.logIn": [401] }
+    // Sign-in refuses what its body says, and files a link without downloads; no credential of a caller is meant.
+    const ownRefusals: Readonly<Record<string, ReadonlyArray<number>>> = {
+      "auth.google": [401],
+      "auth.logIn": [401],
+      ...Object.fromEntries(["fit", "geojson", "gpx", "kml", "tcx"].map((format) => [`files.${format}`, [403]]))
+    }
     const documented = operations.map(({ operation }) => ({
       id: operation.operationId,
       isForAnybody: isForAnybody(operation),
@@ -163,12 +167,24 @@ describe("the OpenAPI document", () => {
       "files.import",
       "files.kml",
       "files.tcx",
+      "links.changeOfCollection",
+      "links.changeOfRoute",
+      "links.createForCollection",
+      "links.createForRoute",
+      "links.listOfCollection",
+      "links.listOfRoute",
+      "links.removeOfCollection",
+      "links.removeOfRoute",
+      "links.replaceCollectionShareToken",
+      "links.replaceRouteShareToken",
       "routes.create",
       "routes.get",
       "routes.list",
+      "routes.profile",
       "routes.remove",
       "routes.restore",
       "routes.update",
+      "routing.elevation",
       "routing.route",
       "routing.traceAttributes",
       "users.me",

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { publicErrorOf, worded } from "../../src/http/response/PublicErrors.ts"
 import * as Domain from "../../src/schema/DomainErrors.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
+import { NoRoad } from "../../src/schema/UpstreamErrors.ts"
 
 const encode = Schema.encodeSync(ServiceError)
 
@@ -27,7 +28,7 @@ describe("failures of services", () => {
       message: "An account may have at most 3 routes; deleted ones count until they are purged after 30 days",
       details: { quota: "routes", limit: 3, used: 2 }
     })
-    assert.deepStrictEqual<unknown>(shapeOf(new Domain.NoRoad({ near: { metres: 1000, locations: [0, 2] } })), {
+    assert.deepStrictEqual<unknown>(shapeOf(new NoRoad({ near: { metres: 1000, locations: [0, 2] } })), {
       statusCode: 404,
       code: "NOT_FOUND",
       message: "There is no road within 1000 m of locations.0, locations.2",

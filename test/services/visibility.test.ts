@@ -16,6 +16,12 @@ const VISIBILITIES = ["private", "unlisted", "public"]
 
 const tokenOf = (id: number) => String(id).padStart(32, "0")
 
+type Table = "routes" | "collections"
+
+const EXPIRY = new Date("2026-01-01T00:00:00Z")
+
+const linkOf = (table: Table, id: number) => String(id).padStart(32, table === "routes" ? "a" : "c")
+
 /** What is there as a route and as a collection, of the owner and of another whose deletion is pending. */
 const ITEMS = [
   { owner: OWNER, prefix: "", isDeleted: false },
@@ -56,6 +62,13 @@ const filled = Layer.effectDiscard(SqlClient.SqlClient.use((sql) =>
       UNION ALL
       SELECT id, owner, 'x', 'private', lpad(id::text, 32, '0'), NULL, now(), now()
       FROM (VALUES (${OF_OWNER}::int, ${OWNER}::int), (${OF_STRANGER}::int, ${STRANGER}::int)) AS full_ones (id, owner)`
+    for (const [table, column] of [["routes", "route_id"], ["collections", "collection_id"]] as const) {
+      const links = ITEMS.map(({ id }) => ({ id, token: linkOf(table, id) }))
+      yield* sql`
+        INSERT INTO share_links (${sql(column)}, token, allow_download, expires_at, created_at)
+        SELECT id, token, true, ${EXPIRY}::timestamptz, now()
+        FROM json_to_recordset(${JSON.stringify(links)}) AS l (id int, token text)`
+    }
     yield* sql`
       INSERT INTO collection_routes (collection_id, route_id, position)
       SELECT c.id, r.id, r.id FROM collections c, routes r WHERE c.name = 'x'`
@@ -92,7 +105,7 @@ const OWNED: Expected = { owner: OWN, leaving: LEAVING_OWN, stranger: [], anonym
 
 interface Case {
   readonly rule: string
-  readonly table: "routes" | "collections"
+  readonly table: Table
   /** The condition, for a viewer. */
   readonly where: (sql: SqlClient.SqlClient, viewer: number) => Statement.Fragment
   readonly expected: Expected
@@ -148,19 +161,43 @@ const ROUTE_CASES: ReadonlyArray<Case> = [
   }
 ]
 
+const openedBy = (
+  sql: SqlClient.SqlClient,
+  table: Table,
+  viewer: number,
+  refs: ReadonlyArray<number | string>,
+  now = new Date(EXPIRY.getTime() - 1)
+) => {
+  const visibility = table === "routes" ? routeVisibility(sql) : collectionVisibility(sql)
+  const row = sql.literal(table === "routes" ? "r" : "c")
+  return sql.or(refs.map((ref) => sql`${row}.id IN (SELECT ${row}.id FROM ${visibility.openedBy(ref, viewer, now)})`))
+}
+
 const COMMON = ([["routes", routeVisibility], ["collections", collectionVisibility]] as const).flatMap(
   ([table, visibilityOf]): ReadonlyArray<Case> => [
     {
       rule: "visible by id",
       table,
-      where: (sql, viewer) => sql.or(ITEMS.map(({ id }) => visibilityOf(sql).visibleBy(id, viewer))),
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => id)),
       expected: BY_ID
     },
     {
       rule: "visible by token",
       table,
-      where: (sql, viewer) => sql.or(ITEMS.map(({ token }) => visibilityOf(sql).visibleBy(token, viewer))),
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ token }) => token)),
       expected: BY_TOKEN
+    },
+    {
+      rule: "visible by a link until it expires",
+      table,
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => linkOf(table, id))),
+      expected: BY_TOKEN
+    },
+    {
+      rule: "visible by a link that expires now",
+      table,
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => linkOf(table, id)), EXPIRY),
+      expected: { owner: [], leaving: [], stranger: [], anonymous: [] }
     },
     { rule: "public", table, where: (sql) => visibilityOf(sql).public, expected: ANYBODY },
     { rule: "own", table, where: (sql, viewer) => visibilityOf(sql).own(viewer), expected: OWNED }

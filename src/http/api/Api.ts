@@ -6,6 +6,7 @@ import { CollectionsApi } from "./CollectionsApi.ts"
 import { CredentialApi } from "./CredentialApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
+import { LinksApi } from "./LinksApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
@@ -27,6 +28,7 @@ export class Api extends HttpApi.make("route-planning-service")
     RoutesApi,
     FilesApi,
     CollectionsApi,
+    LinksApi,
     RoutingApi,
     SyncApi
   )

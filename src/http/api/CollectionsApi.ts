@@ -4,7 +4,7 @@ import { Addition, Collection, CollectionPatch, NewCollection, RouteIds } from "
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
-import { Route } from "../../schema/Route.ts"
+import { CollectionRoute } from "../../schema/Route.ts"
 import { SearchText } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
@@ -71,7 +71,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     HttpApiEndpoint.get("routes", "/:ref/routes", {
       params: { ref: CollectionRef },
       query: listQuery(FormQuery),
-      success: Schema.Array(Route),
+      success: Schema.Array(CollectionRoute),
       error: NotFound
     })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)

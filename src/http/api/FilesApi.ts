@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   Conflict,
+  Forbidden,
   NotFound,
   PayloadTooLarge,
   RequestTimeout,
@@ -21,7 +22,7 @@ const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format
   HttpApiEndpoint.get(format, `/:ref/${format}`, {
     params: { ref: RouteRef },
     success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
-    error: NotFound
+    error: [Forbidden, NotFound]
   })
     .middleware(OptionalAuthentication)
     .annotateMerge(texts[format])
@@ -29,7 +30,7 @@ const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format
 const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   params: { ref: RouteRef },
   success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: MEDIA_TYPES.fit })),
-  error: NotFound
+  error: [Forbidden, NotFound]
 })
   .middleware(OptionalAuthentication)
   .annotateMerge(texts.fit)

@@ -65,7 +65,7 @@ export const IdempotencyHeader = {
 
 export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
 
-export type LongBodyKind = "newRoute" | "routeBatch" | "routePatch" | "trace"
+export type LongBodyKind = "line" | "newRoute" | "routeBatch" | "routePatch" | "trace"
 
 /** Long bodies are read in a thread, since they would block the event loop. */
 export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-planning-service/LongBodies", {

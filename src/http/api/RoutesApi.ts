@@ -1,7 +1,9 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { ElevationProfile, ElevationQuery, ProfileQuery } from "../../schema/Elevation.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
+import { CreatedRoute } from "../../schema/Import.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
@@ -31,8 +33,9 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotateMerge(texts.list),
     HttpApiEndpoint.post("create", "/", {
       headers: { ...ConfirmHeader, ...IdempotencyHeader },
+      query: ElevationQuery,
       payload: NewRoute,
-      success: Route.pipe(HttpApiSchema.status("Created")),
+      success: CreatedRoute.pipe(HttpApiSchema.status("Created")),
       error: [Conflict, PreconditionRequired]
     })
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
@@ -74,7 +77,16 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       error: NotFound
     })
       .middleware(OptionalAuthentication)
-      .annotateMerge(texts.get)
+      .annotateMerge(texts.get),
+    HttpApiEndpoint.get("profile", "/:ref/profile", {
+      headers: NoneMatchHeader,
+      params: { ref: RouteRef },
+      query: ProfileQuery,
+      success: ElevationProfile,
+      error: NotFound
+    })
+      .middleware(OptionalAuthentication)
+      .annotateMerge(texts.profile)
   )
   .annotateEndpoints(Tier, "moderate")
   .add(

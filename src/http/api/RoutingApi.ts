@@ -1,11 +1,12 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { ElevationAnswer, ElevationRequest } from "../../schema/Elevation.ts"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
-import { RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
+import { DirectionsQuery, RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
-import { AnswerWithin, BodyLimit, JsonBody, LongBodies, TRACE_BODY_LIMIT } from "./Requests.ts"
+import { AnswerWithin, BodyLimit, JsonBody, LongBodies, ROUTE_BODY_LIMIT, TRACE_BODY_LIMIT } from "./Requests.ts"
 import { texts } from "./texts/RoutingTexts.ts"
 
 /** Above the maximum of `ROUTING_ENGINE_TIMEOUT`: interrupted calls do not count as failures of the engine. */
@@ -15,12 +16,21 @@ const error = [NotFound, BadGateway, GatewayTimeout]
 
 export class RoutingApi extends HttpApiGroup.make("routing")
   .add(
-    HttpApiEndpoint.post("route", "/route", { payload: RoutingRequest, success: RoutingAnswer, error })
+    HttpApiEndpoint.post("route", "/route", {
+      query: DirectionsQuery,
+      payload: RoutingRequest,
+      success: RoutingAnswer,
+      error
+    })
       .annotate(
         OwnHeaders,
         [HEADERS.cache.name]
       )
       .annotateMerge(texts.route),
+    HttpApiEndpoint.post("elevation", "/elevation", { payload: ElevationRequest, success: ElevationAnswer, error })
+      .annotate(BodyLimit, ROUTE_BODY_LIMIT)
+      .annotate(LongBodies, "line")
+      .annotateMerge(texts.elevation),
     HttpApiEndpoint.post("traceAttributes", "/trace-attributes", { payload: TraceRequest, success: TraceAnswer, error })
       .annotate(BodyLimit, TRACE_BODY_LIMIT)
       .annotate(LongBodies, "trace")

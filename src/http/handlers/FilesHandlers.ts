@@ -1,5 +1,5 @@
 import { create, parse } from "content-disposition"
-import { Context, Effect, Option } from "effect"
+import { Array as Arr, Context, Effect, Option } from "effect"
 import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
@@ -10,6 +10,7 @@ import type { TrackChoice } from "../../services/files/Choice.ts"
 import { FILE_ENCODINGS } from "../../services/files/PackedFile.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { Places } from "../../services/places/Places.ts"
+import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { RouteDuplicates } from "../../services/routes/RouteDuplicates.ts"
 import { RouteFiles } from "../../services/routes/RouteFiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
@@ -22,6 +23,7 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { makeWithElevations } from "./RouteDefaults.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
@@ -34,7 +36,18 @@ export const FilesHandlers = HttpApiBuilder.group(
     const bulkheads = yield* Bulkheads
     const idempotency = yield* Idempotency
     const routes = yield* Routes
+    const withElevations = yield* makeWithElevations
     const withPlaces = Effect.provideService(Places, yield* Places)
+
+    const elevated = Effect.fnUntraced(function*(file: ReadFiles) {
+      const filled = yield* withElevations(file.routes.map(({ line }) => line))
+      const routes = Arr.zipWith(file.routes, filled, (route, { line, warnings }) => ({
+        ...route,
+        line,
+        warnings: [...route.warnings, ...warnings]
+      }))
+      return { ...file, routes, digest: `${file.digest} elevation` }
+    })
 
     const download = (format: FileFormat) =>
       Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
@@ -56,7 +69,9 @@ export const FilesHandlers = HttpApiBuilder.group(
           const { userId } = yield* Caller
           const choice = yield* choiceOf(query)
           const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
-          const file = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+          const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+          const isElevated = query.elevation === "true" && query.dryRun !== "true"
+          const file = isElevated ? yield* elevated(read) : read
           const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
           if (query.dryRun === "true") {
             return yield* withPlaces(dryRunAnswer(file, yield* duplicates.find(userId, drafts)))

@@ -29,7 +29,9 @@ interface Call {
 
 type Operation<Op extends BatchOperation["op"]> = Extract<BatchOperation, { readonly op: Op }>
 
-type Change = Effect.Effect<BatchOutcome, NotFound | Conflict>
+type Refusal = Conflict | NotFound | ValidationFailed
+
+type Change = Effect.Effect<BatchOutcome, Refusal>
 
 const expected = ({ ifMatch }: { readonly ifMatch?: string }) =>
   expectedVersions(ifMatch === undefined ? {} : { [HEADERS.ifMatch.key]: ifMatch })
@@ -37,9 +39,16 @@ const expected = ({ ifMatch }: { readonly ifMatch?: string }) =>
 const under = (path: string) => (error: ValidationFailed) =>
   ValidationFailed.of(error.details?.issues?.map((issue) => ({ ...issue, path: `${path}.${issue.path}` })) ?? [])
 
-const refusal = ({ error, index }: FailedOperation<NotFound | Conflict>) => {
+const refusal = ({ error, index }: FailedOperation<Refusal>) => {
   const facts = { message: `operations.${index}: ${error.message}`, details: { ...error.details, operation: index } }
-  return error._tag === "NotFound" ? new NotFound(facts) : new Conflict(facts)
+  switch (error._tag) {
+    case "NotFound":
+      return new NotFound(facts)
+    case "Conflict":
+      return new Conflict(facts)
+    case "ValidationFailed":
+      return new ValidationFailed(facts)
+  }
 }
 
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({

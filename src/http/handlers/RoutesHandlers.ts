@@ -1,9 +1,12 @@
 import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
+import { samplesOf } from "../../schema/Elevation.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
+import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
+import { RouteProfiles } from "../../services/routes/RouteProfiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteSearch } from "../../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../../services/routes/RouteTrash.ts"
@@ -16,7 +19,7 @@ import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { routePage, versionedRoute } from "../response/RouteJson.ts"
+import { importedRoute, routePage, versionedProfile, versionedRoute } from "../response/RouteJson.ts"
 import {
   createdResponse,
   expectedVersions,
@@ -26,7 +29,7 @@ import {
 } from "../response/Versioned.ts"
 import { currentRoute } from "./Current.ts"
 import { routeBatch } from "./RouteBatch.ts"
-import { withDuration } from "./RouteDefaults.ts"
+import { makeWithElevations, withDuration } from "./RouteDefaults.ts"
 
 export const RoutesHandlers = HttpApiBuilder.group(
   Api,
@@ -38,6 +41,8 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage
     const bin = yield* RouteTrash
+    const profiles = yield* RouteProfiles
+    const withElevations = yield* makeWithElevations
     const idempotency = yield* Idempotency
     const withGeometry = yield* makeWithGeometry
 
@@ -48,6 +53,16 @@ export const RoutesHandlers = HttpApiBuilder.group(
 
     const deletingOwn = (owner: UserId, id: RouteId) =>
       Effect.map(routes.requireOwn(owner, id), ({ name }) => deleting("route", name, id))
+
+    /** Before the transaction of a repeatable call begins, since the engine may take seconds. */
+    const elevated = Effect.fnUntraced(function*(route: RouteDraft) {
+      const line = lineOf(route.geometry)
+      if (line === undefined || line === null) return { route, warnings: [] }
+      const [filled] = yield* withElevations([line])
+      return filled === undefined
+        ? { route, warnings: [] }
+        : { route: { ...route, geometry: filled.line }, warnings: filled.warnings }
+    })
 
     return handlers.handleAll({
       batch: yield* routeBatch,
@@ -64,23 +79,35 @@ export const RoutesHandlers = HttpApiBuilder.group(
         const found = sliceOf(all, page, { positionOf: ({ count, tag }) => [-count, tag], isDescending: false })
         return jsonPage(request.url, page, found)
       }, worded),
-      create: Effect.fnUntraced(function*({ headers, payload, request }) {
+      create: Effect.fnUntraced(function*({ headers, payload, query, request }) {
         const caller = yield* Caller
         if (payload.visibility === "public") {
           yield* requireConfirmed(caller, headers, Effect.succeed(publishing("route", payload.name)))
         }
-        const route = withDuration(yield* withGeometry(payload))
+        const given = withDuration(yield* withGeometry(payload))
+        const isElevated = query.elevation === "true"
+        const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
+        const digest = yield* bodyDigest
         return yield* idempotency.once(
           caller.userId,
           { headers, request },
-          yield* bodyDigest,
-          Effect.map(routes.create(caller.userId, route), (route) => createdResponse(versionedRoute(route)))
+          () => isElevated ? `${digest()} elevation` : digest(),
+          Effect.map(
+            routes.create(caller.userId, route),
+            (route) => createdResponse(warnings === undefined ? versionedRoute(route) : importedRoute(route, warnings))
+          )
         )
       }, worded),
       get: Effect.fnUntraced(function*({ headers, params, query }) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         const form = query.geometry ?? "full"
         return readResponse(versionedRoute(yield* routes.get(params.ref, viewer, form), form), headers)
+      }, worded),
+      profile: Effect.fnUntraced(function*({ headers, params, query }) {
+        const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
+        const samples = samplesOf(query)
+        const { profile, route } = yield* profiles.get(params.ref, viewer, samples)
+        return readResponse(versionedProfile(route, profile, samples), headers)
       }, worded),
       update: Effect.fnUntraced(function*({ headers, params: { id }, payload }) {
         const caller = yield* Caller

@@ -1,13 +1,18 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { ValidationFailed } from "../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
+import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
+import { Elevations } from "../../services/routing/Elevations.ts"
 import { Routing } from "../../services/routing/Routing.ts"
 import { TraceMatching } from "../../services/routing/TraceMatching.ts"
 import { Api } from "../api/Api.ts"
 import { HEADERS } from "../api/Headers.ts"
-import { BodyParts } from "../request/BodyParts.ts"
+import { BodyParts, makeWithGeometry } from "../request/BodyParts.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { jsonResponse } from "../response/Versioned.ts"
 
 export const RoutingHandlers = HttpApiBuilder.group(
   Api,
@@ -15,10 +20,25 @@ export const RoutingHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const routing = yield* Routing
     const traces = yield* TraceMatching
+    const elevations = yield* Elevations
+    const withGeometry = yield* makeWithGeometry
     return handlers.handleAll({
-      route: Effect.fnUntraced(function*({ payload }) {
-        const { isCached, response } = yield* routing.route(payload)
+      route: Effect.fnUntraced(function*({ payload, query: { directions, ...query } }) {
+        const { isCached, response } = yield* routing.route({
+          ...payload,
+          ...(directions === undefined ? {} : { directions: directions === "true" }),
+          ...query
+        })
         return HttpServerResponse.jsonUnsafe(response, { headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" } })
+      }, worded),
+      elevation: Effect.fnUntraced(function*({ payload }) {
+        const given: Pick<RouteDraft, "geometry"> = yield* withGeometry(payload)
+        const line = lineOf(given.geometry)
+        if (line === undefined || line === null) {
+          return yield* ValidationFailed.at("geometry", "Expected either geometry or polyline6")
+        }
+        const { line: { json }, ...counts } = yield* elevations.fill(line)
+        return jsonResponse(withMembers(JSON.stringify(counts), ["geometry", json]))
       }, worded),
       traceAttributes: Effect.fnUntraced(function*({ payload }) {
         const { trace } = yield* BodyParts

@@ -8,7 +8,7 @@ import { readRouteBatch } from "../../services/batches/BatchJobs.ts"
 import { type HeavyJob, HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { boundsOf } from "../../services/json/BoundedJson.ts"
 import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
-import { readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
+import { readBareLine, readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
 import { BodyLimit, JsonBody, LongBodies, type LongBodyKind } from "../api/Requests.ts"
 import { decodeUtf8 } from "../request/Body.ts"
@@ -34,6 +34,7 @@ interface ReadBody {
 }
 
 const LONG_BODIES: Record<LongBodyKind, HeavyJob<ArrayBuffer, LongBody<Omit<Parts, "digest">>>> = {
+  line: readBareLine,
   newRoute: readNewRoute,
   routeBatch: readRouteBatch,
   routePatch: readRoutePatch,

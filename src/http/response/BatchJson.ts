@@ -21,7 +21,7 @@ export const done: BatchOutcome = { status: 200 }
 export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
   status,
   etag: versionedRoute(route).etag,
-  route: routeJson({ ...route, geometry: undefined, polyline6: undefined })
+  route: routeJson({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
 })
 
 export const collectionOutcome = (collection: StoredCollection): BatchOutcome => ({

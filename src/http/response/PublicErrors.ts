@@ -1,20 +1,16 @@
 import { Duration, Effect, Match, Schema } from "effect"
 import {
-  type BeyondEngine,
+  type CueBeyondLine,
   DomainError,
   type DuplicateRoutes,
-  type NoRoad,
   type Overloaded,
   type QuotaExceeded,
   type StaleVersion
 } from "../../schema/DomainErrors.ts"
 import {
-  BadGateway,
   Conflict,
   Forbidden,
-  GatewayTimeout,
   Gone,
-  Internal,
   NotFound,
   PayloadTooLarge,
   RateLimited,
@@ -27,6 +23,7 @@ import {
 import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/Usage.ts"
+import { PUBLIC_UPSTREAM } from "./PublicUpstreamErrors.ts"
 
 const ABSENT = {
   route: "No such route",
@@ -34,7 +31,8 @@ const ABSENT = {
   member: "No such route in this collection",
   user: "No such user",
   session: "No such session",
-  token: "No such token"
+  token: "No such token",
+  link: "No such link"
 } as const
 
 const OVER: Readonly<Record<Quota, (limit: number) => string>> = {
@@ -96,37 +94,13 @@ const NOT_READY = {
   shutdown: "The service is shutting down"
 } as const
 
-const NO_ROAD = "no_road_near_location"
-
-const noRoad = ({ near }: NoRoad) => {
-  if (near === undefined) {
-    return new NotFound({ message: "There is no road near a location", details: { reason: NO_ROAD } })
-  }
-  const { locations, metres } = near
-  const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
-  return new NotFound({
-    message: `There is no road within ${metres} m of ${names}`,
-    details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
-  })
-}
-
-const PATHLESS = {
-  locations: "There is no path between the locations",
-  trace: "The trace does not follow any roads"
-} as const
-
-const BEYOND = {
-  locations: { reason: "too_many_locations", message: "There are too many locations" },
-  points: { reason: "too_many_points", message: "The trace has too many points" },
-  distance: { reason: "too_far", message: "The locations are too far apart" },
-  bounds: { reason: "too_far", message: "The trace is out of the engine's bounds" },
-  gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
-} as const
-
-const beyondEngine = ({ limit }: BeyondEngine) => {
-  const { message, reason } = BEYOND[limit]
-  return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
-}
+const cueBeyondLine = ({ index, positions }: CueBeyondLine) =>
+  ValidationFailed.at(
+    `cues.${index}.begin_shape_index`,
+    positions === 0
+      ? "Expected no cues, the route has no geometry"
+      : `Expected the index of a position of the geometry, 0 to ${positions - 1}`
+  )
 
 export const staleConflict = ({ kind }: StaleVersion, etag: string) =>
   new Conflict({ message: `The ${kind} was changed meanwhile`, details: { etag } })
@@ -157,6 +131,7 @@ const PUBLIC = {
   MetricsDisabled: () => new Unavailable({ message: "Metrics are not collected" }),
   Missing: ({ kind }) => new NotFound({ message: ABSENT[kind] }),
   RoutesMissing: ({ routeIds }) => new NotFound({ message: "No such route", details: { routeIds } }),
+  CueBeyondLine: cueBeyondLine,
   QuotaExceeded: overQuota,
   TooManyWaiting: ({ retryAfterSeconds }) =>
     new RateLimited({
@@ -169,6 +144,13 @@ const PUBLIC = {
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
+  TooManyLinks: ({ limit }) => new Conflict({ message: `There may be at most ${limit} links: delete one first` }),
+  DownloadRefused: () =>
+    new Forbidden({
+      message: "This link does not allow downloads: ask the owner of the route for one that does",
+      details: { reason: "download_not_allowed" }
+    }),
+  AlreadyPast: ({ member }) => ValidationFailed.at(member, "Expected an instant in the future"),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("This Idempotency-Key was used for another request"),
   HandleTaken: conflict("This handle is taken"),
@@ -197,24 +179,7 @@ const PUBLIC = {
   SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
   LinkUnusable: () => ValidationFailed.at("token", "Expected a link that is still good"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
-  UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
-  UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
-  UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
-  EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
-  EngineMisused: () => new Internal({ message: "Something went wrong on our side" }),
-  BeyondEngine: beyondEngine,
-  TraceTooLong: ({ member, metres }) =>
-    new ValidationFailed({
-      message: "The trace is too long",
-      details: {
-        reason: "too_far",
-        issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
-      }
-    }),
-  ProviderBusy: () => new Unavailable({ message: "Too many sign-ins are in progress: try again" }),
-  ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
-  NoRoad: noRoad,
-  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
+  ...PUBLIC_UPSTREAM
 } satisfies { readonly [Error in DomainError as Error["_tag"]]: (error: Error) => ServiceError }
 
 type PublicError<E> = E extends DomainError ? ReturnType<typeof PUBLIC[E["_tag"]]> : E

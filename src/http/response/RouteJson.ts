@@ -1,32 +1,44 @@
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
+import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
-import type { StoredRoute } from "../../schema/Route.ts"
+import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
-export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
+export const routeJson = ({ cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute): string =>
   withMembers(
     JSON.stringify({ ...members, version: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
-    ["polyline6", polyline6]
+    ["polyline6", polyline6],
+    ["cues", cues]
   )
 
 /** Members that change without a new version; a new list of cities changes places. */
-const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
-  JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
+const shownOf = (
+  { allowDownload, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
+) => JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode, shareToken, allowDownload])
 
 export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
   path: `/api/v1/routes/${route.id}`,
   etag: weakTag(`${route.version}-${form}`, shownOf(route)),
   json: () => routeJson(route)
 })
+
+export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => {
+  const { etag, path } = versionedRoute(route)
+  return {
+    path: `${path}/profile`,
+    etag: etag.replace(/"$/, `-${samples}"`),
+    json: () => JSON.stringify(profile)
+  }
+}
 
 export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versionedRoute(route),
@@ -57,9 +69,11 @@ export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>,
   return parts
 })
 
-export const routePage = Effect.fnUntraced(function*(url: string, page: RequestedPage, found: PageOf<StoredRoute>) {
-  return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, routeJson)), {
-    headers: pageHeaders(url, page, found),
-    contentType: MEDIA_TYPES.json
-  })
-})
+export const routePage = Effect.fnUntraced(
+  function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
+    return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, routeJson)), {
+      headers: pageHeaders(url, page, found),
+      contentType: MEDIA_TYPES.json
+    })
+  }
+)

@@ -169,8 +169,8 @@ export class AccountExport extends Context.Service<AccountExport, {
 }
 
 const routeLine = (route: StoredRoute, origin: string) => {
-  const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "version"]), origin })
-  return withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry])
+  const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "cues", "version"]), origin })
+  return withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry], ["cues", route.cues])
 }
 
 const collectionLine = (row: ArchivedCollectionRow) =>

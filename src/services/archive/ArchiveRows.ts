@@ -18,7 +18,8 @@ export const archiveQueries = Effect.gen(function*() {
     Result: Schema.Struct({ id: RouteIdColumn, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
-        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0) AS bytes FROM routes r
+        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0)
+          + coalesce(octet_length(cues), 0) AS bytes FROM routes r
         WHERE ${routes.own(owner)} ORDER BY created_at, id`
   })
 

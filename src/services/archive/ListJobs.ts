@@ -6,8 +6,8 @@ import type { ShareToken } from "../../schema/Ids.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
-import { readerWithLine } from "../routes/GeometryReader.ts"
-import { startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
+import { readerWithLine, type WithLine } from "../routes/GeometryReader.ts"
+import { cueBeyond, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
 import { routesTable } from "../routes/RouteRecord.ts"
 import { digestOf, type LineDigest } from "../routes/SameLines.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
@@ -105,10 +105,22 @@ const listJob = <A extends { readonly origin: ShareToken }>(
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
+const withCuesOnLine = (
+  route: WithLine<ArchivedRoute>
+): Result.Result<WithLine<ArchivedRoute>, ReadonlyArray<ValidationIssue>> => {
+  const index = cueBeyond(route.rest.cues, route.line?.positionCount ?? 0)
+  return index === undefined
+    ? Result.succeed(route)
+    : Result.fail([{
+      path: `cues.${index}.begin_shape_index`,
+      message: "Expected the index of a position of the geometry"
+    }])
+}
+
 export const readRoutes: ListJob = listJob(
   "routes.json",
   (text) =>
-    Result.map(readRoute(text), ({ line, rest }): Decoded<ImportedRoute> => {
+    Result.map(Result.flatMap(readRoute(text), withCuesOnLine), ({ line, rest }): Decoded<ImportedRoute> => {
       const { createdAt, id, origin, updatedAt, visibility } = rest
       return {
         record: {

@@ -1,21 +1,34 @@
-import { Effect, Option } from "effect"
+import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
+import { UserIdColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { CollectionRef } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
+import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { LinkUses } from "../links/LinkUses.ts"
 import { boundedPage, extentOf, type PageRow } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { collectionVisibility, idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import {
+  collectionVisibility,
+  idOf,
+  openedColumns,
+  OpenedFields,
+  routeVisibility,
+  type Viewer
+} from "../visibility/Visibility.ts"
 
 const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direction: "ASC" }
+
+const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...OpenedFields, collectionOwner: UserIdColumn }))
 
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
-  const { visibleBy } = collectionVisibility(sql)
+  const links = yield* LinkUses
+  const { openedBy } = collectionVisibility(sql)
   const { shownIn } = routeVisibility(sql)
   const decodeRows = readableRows("routes", RouteRow)
 
@@ -23,16 +36,19 @@ export const collectionRouteQueries = Effect.gen(function*() {
     /** One statement decides and reads, so that no route hidden in between is returned. */
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
+      const now = yield* DateTime.nowAsDate
       const rows = yield* sql<PageRow & { total: number; id: bigint | null }>`
         WITH opened AS (
-          SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${visibleBy(ref, viewerId)}
+          SELECT c.id, c.user_id, ${sql.literal(openedColumns)} FROM ${openedBy(ref, viewerId, now)}
         ), shown AS (
           SELECT m.route_id, m.position
           FROM opened c JOIN collection_routes m ON m.collection_id = c.id
             JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
           WHERE ${shownIn(ref, viewerId)}
         )
-        SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
+        SELECT (SELECT count(*)::int FROM shown) AS total, opened.user_id AS "collectionOwner", "linkId", "allowDownload",
+          p.*
+        FROM opened LEFT JOIN (
           ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form })}
         ) p ON true
         ORDER BY p.page_place`
@@ -40,12 +56,19 @@ export const collectionRouteQueries = Effect.gen(function*() {
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)
       const items = yield* decodeRows(found)
-      const isOwn = (row: RouteRow) => Option.contains(viewer, row.userId)
+      const opened = yield* decodeOpened(first)
+      if (opened.collectionOwner !== viewerId) yield* links.follow(ref, opened)
+      const shown = (row: RouteRow): StoredCollectionRoute => {
+        const route = toStoredRoute(row, pseudonyms)
+        if (row.userId === viewerId) return route
+        // The token of an unlisted route would outlive the link.
+        const isLent = opened.linkId !== null && row.visibility === "unlisted"
+        return { ...isLent ? Struct.omit(route, ["shareToken"]) : route, favourite: false }
+      }
       return Option.some({
         ...extentOf(found),
         total: first.total,
-        // Favourites are private to the owner.
-        items: items.map((row) => toStoredRoute(isOwn(row) ? row : { ...row, favourite: false }, pseudonyms))
+        items: items.map(shown)
       })
     })
   }

@@ -1,4 +1,4 @@
-import { Effect, Option, Schema, Struct } from "effect"
+import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { StoredCollection } from "../../schema/Collection.ts"
@@ -15,11 +15,20 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Preferences.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { LinkUses } from "../links/LinkUses.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
-import { collectionVisibility, idOf, NOBODY, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import {
+  collectionVisibility,
+  idOf,
+  NOBODY,
+  openedColumns,
+  OpenedFields,
+  routeVisibility,
+  type Viewer
+} from "../visibility/Visibility.ts"
 
 export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
   id: readOnly(CollectionIdColumn),
@@ -71,6 +80,7 @@ const NEWEST: ListOrder = { by: "c.created_at", type: "timestamptz", id: "c.id",
 /** Queries on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const links = yield* LinkUses
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
@@ -138,16 +148,20 @@ export const collectionQueries = Effect.gen(function*() {
     execute: ({ id, owner }) => sql`SELECT name FROM collections c WHERE c.id = ${id} AND ${visibility.own(owner)}`
   })
 
-  const decodeRow = Schema.decodeUnknownEffect(CollectionRow)
+  const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...CollectionRow.fields, ...OpenedFields }))
 
   return {
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
-      const rows = yield* sql`SELECT ${columns(viewerId)} FROM ${tables} WHERE ${visibility.visibleBy(ref, viewerId)}`
+      const now = yield* DateTime.nowAsDate
+      const rows = yield* sql`
+        SELECT ${columns(viewerId)}, ${sql.literal(openedColumns)} FROM ${visibility.openedBy(ref, viewerId, now)}`
       if (rows[0] === undefined) return Option.none()
-      const collection = toStoredCollection(yield* decodeRow(rows[0]), pseudonyms)
-      const isByIdOfAnother = typeof ref === "number" && collection.user.id !== viewerId
-      return Option.some(isByIdOfAnother ? withoutToken(collection) : collection)
+      const row = yield* decodeOpened(rows[0])
+      const collection = toStoredCollection(row, pseudonyms)
+      if (collection.user.id === viewerId) return Option.some(collection)
+      const shown = typeof ref === "number" ? withoutToken(collection) : collection
+      return Option.some({ ...shown, ...yield* links.follow(ref, row) })
     }),
 
     own: (owner: UserId, q: string | undefined, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>

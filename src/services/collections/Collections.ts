@@ -12,7 +12,7 @@ import { CollectionFull, Missing, type QuotaExceeded, RoutesMissing, StaleVersio
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
-import type { StoredRoute } from "../../schema/Route.ts"
+import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
@@ -53,7 +53,7 @@ export class Collections extends Context.Service<Collections, {
     viewer: Viewer,
     page: Page,
     form: GeometryForm
-  ) => Effect.Effect<PageOf<StoredRoute>, Missing>
+  ) => Effect.Effect<PageOf<StoredCollectionRoute>, Missing>
   /** For the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,

@@ -39,7 +39,7 @@ const nearestTracks = (tracks: ReadonlyArray<DraftTrack>, waypoints: ReadonlyArr
 }
 
 /** Each track with what the file says of all, and the waypoints that it is nearest to. */
-export const separate = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile) => {
+export const separate = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile) => {
   const isShared = tracks.length > 1 && tracks.length <= MAX_TRACKS && waypoints.length > 0
   const owners = isShared ? nearestTracks(tracks, waypoints) : waypoints.map(() => tracks.length === 1 ? 0 : -1)
   const aloneOf = (track: DraftTrack, index: number): DraftTrack => ({
@@ -48,17 +48,20 @@ export const separate = ({ activity, descriptions, names, tags, tracks, waypoint
     descriptions: [...track.descriptions, ...descriptions],
     tags: [...track.tags, ...tags],
     activity: track.activity ?? activity,
-    waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)]
+    waypoints: [...track.waypoints, ...waypoints.filter((_, at) => owners[at] === index)],
+    cues: [...track.cues ?? [], ...tracks.length === 1 ? cues : []]
   })
   return tracks.map(aloneOf)
 }
 
-const together = ({ activity, descriptions, names, tags, tracks, waypoints }: DraftFile): DraftTrack => ({
+const together = ({ activity, cues = [], descriptions, names, tags, tracks, waypoints }: DraftFile): DraftTrack => ({
   names: [...names, ...tracks.flatMap((track) => track.names)],
   descriptions: [...descriptions, ...tracks.flatMap((track) => track.descriptions)],
   tags: [...tags, ...tracks.flatMap((track) => track.tags)],
   activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
   waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
+  // Indexes into the line of another track would be wrong.
+  cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
   segments: tracks.flatMap(({ segments }) => segments),
   seconds: sumOf(tracks.map(({ seconds }) => seconds))
 })

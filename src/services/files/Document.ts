@@ -1,5 +1,6 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
+import type { Maneuver } from "../../schema/Maneuver.ts"
 import type { Activity } from "../../schema/Preferences.ts"
 import type { Waypoint } from "../../schema/Route.ts"
 
@@ -12,6 +13,7 @@ export interface RouteDocument {
   readonly activity?: Activity
   readonly waypoints: ReadonlyArray<Waypoint>
   readonly geometry: ReadonlyArray<Position>
+  readonly cues?: ReadonlyArray<Maneuver>
 }
 
 /** `createdAt` is ISO 8601, `duration` in seconds. */
@@ -48,6 +50,8 @@ interface About {
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
+  /** Of our own files. */
+  readonly cues?: ReadonlyArray<Maneuver>
 }
 
 export const NOTHING_SAID: About = { names: [], descriptions: [], tags: [], activity: undefined, waypoints: [] }

@@ -2,6 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
+import { MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION, MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.ts"
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
@@ -134,6 +135,13 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
   return warnings.filter((warning) => warning !== undefined)
 }
 
+/** All or none: indexes are wrong where the line is another. */
+const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole: boolean) => {
+  const isUsable = isWhole && cues.length <= MAX_MANEUVERS
+    && cues.every(({ begin_shape_index }) => begin_shape_index < geometry.length)
+  return isUsable ? cues : []
+}
+
 const gainOf = (segment: ReadonlyArray<Position>) => elevationGainOf(coordinatesOf(segment), elevationsOf(segment))
 
 /** Before gaps are joined and positions left out; empty where the stored polyline measures the same. */
@@ -156,6 +164,7 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
   const line = draft.segments.flat()
   const geometry = reduced(line, MAX_POSITIONS)
   if (draft.waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", draft.waypoints.length, MAX_WAYPOINTS)
+  const cues = cuesOf(draft, geometry, line.length === geometry.length)
   const waypoints = draft.waypoints.length === 0 ? endsOf(geometry) : draft.waypoints
   if (waypoints.length === 0) return yield* InvalidInput.at("", "The file has no points")
 
@@ -177,7 +186,8 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
     ),
     ...droppedTags,
     ...droppedIf(sport !== "" && activity === undefined ? 1 : 0, "activity", "it is none of run, cycle and walk"),
-    ...droppedOfWaypoints(waypoints)
+    ...droppedOfWaypoints(waypoints),
+    ...droppedIf((draft.cues ?? []).length - cues.length, "cues", "they do not fit the line")
   ])
   return {
     document: {
@@ -186,7 +196,8 @@ export const finish = Effect.fnUntraced(function*(draft: Draft): Effect.fn.Retur
       tags,
       ...(activity === undefined ? {} : { activity }),
       waypoints: waypoints.map(waypointOf),
-      geometry
+      geometry,
+      ...(cues.length === 0 ? {} : { cues })
     },
     measures: measuresOf(draft, line.length),
     dropped,

@@ -36,6 +36,7 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "routes", ...TRASH },
   { table: "collections", ...TRASH },
   { table: "sessions", key: "id", ...EXPIRED },
+  { table: "share_links", key: "id", ...EXPIRED },
   { table: "email_tokens", key: "token_hash", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },

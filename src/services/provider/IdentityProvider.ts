@@ -1,12 +1,7 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import {
-  ProviderBusy,
-  ProviderDisabled,
-  type ProviderEmailUnverified,
-  ProviderNotConfigured,
-  type SignInRefused
-} from "../../schema/DomainErrors.ts"
+import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
+import { ProviderBusy, ProviderNotConfigured } from "../../schema/UpstreamErrors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"

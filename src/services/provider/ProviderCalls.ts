@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { HttpClient, HttpClientRequest } from "effect/http"
-import { UpstreamUnusable } from "../../schema/DomainErrors.ts"
+import { UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
 import { requestJson } from "../upstream/Upstream.ts"
 
 const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const

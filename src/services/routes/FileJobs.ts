@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../../schema/DomainErrors.ts"
 import { type BoundingBox, Positions } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
+import { Maneuvers } from "../../schema/Maneuver.ts"
 import { NewRoute, Waypoint } from "../../schema/Route.ts"
 import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
 import type { Draft, WrittenRoute } from "../files/Document.ts"
@@ -116,14 +117,22 @@ interface WrittenFile {
   readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
   readonly geometry: string
   readonly waypoints: string
+  readonly cues: string
 }
 
+const decodeCues = Schema.decodeSync(Schema.fromJsonString(Maneuvers))
 const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
 const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
 
 export const writeFitFile: HeavyJob<WrittenFile, Uint8Array> = {
   name: "write FIT",
   share: "files",
-  run: ({ geometry, route, waypoints }) =>
-    writeFit({ ...route, tags: [], geometry: decodeGeometry(geometry), waypoints: decodeWaypoints(waypoints) })
+  run: ({ cues, geometry, route, waypoints }) =>
+    writeFit({
+      ...route,
+      tags: [],
+      geometry: decodeGeometry(geometry),
+      waypoints: decodeWaypoints(waypoints),
+      cues: decodeCues(cues)
+    })
 }

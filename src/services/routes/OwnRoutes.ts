@@ -6,6 +6,8 @@ import { RouteRecord } from "./RouteRecord.ts"
 
 const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 
+const CountRow = Schema.Struct({ positions: Schema.Int })
+
 const StartRow = Schema.Struct({
   hasGeometry: Schema.Boolean,
   waypoints: Schema.fromJsonString(
@@ -28,6 +30,15 @@ export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       Result: RouteRecord.select.mapFields(Struct.pick(["version"])),
       execute: ({ id, owner }) =>
         sql`SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
+    }),
+
+    lockPositions: SqlSchema.findOneOption({
+      Request: OwnRoute,
+      Result: CountRow,
+      execute: ({ id, owner }) =>
+        sql`
+          SELECT position_count AS positions FROM routes r
+          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     }),
 
     lockStart: SqlSchema.findOneOption({

@@ -29,6 +29,15 @@ const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
     ...(timestamp === null ? {} : { timestamp })
   })))
 
+const cueText = (cues: RouteDraft["cues"]) =>
+  cues === undefined || cues === null || cues.length === 0 ? null : JSON.stringify(cues)
+
+/** Index of the first cue that is not on a line of so many positions. */
+export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number | undefined => {
+  const index = (cues ?? []).findIndex(({ begin_shape_index }) => begin_shape_index >= positions)
+  return index === -1 ? undefined : index
+}
+
 const text = (value: string | null | undefined) => value === "" ? null : value
 
 export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): string | null =>
@@ -54,6 +63,8 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     favourite: change.favourite === null ? false : change.favourite,
     waypoints: change.waypoints && waypointText(change.waypoints),
     ...(line === undefined ? {} : lineValues(line)),
+    // Cues point into the line that they came with.
+    cues: change.cues === undefined && line === undefined ? undefined : cueText(change.cues),
     // A new geometry without a distance is measured: the old distance no longer applies.
     distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
     duration: change.duration,
@@ -81,6 +92,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   favourite: route.favourite ?? false,
   waypoints: waypointText(route.waypoints),
   ...lineValues(line ?? null),
+  cues: cueText(route.cues),
   bounds: boxOf(line, route.waypoints),
   distance: route.distance ?? line?.metres ?? null,
   duration: route.duration ?? null,
@@ -91,12 +103,13 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   provenance: route.provenance ?? "routing-engine" as const
 })
 
-/** Bytes that a new route adds to its account's usage; must match `route_bytes` in the migrations. */
+/** Bytes that a new route adds to its account's usage; must match what the triggers in the migrations count. */
 export const storedBytes = (
-  { description, waypoints }: Pick<RouteDraft, "description" | "waypoints">,
+  { cues, description, waypoints }: Pick<RouteDraft, "cues" | "description" | "waypoints">,
   line: Line
 ): number => {
   const texts = Buffer.byteLength(waypointText(waypoints)) + Buffer.byteLength(description ?? "")
+    + Buffer.byteLength(cueText(cues) ?? "")
   return line === undefined || line === null
     ? texts
     : texts + line.json.length + line.simplified.length + line.polyline6.length

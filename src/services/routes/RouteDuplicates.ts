@@ -1,6 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { DuplicateRoutes, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import { type CueBeyondLine, DuplicateRoutes, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import type { Duplicate } from "../../schema/Duplicate.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -21,7 +21,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
-  ) => Effect.Effect<ReadonlyArray<StoredRoute>, DuplicateRoutes | QuotaExceeded>
+  ) => Effect.Effect<ReadonlyArray<StoredRoute>, CueBeyondLine | DuplicateRoutes | QuotaExceeded>
 }>()("route-planning-service/RouteDuplicates") {
   static readonly layer = Layer.effect(
     RouteDuplicates,

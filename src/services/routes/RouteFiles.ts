@@ -1,8 +1,9 @@
 import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import type { Missing, Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
+import { DownloadRefused, type Missing, type Overloaded, type SpoolFull } from "../../schema/DomainErrors.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
+import { Maneuvers } from "../../schema/Maneuver.ts"
 import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
 import type { WrittenRoute } from "../files/Document.ts"
 import { isPacked } from "../files/PackedFile.ts"
@@ -23,7 +24,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
     ref: RouteRef,
     viewer: Option.Option<UserId>,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, Missing | SpoolFull | Overloaded, Scope.Scope>
+  ) => Effect.Effect<ExportedFile, DownloadRefused | Missing | SpoolFull | Overloaded, Scope.Scope>
   /**
    * A file, a multipart form or an archive; the format is that of the content type, else of the content.
    * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes,
@@ -42,7 +43,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const spool = yield* Spool
 
       /** In a thread: the FIT encoder takes 6 us for each field. */
-      const fitOf = ({ activity, createdAt, duration, geometry, name, waypoints }: StoredRoute) => {
+      const fitOf = ({ activity, createdAt, cues, duration, geometry, name, waypoints }: StoredRoute) => {
         const written = {
           route: {
             name,
@@ -51,14 +52,20 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             ...(duration === undefined ? {} : { duration })
           },
           geometry: geometry ?? "[]",
-          waypoints
+          waypoints,
+          cues: cues ?? "[]"
         }
-        return heavy.run(writeFitFile, written, FIT_WEIGHT * (written.geometry.length + waypoints.length))
+        return heavy.run(
+          writeFitFile,
+          written,
+          FIT_WEIGHT * (written.geometry.length + waypoints.length + written.cues.length)
+        )
       }
 
       return RouteFiles.of({
         write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
+          if (route.allowDownload === false) return yield* new DownloadRefused()
           const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
           return { name: route.name, ...yield* spool.take(pieces) }
         }),
@@ -77,6 +84,8 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 const FIT_WEIGHT = 8
 
 const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
+
+const decodeCues = Schema.decodeEffect(Schema.fromJsonString(Maneuvers))
 
 const decodePositions = Schema.decodeEffect(Schema.fromJsonString(Positions))
 
@@ -112,6 +121,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(activity === undefined ? {} : { activity }),
     waypoints: yield* decodeWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* decodeLine(route.geometry),
+    ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
     createdAt
   }
   return document

@@ -1,4 +1,6 @@
 import { Result } from "effect"
+import { ElevationRequest } from "../../schema/Elevation.ts"
+import type { Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
 import { BROKEN_LINE, encodedLine } from "../geometry/EncodedLine.ts"
@@ -8,19 +10,24 @@ import { longBodyJob } from "../json/LongBody.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
 import type { Line } from "./RouteColumns.ts"
 
+interface GivenLine {
+  readonly geometry?: ReadonlyArray<Position> | null
+  readonly polyline6?: string | null
+}
+
 interface RouteParts {
   readonly line?: RouteLine
 }
 
 const lineOf = (
-  { line, rest: { polyline6 } }: WithLine<NewRoute | RoutePatch>
+  { line, rest: { polyline6 } }: WithLine<GivenLine>
 ): Result.Result<Line, ReadonlyArray<ValidationIssue>> =>
   typeof polyline6 === "string"
     ? Result.fromNullishOr(encodedLine(polyline6), () => [BROKEN_LINE])
     : Result.succeed(line === undefined ? polyline6 : line)
 
 /** A null polyline stays in the text. */
-const split = (body: WithLine<NewRoute | RoutePatch>) =>
+const split = <A extends GivenLine>(body: WithLine<A>) =>
   Result.map(lineOf(body), (line): { readonly rest: unknown; readonly parts: RouteParts } => {
     const { polyline6: _, ...rest } = body.rest
     return line === undefined || line === null
@@ -39,3 +46,7 @@ export const readNewRoute = longBodyJob("read new route", (text) => Result.flatM
 const routePatch = readerWithLine(decodeBounded(RoutePatch))
 
 export const readRoutePatch = longBodyJob("read route patch", (text) => Result.flatMap(routePatch(text), split))
+
+const bareLine = readerWithLine(decodeBounded(ElevationRequest))
+
+export const readBareLine = longBodyJob("read line", (text) => Result.flatMap(bareLine(text), split))

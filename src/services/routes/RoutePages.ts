@@ -5,11 +5,11 @@ import { keyset, type ListOrder, type Positioned, positionOf } from "../sql/Keys
 import { routeColumns } from "./RouteRows.ts"
 
 const LINE_BYTES: Record<GeometryForm, string> = {
-  full: "coalesce(octet_length(r.geometry), 0)",
+  full: "coalesce(octet_length(r.geometry), 0) + coalesce(octet_length(r.cues), 0)",
   simplified: "coalesce(octet_length(r.simplified), 0)",
   none: "0",
   // JSON doubles each backslash, the only character of a polyline to be escaped.
-  polyline6: "2 * coalesce(octet_length(r.polyline6), 0)"
+  polyline6: "2 * coalesce(octet_length(r.polyline6), 0) + coalesce(octet_length(r.cues), 0)"
 }
 
 export interface Selection {

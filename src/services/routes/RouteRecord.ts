@@ -34,6 +34,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   simplified: written(Text),
   polyline6: Text,
   positionCount: written(Schema.Int),
+  cues: Text,
   bounds: written(Text),
   distance: Measure,
   duration: Measure,

@@ -20,16 +20,24 @@ const ENCODED: Record<GeometryForm, string> = {
   polyline6: "to_json(r.polyline6)::text"
 }
 
+/** Their indexes are into the whole line. */
+const CUES: Record<GeometryForm, string> = {
+  full: "r.cues",
+  simplified: "NULL::text",
+  none: "NULL::text",
+  polyline6: "r.cues"
+}
+
 // The driver cannot decode an array of arrays, and would fail all rows of the statement.
 const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tags"
 
-const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags", "geometry", "polyline6"]))
+const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags", "geometry", "polyline6", "cues"]))
 
 const COLUMNS = `${columnsOf(StoredColumns, "r")}, ${TAGS}, ${ownerColumns}`
 
 /** Selects from `routes r JOIN users u`, with the polyline in the requested form only. */
 export const routeColumns = (form: GeometryForm) =>
-  `${COLUMNS}, ${POSITIONS[form]} AS geometry, ${ENCODED[form]} AS polyline6`
+  `${COLUMNS}, ${POSITIONS[form]} AS geometry, ${ENCODED[form]} AS polyline6, ${CUES[form]} AS cues`
 
 export const TOTAL_DISTANCE =
   `coalesce(sum(greatest(0, least(r.distance, ${MAX_DISTANCE}))) FILTER (WHERE r.distance IS NOT NULL), 0)`
@@ -73,5 +81,6 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   waypoints: row.waypoints,
   geometry: row.geometry ?? undefined,
   polyline6: row.polyline6 ?? undefined,
+  cues: row.cues ?? undefined,
   version: row.version
 })

@@ -1,20 +1,22 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
+import { CueBeyondLine, Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { LinkUses } from "../links/LinkUses.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import { idOf, openedColumns, OpenedFields, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { ownRouteQueries } from "./OwnRoutes.ts"
 import {
   boxOf,
   changedValues,
+  cueBeyond,
   type Line,
   lineOf,
   placeValues,
@@ -32,13 +34,13 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 /** Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. */
 export class Routes extends Context.Service<Routes, {
   /** Derives the place, and the distance unless given. */
-  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, QuotaExceeded>
+  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded>
   /** Stores all routes or none, like `create`. */
   readonly createAll: (
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
-  ) => Effect.Effect<Array<StoredRoute>, QuotaExceeded>
-  /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
+  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded>
+  /** By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
@@ -52,7 +54,7 @@ export class Routes extends Context.Service<Routes, {
     id: RouteId,
     patch: RouteChange,
     expected: ExpectedVersion
-  ) => Effect.Effect<StoredRoute, Missing | StaleVersion | QuotaExceeded>
+  ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded>
   /** Soft delete: hidden from everyone at once, erased after 30 days. */
   readonly remove: (
     owner: UserId,
@@ -68,9 +70,10 @@ export class Routes extends Context.Service<Routes, {
       const shareToken = yield* shareTokens
       const places = yield* Places
       const pseudonyms = yield* Pseudonyms
+      const links = yield* LinkUses
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
-      const { findName, lockStart, lockVersion } = yield* ownRouteQueries
+      const { findName, lockPositions, lockStart, lockVersion } = yield* ownRouteQueries
 
       const insert = SqlSchema.findOne({
         Request: NewRouteRow,
@@ -85,13 +88,13 @@ export class Routes extends Context.Service<Routes, {
         Request: Schema.Struct({
           ref: Schema.Union([Schema.String, Schema.Finite]),
           viewer: Schema.Finite,
+          now: Schema.Date,
           form: GeometryForm
         }),
-        Result: RouteRow,
-        execute: ({ form, ref, viewer }) =>
+        Result: Schema.Struct({ ...RouteRow.fields, ...OpenedFields }),
+        execute: ({ form, now, ref, viewer }) =>
           sql`
-            SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE ${visibility.visibleBy(ref, viewer)}`
+            SELECT ${columns(form)}, ${sql.literal(openedColumns)} FROM ${visibility.openedBy(ref, viewer, now)}`
       })
 
       const applyPatch = SqlSchema.findOneOption({
@@ -140,6 +143,13 @@ export class Routes extends Context.Service<Routes, {
         }
       })
 
+      const requireCues = Effect.fnUntraced(function*(owner: UserId, id: RouteId, { cues, geometry }: RouteChange) {
+        if (cues === undefined || cues === null) return
+        if (geometry !== undefined) return yield* requireOnLine(cues, lineOf(geometry)?.positionCount ?? 0)
+        const stored = yield* lockPositions({ owner, id })
+        if (Option.isSome(stored)) yield* requireOnLine(cues, stored.value.positions)
+      })
+
       const found = (row: Option.Option<RouteRow>) =>
         Option.match(row, {
           onNone: () => Effect.fail(new Missing({ kind: "route" })),
@@ -149,6 +159,7 @@ export class Routes extends Context.Service<Routes, {
       const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
         const now = yield* DateTime.nowAsDate
         const line = lineOf(route.geometry)
+        yield* requireOnLine(route.cues, line?.positionCount ?? 0)
         const values = valuesWithoutPlace(route, line)
         const row = yield* insert({
           ...values,
@@ -160,7 +171,7 @@ export class Routes extends Context.Service<Routes, {
           createdAt: now,
           updatedAt: now
         })
-        return toStoredRoute(withLine(row, line), pseudonyms)
+        return toStoredRoute(withLine(row, line, values.cues), pseudonyms)
       })
 
       return Routes.of({
@@ -173,8 +184,10 @@ export class Routes extends Context.Service<Routes, {
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
-          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
-          return route.user.id === viewerId ? route : { ...route, favourite: false }
+          const row = yield* findVisible({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
+          const route = yield* found(row)
+          if (route.user.id === viewerId || Option.isNone(row)) return route
+          return { ...route, favourite: false, ...yield* links.follow(ref, row.value) }
         }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
@@ -187,11 +200,12 @@ export class Routes extends Context.Service<Routes, {
             const patch = { ...change, geometry: lineOf(change.geometry) }
             const now = yield* DateTime.nowAsDate
             yield* requireVersion(owner, id, expected)
+            yield* requireCues(owner, id, patch)
             const derived = yield* derivedAfter(owner, id, patch)
             const values = { ...changedValues(patch), ...derived, updatedAt: now }
             const form = patch.geometry === undefined ? "full" : "none"
             const row = yield* applyPatch({ owner, id, values, publishedAt: now, form })
-            return yield* found(Option.map(row, (row) => withLine(row, patch.geometry)))
+            return yield* found(Option.map(row, (row) => withLine(row, patch.geometry, values.cues)))
           },
           sql.withTransaction,
           quotaFailures
@@ -215,5 +229,10 @@ export class Routes extends Context.Service<Routes, {
 }
 
 /** With the polyline just stored: as long as a body, it need not come back from the database. */
-const withLine = (row: RouteRow, line: Line): RouteRow =>
-  line === undefined ? row : { ...row, geometry: line === null ? null : line.json }
+const withLine = (row: RouteRow, line: Line, cues: string | null = null): RouteRow =>
+  line === undefined ? row : { ...row, geometry: line === null ? null : line.json, cues }
+
+const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
+  const index = cueBeyond(cues, positions)
+  return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
+}

@@ -1,15 +1,14 @@
 import { Effect, Option, Schema } from "effect"
+import { type InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import {
   BeyondEngine,
   type EngineBusy,
   EngineMisused,
-  type InvalidInput,
   NoPath,
   NoRoad,
-  type Overloaded,
   type TraceTooLong,
   UpstreamUnusable
-} from "../../schema/DomainErrors.ts"
+} from "../../schema/UpstreamErrors.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 
 export type EngineFailure =

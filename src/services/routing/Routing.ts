@@ -1,6 +1,7 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
-import { NoRoad } from "../../schema/DomainErrors.ts"
+import { localeOf } from "../../schema/Maneuver.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
+import { NoRoad } from "../../schema/UpstreamErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, unusable } from "./EngineRefusals.ts"
@@ -55,9 +56,14 @@ export class Routing extends Context.Service<Routing, {
         const trip = yield* engine.call("route", json, readBy(heavy, readTrip)).pipe(
           Effect.catchTag("NoRoad", () => noRoadNear(json))
         )
-        const { legs, locations } = trip
+        const { legs, locations, maneuvers } = trip
         if (locations.length !== request.locations.length) return yield* unusable()
-        return { legs, locations, warnings: warningsOf(trip, yield* waysOf(trip, request), request) }
+        return {
+          legs,
+          locations,
+          ...(request.directions === true ? { maneuvers } : {}),
+          warnings: warningsOf(trip, yield* waysOf(trip, request), request)
+        }
       })
 
       const responses = yield* Cache.makeWith((key: string) => Effect.flatMap(requestOf(key), compute), {
@@ -92,17 +98,27 @@ const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(Requ
 
 const requestOf = (key: string) => Effect.orDie(Schema.decodeEffect(RequestText)(key))
 
-const isShort = ({ legs }: RoutingAnswer) =>
-  legs.reduce((sum, { shape }) => sum + shape.length, 0) <= MAX_KEPT_CHARACTERS
+/** Of a maneuver beside its instruction. */
+const MANEUVER_CHARACTERS = 100
+
+const isShort = ({ legs, maneuvers = [] }: RoutingAnswer) =>
+  legs.reduce((sum, { shape }) => sum + shape.length, 0)
+      + maneuvers.reduce((sum, { instruction }) => sum + MANEUVER_CHARACTERS + instruction.length, 0)
+    <= MAX_KEPT_CHARACTERS
 
 const NO_WAYS: Ways = { hasUnpaved: false, hasHighway: false }
 
-const engineRequest = ({ activity, locations, preferences, walkingSpeedKmh }: RoutingRequest) =>
+const directionsOf = ({ directions, language = "en-US" }: RoutingRequest) =>
+  directions === true
+    ? { directions_type: "instructions", language: localeOf(language) }
+    : { directions_type: "none" }
+
+const engineRequest = (request: RoutingRequest) =>
   JSON.stringify({
-    locations: locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
-    ...costingOf(activity, preferences, walkingSpeedKmh),
+    locations: request.locations.map(({ lat, lon }) => ({ lat, lon, search_cutoff: MAX_SNAP_METRES })),
+    ...costingOf(request.activity, request.preferences, request.walkingSpeedKmh),
     units: "kilometers",
-    directions_type: "none"
+    ...directionsOf(request)
   })
 
 const warningsOf = (

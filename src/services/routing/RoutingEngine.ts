@@ -16,9 +16,10 @@ import {
 } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { CircuitBreaker } from "effect/persistence"
-import { EngineBusy, type Overloaded, UpstreamAway, type UpstreamUnusable } from "../../schema/DomainErrors.ts"
+import { type Overloaded } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { EngineState } from "../../schema/Routing.ts"
+import { EngineBusy, UpstreamAway, type UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../settings/SettingTypes.ts"
@@ -47,12 +48,20 @@ export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
 /** Jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
-type EnginePath = "route" | "locate" | "trace_attributes"
+type EnginePath = "height" | "locate" | "route" | "trace_attributes"
 
 const MIB = 1024 * 1024
 
-/** A route of 500 km has at most 100 positions a kilometre, 8 bytes each. A trace has 16,000 points and their edges. */
-const MAX_BYTES: Readonly<Record<EnginePath, number>> = { route: 4 * MIB, locate: MIB, trace_attributes: 16 * MIB }
+/**
+ * A route of 500 km has at most 100 positions a kilometre, 8 bytes each, and 5,000 maneuvers of 1.5 KiB. A trace has 16,000
+ * points and their edges.
+ */
+const MAX_BYTES: Readonly<Record<EnginePath, number>> = {
+  height: MIB,
+  locate: MIB,
+  route: 12 * MIB,
+  trace_attributes: 16 * MIB
+}
 
 const MAX_SHORT_BYTES = 65_536
 

@@ -1,6 +1,7 @@
 import { Context, Duration, Effect, Layer } from "effect"
-import { InvalidInput, NoPath, TraceTooLong, UpstreamSlow } from "../../schema/DomainErrors.ts"
+import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
+import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/UpstreamErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { ENGINE, type EngineFailure, unusable } from "./EngineRefusals.ts"

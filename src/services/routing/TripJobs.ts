@@ -1,6 +1,7 @@
 import polyline from "@mapbox/polyline"
 import { Option, Schema } from "effect"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { isOnEarth } from "../../schema/Routing.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 
@@ -12,7 +13,12 @@ const Response = Schema.Struct({
   trip: Schema.Struct({
     legs: Schema.NonEmptyArray(Schema.Struct({
       shape: Schema.String,
-      summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite })
+      summary: Schema.Struct({ length: Schema.Finite, time: Schema.Finite }),
+      maneuvers: Schema.optionalKey(
+        Schema.Array(Schema.Struct({ ...Maneuver.fields, instruction: Schema.String })).check(
+          Schema.isMaxLength(MAX_MANEUVERS)
+        )
+      )
     })),
     summary: Schema.Struct({
       has_ferry: Schema.optionalKey(Schema.Boolean),
@@ -21,25 +27,56 @@ const Response = Schema.Struct({
   })
 })
 
+type Legs = typeof Response.Type["trip"]["legs"]
+
+type Lines = ReadonlyArray<ReadonlyArray<[number, number]>>
+
 const decodeResponse = Schema.decodeUnknownOption(Response)
 
 /** The engine returns requested locations; the snapped ones are the ends of the legs. */
-const snappedOf = (legs: typeof Response.Type["trip"]["legs"]) => {
-  const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
-  return [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
+const snappedOf = (lines: Lines) =>
+  [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
     .filter((point) => point !== undefined)
     .filter(isOnEarth)
     .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
+
+/** Those of all legs, with indexes into their joined line; the engine counts in each leg. */
+const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
+  const joined = { offset: 0 }
+  return legs.flatMap(({ maneuvers = [] }, leg) => {
+    const { offset } = joined
+    joined.offset += Math.max(0, (lines[leg]?.length ?? 0) - 1)
+    return maneuvers.map(({ begin_shape_index, instruction, ...maneuver }) => ({
+      ...maneuver,
+      instruction: [...instruction.toWellFormed()].slice(0, MAX_INSTRUCTION).join(""),
+      begin_shape_index: offset + begin_shape_index
+    }))
+  })
 }
 
-const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => ({ legs, summary, locations: snappedOf(legs) })
+const hasIndexesOf = (legs: Legs, lines: Lines) =>
+  legs.every(({ maneuvers = [] }, leg) =>
+    maneuvers.every(({ begin_shape_index }) => begin_shape_index < (lines[leg]?.length ?? 0))
+  )
 
-export type Trip = ReturnType<typeof tripOf>
+const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => {
+  const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
+  const maneuvers = maneuversOf(legs, lines)
+  if (maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs, lines)) return Option.none()
+  return Option.some({
+    legs: legs.map(({ shape, summary }) => ({ shape, summary })),
+    summary,
+    locations: snappedOf(lines),
+    maneuvers
+  })
+}
+
+export type Trip = Option.Option.Value<ReturnType<typeof tripOf>>
 
 export const readTrip: HeavyJob<string, Trip | undefined> = {
   name: "read trip",
   share: SHARE,
-  run: (text) => Option.getOrUndefined(Option.map(Option.flatMap(parse(text), decodeResponse), tripOf))
+  run: (text) => Option.getOrUndefined(Option.flatMap(Option.flatMap(parse(text), decodeResponse), tripOf))
 }
 
 export interface Ways {

@@ -1,5 +1,6 @@
-import { Option } from "effect"
+import { Option, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import { LinkIdColumn } from "../../schema/Columns.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Visibility } from "../../schema/Preferences.ts"
 
@@ -17,9 +18,24 @@ type UserIdOrColumn = number | Statement.Fragment
 /** An id, or a share token. */
 type Ref = number | string
 
+/** Of what a link opened; null for what was opened by its id or share token. */
+export const OpenedFields = {
+  linkId: Schema.NullOr(LinkIdColumn),
+  allowDownload: Schema.NullOr(Schema.Boolean)
+}
+
+/** Selects `OpenedFields` from `opened`. */
+export const openedColumns = `o.link_id AS "linkId", o.allow_download AS "allowDownload"`
+
+const TABLES = {
+  c: { table: "collections", linked: "collection_id" },
+  r: { table: "routes", linked: "route_id" }
+}
+
 /** The rules that routes and collections share, on a row by its alias and its owner `users u`. */
 const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const row = sql.literal(alias)
+  const { linked, table } = TABLES[alias]
   const isLive = sql`${row}.deleted_at IS NULL`
   const isOwnerActive = sql`u.deletion_requested_at IS NULL`
   const isPublic = sql`${row}.visibility = 'public'`
@@ -34,20 +50,28 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   /** To a viewer who knows its share token: their own, public or unlisted. */
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
-  const visibleById = (id: number, viewer: UserIdOrColumn) => sql`${row}.id = ${id} AND ${visible(viewer)}`
-
-  const visibleByToken = (token: string, viewer: UserIdOrColumn) =>
-    sql`${row}.share_token = ${token} AND ${shared(viewer)}`
+  /** The row that a ref names, as `o (id, link_id, allow_download)`: by its share token, or by a link until it expires. */
+  const opened = (ref: Ref, now: Date) =>
+    typeof ref === "number"
+      ? sql`(SELECT ${ref}::bigint AS id, NULL::bigint AS link_id, NULL::boolean AS allow_download) o`
+      : sql`(
+          SELECT id, NULL::bigint AS link_id, NULL::boolean AS allow_download
+          FROM ${sql(table)} WHERE share_token = ${ref}
+          UNION ALL
+          SELECT ${sql(linked)}, id, allow_download FROM share_links
+          WHERE token = ${ref} AND ${sql(linked)} IS NOT NULL AND (expires_at IS NULL OR expires_at > ${now})
+        ) o`
 
   return {
     isOwnOr,
     visible,
     shared,
-    visibleById,
-    visibleByToken,
 
-    visibleBy: (ref: Ref, viewer: UserIdOrColumn) =>
-      typeof ref === "number" ? visibleById(ref, viewer) : visibleByToken(ref, viewer),
+    /** Tables, and the condition on what a viewer may see by a ref. */
+    openedBy: (ref: Ref, viewer: UserIdOrColumn, now: Date) =>
+      sql`
+        ${opened(ref, now)} JOIN ${sql(table)} ${row} ON ${row}.id = o.id JOIN users u ON u.id = ${row}.user_id
+        WHERE ${typeof ref === "number" ? visible(viewer) : shared(viewer)}`,
 
     /** What anyone may find. */
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
@@ -101,6 +125,6 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 
 /** Who sees what of `collections c` with their owners `users u`. */
 export const collectionVisibility = (sql: SqlClient.SqlClient) => {
-  const { own, public: isPublic, visibleBy, visibleById, visibleByToken } = rulesOn(sql, "c")
-  return { own, public: isPublic, visibleBy, visibleById, visibleByToken }
+  const { openedBy, own, public: isPublic } = rulesOn(sql, "c")
+  return { openedBy, own, public: isPublic }
 }

@@ -1,6 +1,7 @@
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 import { CREDENTIAL_EXAMPLES } from "./CredentialExamples.ts"
+import { LINK_EXAMPLES } from "./LinkExamples.ts"
 import { SYNC_EXAMPLES } from "./SyncExamples.ts"
 
 const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
@@ -102,6 +103,7 @@ const usage = {
 export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...ADMIN_EXAMPLES,
   ...CREDENTIAL_EXAMPLES,
+  ...LINK_EXAMPLES,
   ...SYNC_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
   Collection: {
@@ -115,6 +117,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     createdAt: "2025-06-01T08:30:00.000Z",
     updatedAt: "2025-06-01T08:30:00.000Z"
   },
+  CollectionRoute: route,
+  CreatedRoute: route,
   CollectionPatch: { name: "Alpine passes by bike", description: null },
   DryRun: {
     format: "gpx",

@@ -52,7 +52,8 @@ export const references = (names: ReadonlyArray<HeaderName>) =>
 
 const bodySchema = (response: OpenApi.OpenApiSpecResponse) => response.content?.[MEDIA_TYPES.json]?.schema ?? {}
 
-const isVersioned = (schema: object) => /"#\/components\/schemas\/(Route|Collection)"/.test(JSON.stringify(schema))
+const isVersioned = (schema: object) =>
+  /"#\/components\/schemas\/(Route|CreatedRoute|Collection|ElevationProfile)"/.test(JSON.stringify(schema))
 
 const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
   Object.keys(content ?? {}).some((type) => type.startsWith("application/") && type !== MEDIA_TYPES.json)

@@ -5,7 +5,7 @@ export const texts = {
     "Export the account",
     "Everything in the account as a ZIP archive: `profile.json`, `routes.json` (one route a line), a GPX file for each "
       + "route, `collections.json`, `tokens.json` and `sessions.json` without secrets, and `manifest.json` with counts and "
-      + "the SHA-256 of each file. Deleted routes are left out. It is made while it is read: an archive that breaks off "
+      + "the SHA-256 of each file. Deleted routes and links are left out. It is made while it is read: an archive that breaks off "
       + "has no directory and does not open."
   ),
   import: described(

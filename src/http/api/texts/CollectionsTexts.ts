@@ -31,14 +31,14 @@ export const texts = {
   ),
   get: described(
     "Open a collection",
-    "By id: the owner's own collections, and public ones. By share token: public and unlisted ones. Routes that the "
+    "By id: the owner's own collections, and public ones. By share token or that of a link: public and unlisted ones. Routes that the "
       + "caller may not see are left out."
   ),
   routes: described(
     "Open the routes of a collection",
     "The routes of a collection in its order, as the caller may see them. Unlisted routes are among them only for the "
       + "collection's owner and for their own; those of the collection's owner also for anyone who opens it by its share "
-      + "token. Their ids in `routeIds` open nothing. "
+      + "token or a link. Their ids in `routeIds` open nothing. "
       + `${PAGED} ${BOUNDED_PAGE}`
   ),
   listByUser: described(

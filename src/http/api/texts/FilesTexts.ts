@@ -7,7 +7,11 @@ const mebibytes = (bytes: number) => `${bytes / 2 ** 20} MiB`
 const download = (format: string) =>
   described(
     `Download as ${format}`,
-    "A route as a file, for anyone who may read it. Importing it again gives the same route. At most "
+    "A route as a file, for anyone who may read it. Importing it again gives the same route. "
+      + (["GPX", "TCX"].includes(format)
+        ? "Cues are waypoints of the kind of the turn in GPX, course points in TCX. "
+        : "")
+      + "At most "
       + `${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
   )
 
@@ -19,7 +23,8 @@ export const texts = {
   fit: described(
     "Download as FIT",
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
-      + "bytes of the name, neither tags nor description. "
+      + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
+      + "import of it leaves turns out. "
       + `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
   ),
   import: described(

@@ -16,13 +16,16 @@ export const texts = {
       + "`elevationGain` (metres) from its elevations, and `duration` (seconds) from the timestamps of the "
       + "waypoints. The line is `geometry`, or `polyline6` in place of it: what the routing proxy responds, as it "
       + "is. The gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line "
-      + "on either side. A personal access token that makes it public must confirm."
+      + "on either side. `cues` are turns along the line, such as the `maneuvers` of a computed route: their indexes are "
+      + "those of its positions. With `elevation=true` elevations that are missing come from the routing engine; where it "
+      + "has none, fails or takes more than 4 seconds, the route is stored as it is, and `warnings` has "
+      + "`elevation_missing`. A personal access token that makes it public must confirm."
   ),
   update: described(
     "Change a route",
     "Changes the members that the body names; `null` clears an optional one. `polyline6` may stand in place of "
       + "`geometry`; a line without a `distance` is measured again, as on create; without a geometry (`null`) "
-      + "there is no distance, unless the body has one. A personal access token that makes a route public must "
+      + "there is no distance, unless the body has one. A new line without `cues` has none. A personal access token that makes a route public must "
       + "confirm."
   ),
   remove: described(
@@ -48,7 +51,14 @@ export const texts = {
   ),
   get: described(
     "Open a route",
-    "By id: the owner's own routes, and public ones. By share token (32 hex digits): public and unlisted ones."
+    "By id: the owner's own routes, and public ones. By share token or the token of a link (32 hex "
+      + "digits): public and unlisted ones."
+  ),
+  profile: described(
+    "Read the elevation profile of a route",
+    "Distances along the line, from its start, and heights there: those of its positions where there are no more than `points`, "
+      + "else interpolated at even distances. Of the line that the caller sees, by the rules of opening a route. A route "
+      + "without elevations has no points."
   ),
   listDeleted: described(
     "List deleted routes",

@@ -9,9 +9,16 @@ export const texts = {
       + "`paved` shuns tracks and `unpaved` seeks them. To avoid highways, who rides goes around busy roads, though not "
       + "many times as far; who walks or runs takes a footpath beside them, since the engine knows no busy roads on foot. "
       + "`warnings` says what the route takes all the same: `ferry_used`, `highway_used` (a motorway or trunk road), "
-      + "`unpaved_used`. A surface preference that is not known is accepted, ignored and named by `preference_unknown`. Without "
+      + "`unpaved_used`. A surface preference that is not known is accepted, ignored and named by `preference_unknown`. With `directions` there "
+      + "are `maneuvers` in `language`, which may be given in the query or in the body; `begin_shape_index` counts in the "
+      + "line of all legs, each without its first position but the first leg, and a stored route takes them as `cues`. Without "
       + "`walkingSpeedKmh` a run is timed at 10 km/h, a walk by the engine. 404 has `details.reason` `no_path` or `no_road_near_location`, the latter with the indexes of "
       + "those locations in `details.locations` where the engine tells; 400 `too_far`."
+  ),
+  elevation: described(
+    "Fill elevations",
+    "Adds elevations (metres) to the positions of a line that have none; those that are there stay. What the engine has no "
+      + "elevation for stays as it is and is counted by `missing`: an engine without elevation data fills none."
   ),
   traceAttributes: described(
     "Match a trace",

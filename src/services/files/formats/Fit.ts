@@ -10,6 +10,9 @@ import { chainedFilesOf, hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
 
+/** As the parser names that of development. */
+const OWN_MANUFACTURER = "development"
+
 /** A day with a record a second has 3.5 MiB. */
 const MAX_FIT_BYTES = 4 * 1024 * 1024
 
@@ -61,7 +64,15 @@ const partsOf = (records: ReadonlyArray<Placed>, { events = [] }: ParsedFit) => 
   return parts
 }
 
-const waypointsOf = ({ course_points = [] }: ParsedFit): ReadonlyArray<DraftWaypoint> =>
+type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
+
+/** Our own waypoints are generic: the other course points of our files are cues, which FIT cannot carry whole. */
+const isOwnCue = ({ file_ids = [] }: ParsedFit) => {
+  const isOwn = file_ids[0]?.manufacturer === OWN_MANUFACTURER
+  return ({ type }: CoursePoint) => isOwn && type !== "generic"
+}
+
+const waypointsOf = (course_points: ReadonlyArray<CoursePoint>): ReadonlyArray<DraftWaypoint> =>
   course_points.flatMap((point) => {
     const position = positionOf(point.position_long, point.position_lat, undefined)
     if (position === undefined) return []
@@ -85,10 +96,12 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
   }
   const fit = yield* parsed(bytes)
   const { course_points = [], records = [] } = fit
+  const isCue = isOwnCue(fit)
   if (records.length > MAX_READ_POSITIONS) return yield* tooMany("records", records.length, MAX_READ_POSITIONS)
   const placedRecords = records.flatMap(placed)
   const parts = partsOf(placedRecords, fit)
-  const waypoints = waypointsOf(fit)
+  const points = course_points.filter((point) => !isCue(point))
+  const waypoints = waypointsOf(points)
   if (waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", waypoints.length, MAX_WAYPOINTS)
   const course = fit.messages?.course?.[0]
   const file: DraftFile = {
@@ -107,7 +120,8 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
     dropped: [
       ...droppedIf(records.length - placedRecords.length, "record", "it has no position"),
       ...droppedIf(chainedFilesOf(bytes), "FIT file", "only the first of several that follow each other is read"),
-      ...droppedIf(course_points.length - waypoints.length, "course_point", "it has no position")
+      ...droppedIf(points.length - waypoints.length, "course_point", "it has no position"),
+      ...droppedIf(course_points.length - points.length, "course_point", "it is a turn without its maneuver")
     ]
   }
   return file

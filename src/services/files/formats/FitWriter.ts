@@ -2,6 +2,7 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Activity } from "../../../schema/Preferences.ts"
 import { metresBetween } from "../../geometry/Geodesy.ts"
+import { turnOf } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 
@@ -85,7 +86,9 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
 ]
 
 /** A course with the duration of the route, or a second for each position. */
-export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoints }: WrittenRoute): Uint8Array => {
+export const writeFit = (
+  { activity, createdAt, cues = [], duration, geometry, name, waypoints }: WrittenRoute
+): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
   const distances = distancesOf(geometry)
@@ -128,6 +131,20 @@ export const writeFit = ({ activity, createdAt, duration, geometry, name, waypoi
       uint32(4, centimetres(distances[at] ?? 0)),
       enumerated(5, GENERIC_POINT),
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
+    ], 2)
+  }
+  const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
+  for (const [index, cue] of cuesOnLine.entries()) {
+    const at = cue.begin_shape_index
+    const [lng, lat] = geometry[at] ?? [0, 0]
+    encoder.writeMessage(COURSE_POINT, [
+      uint16(254, waypoints.length + index),
+      uint32(1, timeAt(at)),
+      semicircles(2, lat),
+      semicircles(3, lng),
+      uint32(4, centimetres(distances[at] ?? 0)),
+      enumerated(5, turnOf(cue).fit),
+      text(6, cue.instruction === "" ? turnOf(cue).name : cue.instruction, MAX_POINT_NAME_BYTES)
     ], 2)
   }
   encoder.writeMessage(EVENT, [

@@ -3,6 +3,7 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
 import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "../Document.ts"
 import {
   allPositions,
@@ -39,7 +40,8 @@ const KNOWN = new Set([
   "gpx",
   "lat",
   "lon",
-  OWN_LONGITUDE
+  OWN_LONGITUDE,
+  OWN_MANEUVER
 ])
 
 const UNUSED = "a route has no place for it"
@@ -131,6 +133,11 @@ const linesOf = (
   }]
 }
 
+const cueOf = (point: XmlElement) => {
+  const mark = textOf(childOf(point, "extensions"), OWN_MANEUVER)
+  return mark === undefined ? undefined : maneuverOf(mark, textOf(point, "name"))
+}
+
 const PLACE_OF_INTEREST = "poi"
 
 const partsOf = (gpx: XmlElement) => {
@@ -144,7 +151,8 @@ const partsOf = (gpx: XmlElement) => {
     lines: linesOf(tracks, routes, routePoints),
     trackPoints: childrenOf(childrenOf(tracks, "trkseg"), "trkpt"),
     routePoints,
-    places: childrenOf(gpx, "wpt")
+    places: childrenOf(gpx, "wpt").filter((point) => cueOf(point) === undefined),
+    cues: childrenOf(gpx, "wpt").flatMap((point) => cueOf(point) ?? [])
   }
 }
 
@@ -234,6 +242,7 @@ export const readGpx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     tags: root.flatMap((element) => textOf(element, "keywords")?.split(",", MAX_WORDS) ?? []),
     activity: undefined,
     waypoints: waypointsOf(places, placed, routes.length === 0 ? undefined : PLACE_OF_INTEREST),
+    cues: parts.cues,
     tracks: tracksOf(parts, line, planned),
     dropped: droppedOf(gpx, parts)
   }

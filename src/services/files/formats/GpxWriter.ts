@@ -1,4 +1,5 @@
 import type { Position } from "../../../schema/Geometry.ts"
+import { maneuverMark, turnOf } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { decimal } from "../Numbers.ts"
 import { isDateTime } from "../xml/DateTimes.ts"
@@ -29,6 +30,21 @@ const routePointOf = ({ coord: [lng, lat], name, timestamp, type }: WrittenRoute
   extensions: extensionsOf(lng)
 })
 
+type Cue = NonNullable<WrittenRoute["cues"]>[number]
+
+const cuePointOf = (cue: Cue, [lng, lat, elevation]: Position): XmlParts => {
+  const { name, tcx } = turnOf(cue)
+  return {
+    "@lat": decimal(lat),
+    "@lon": decimal(withinEdge(lng)),
+    ele: elevation === undefined ? undefined : decimal(elevation),
+    name: cue.instruction === "" ? name : cue.instruction,
+    sym: tcx,
+    type: name,
+    extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
+  }
+}
+
 const trackPoint = ([lng, lat, elevation]: Position): string => {
   const ele = elevation === undefined ? "" : `<ele>${decimal(elevation)}</ele>`
   const extensions = extensionsOf(lng)
@@ -40,6 +56,10 @@ const trackPoint = ([lng, lat, elevation]: Position): string => {
 export function* writeGpx(route: WrittenRoute): Generator<string> {
   yield `${XML_DECLARATION}${ROOT}\n`
   yield `${xmlOf({ metadata: metadataOf(route) })}\n`
+  for (const cue of route.cues ?? []) {
+    const position = route.geometry[cue.begin_shape_index]
+    if (position !== undefined) yield `${xmlOf({ wpt: cuePointOf(cue, position) })}\n`
+  }
   if (route.waypoints.length > 0) yield `${xmlOf({ rte: { rtept: route.waypoints.map(routePointOf) } })}\n`
   yield `<trk>${xmlOf({ name: route.name, type: route.activity })}<trkseg>\n`
   for (const position of route.geometry) yield trackPoint(position)

@@ -3,6 +3,7 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
 import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
 import {
   allPositions,
@@ -48,7 +49,8 @@ const KNOWN = new Set([
   "rps:activity",
   "rps:type",
   "rps:timestamp",
-  OWN_LONGITUDE
+  OWN_LONGITUDE,
+  OWN_MANEUVER
 ])
 
 const pointOf = (point: XmlElement): Position | undefined => {
@@ -78,6 +80,13 @@ const waypointOf = (point: XmlElement, position: Position, isOwn: boolean): Draf
     timestamp: textOf(extensions, "rps:timestamp")
   }
 }
+
+const cueOf = (point: XmlElement) => {
+  const mark = textOf(childOf(point, "Extensions"), OWN_MANEUVER)
+  return mark === undefined ? undefined : maneuverOf(mark, textOf(point, "Notes"))
+}
+
+const isWaypoint = (point: XmlElement) => isPlaced(point) && cueOf(point) === undefined
 
 const MAX_LAP_SECONDS = 60
 
@@ -131,7 +140,7 @@ const trackOf = (
   nextPoints: NextPositions
 ): DraftTrack => {
   const own = childrenOf(owner, "Extensions").find((extensions) => childOf(extensions, "rps:name") !== undefined)
-  const placed = childrenOf(owner, "CoursePoint").filter(isPlaced)
+  const placed = childrenOf(owner, "CoursePoint").filter(isWaypoint)
   const points = nextPoints(placed.length)
   return {
     names: [textOf(own, "rps:name"), textOf(owner, "Name"), textOf(owner, "Id")],
@@ -141,6 +150,7 @@ const trackOf = (
     waypoints: placed.flatMap((point, index) =>
       points[index] === undefined ? [] : [waypointOf(point, points[index], own !== undefined)]
     ),
+    cues: childrenOf(owner, "CoursePoint").flatMap((point) => cueOf(point) ?? []),
     segments: nextGroups(nextPositions, parts.map(({ length }) => length)),
     // The times of our own courses only satisfy the schema.
     seconds: own === undefined ? durationOf(parts, timeOf) : undefined
@@ -155,7 +165,7 @@ export const readTcx = Effect.fnUntraced(function*(text: string): Effect.fn.Retu
     path: "Trackpoint",
     max: MAX_READ_POSITIONS
   })
-  const points = yield* allPositions(parts.coursePoints.filter(isPlaced), pointOf, {
+  const points = yield* allPositions(parts.coursePoints.filter(isWaypoint), pointOf, {
     what: "waypoints",
     path: "CoursePoint",
     max: MAX_WAYPOINTS

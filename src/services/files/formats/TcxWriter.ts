@@ -1,6 +1,7 @@
 import type { Position } from "../../../schema/Geometry.ts"
 import { coordinatesOf } from "../../geometry/Coordinates.ts"
 import { lengthOf } from "../../geometry/Geodesy.ts"
+import { maneuverMark, turnOf } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 import { decimal } from "../Numbers.ts"
@@ -72,6 +73,17 @@ const coursePointOf = (
   }
 })
 
+type Cue = NonNullable<WrittenRoute["cues"]>[number]
+
+const cuePointOf = (cue: Cue, [lng, lat]: Position, time: string): XmlParts => ({
+  Name: turnOf(cue).name,
+  Time: time,
+  Position: { LatitudeDegrees: decimal(lat), LongitudeDegrees: decimal(withinEdge(lng)) },
+  PointType: turnOf(cue).tcx,
+  Notes: cue.instruction === "" ? undefined : cue.instruction,
+  Extensions: { ...maneuverMark(cue), ...edgeMark(lng) }
+})
+
 const notesOf = ({ description, name }: WrittenRoute) =>
   description === undefined || description === "" ? name : `${name}\n\n${description}`
 
@@ -103,6 +115,11 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   for (const waypoint of waypoints) {
     const time = timeAt(nearest.indexOf(waypoint.coord))
     yield `${xmlOf({ CoursePoint: coursePointOf(waypoint, time) })}\n`
+  }
+  for (const cue of route.cues ?? []) {
+    const position = geometry[cue.begin_shape_index]
+    if (position === undefined) continue
+    yield `${xmlOf({ CoursePoint: cuePointOf(cue, position, timeAt(cue.begin_shape_index)) })}\n`
   }
   yield `${xmlOf({ Extensions: ownOf(route) })}</Course></Courses></TrainingCenterDatabase>\n`
 }

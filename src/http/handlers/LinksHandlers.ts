@@ -1,0 +1,82 @@
+import { Effect, Option } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+import type { CollectionId, LinkId, RouteId } from "../../schema/Ids.ts"
+import type { ShareLinkPatch } from "../../schema/ShareLink.ts"
+import { Collections } from "../../services/collections/Collections.ts"
+import { type Shared, ShareLinks } from "../../services/links/ShareLinks.ts"
+import { Routes } from "../../services/routes/Routes.ts"
+import { Api } from "../api/Api.ts"
+import { Caller } from "../api/Authentication.ts"
+import { success } from "../api/Success.ts"
+import { bodyDigest } from "../request/BodyParts.ts"
+import { Idempotency } from "../request/Idempotency.ts"
+import { makeRequestedPage } from "../request/RequestedPage.ts"
+import { versionedCollection } from "../response/CollectionJson.ts"
+import { jsonPage, sliceOf } from "../response/Pagination.ts"
+import { worded } from "../response/PublicErrors.ts"
+import { versionedRoute } from "../response/RouteJson.ts"
+import { jsonResponse, versionedResponse } from "../response/Versioned.ts"
+
+const route = (id: RouteId): Shared => ({ kind: "route", id })
+
+const collection = (id: CollectionId): Shared => ({ kind: "collection", id })
+
+export const LinksHandlers = HttpApiBuilder.group(
+  Api,
+  "links",
+  Effect.fn(function*(handlers) {
+    const collections = yield* Collections
+    const idempotency = yield* Idempotency
+    const links = yield* ShareLinks
+    const requestedPage = yield* makeRequestedPage
+    const routes = yield* Routes
+
+    type Listing = Parameters<typeof requestedPage>[0]
+    const list = Effect.fnUntraced(function*(shared: Shared, { query, request }: Listing) {
+      const { userId } = yield* Caller
+      const page = yield* requestedPage({ query, request }, Option.some(userId))
+      const all = yield* links.list(userId, shared)
+      return jsonPage(request.url, page, sliceOf(all, page, { positionOf: ({ id }) => [id, id], isDescending: true }))
+    }, worded)
+
+    type Creation = Parameters<typeof idempotency.once>[1]
+    const create = Effect.fnUntraced(
+      function*(shared: Shared, call: Creation, link: Parameters<typeof links.create>[2]) {
+        const { userId } = yield* Caller
+        const made = links.create(userId, shared, link)
+        const response = Effect.map(made, (link) => jsonResponse(JSON.stringify(link), { status: 201 }))
+        return yield* idempotency.once(userId, call, yield* bodyDigest, response)
+      },
+      worded
+    )
+
+    const change = (shared: Shared, link: LinkId, patch: ShareLinkPatch) =>
+      Effect.flatMap(Caller, ({ userId }) => worded(links.change(userId, shared, link, patch)))
+
+    const remove = (shared: Shared, link: LinkId) =>
+      Effect.flatMap(Caller, ({ userId }) => Effect.as(worded(links.remove(userId, shared, link)), success))
+
+    return handlers.handleAll({
+      listOfRoute: ({ params, query, request }) => list(route(params.id), { query, request }),
+      createForRoute: ({ headers, params, payload, request }) =>
+        create(route(params.id), { headers, request }, payload),
+      changeOfRoute: ({ params, payload }) => change(route(params.id), params.linkId, payload),
+      removeOfRoute: ({ params }) => remove(route(params.id), params.linkId),
+      replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
+        const { userId } = yield* Caller
+        yield* links.replaceShareToken(userId, route(id))
+        return versionedResponse(versionedRoute(yield* routes.get(id, Option.some(userId), "full")))
+      }, worded),
+      listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),
+      createForCollection: ({ headers, params, payload, request }) =>
+        create(collection(params.id), { headers, request }, payload),
+      changeOfCollection: ({ params, payload }) => change(collection(params.id), params.linkId, payload),
+      removeOfCollection: ({ params }) => remove(collection(params.id), params.linkId),
+      replaceCollectionShareToken: Effect.fnUntraced(function*({ params: { id } }) {
+        const { userId } = yield* Caller
+        yield* links.replaceShareToken(userId, collection(id))
+        return versionedResponse(versionedCollection(yield* collections.get(id, Option.some(userId))))
+      }, worded)
+    })
+  })
+)

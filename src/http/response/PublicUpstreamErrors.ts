@@ -1,0 +1,64 @@
+import {
+  BadGateway,
+  GatewayTimeout,
+  Internal,
+  NotFound,
+  type ServiceError,
+  Unavailable,
+  ValidationFailed
+} from "../../schema/Errors.ts"
+import type { BeyondEngine, NoRoad, UpstreamError } from "../../schema/UpstreamErrors.ts"
+
+const NO_ROAD = "no_road_near_location"
+
+const noRoad = ({ near }: NoRoad) => {
+  if (near === undefined) {
+    return new NotFound({ message: "There is no road near a location", details: { reason: NO_ROAD } })
+  }
+  const { locations, metres } = near
+  const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
+  return new NotFound({
+    message: `There is no road within ${metres} m of ${names}`,
+    details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
+  })
+}
+
+const PATHLESS = {
+  locations: "There is no path between the locations",
+  trace: "The trace does not follow any roads"
+} as const
+
+const BEYOND = {
+  locations: { reason: "too_many_locations", message: "There are too many locations" },
+  points: { reason: "too_many_points", message: "The trace has too many points" },
+  distance: { reason: "too_far", message: "The locations are too far apart" },
+  bounds: { reason: "too_far", message: "The trace is out of the engine's bounds" },
+  gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
+} as const
+
+const beyondEngine = ({ limit }: BeyondEngine) => {
+  const { message, reason } = BEYOND[limit]
+  return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
+}
+
+/** The words of the failures of upstream services, and of limits of the routing engine. */
+export const PUBLIC_UPSTREAM = {
+  UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
+  UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
+  UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
+  EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
+  EngineMisused: () => new Internal({ message: "Something went wrong on our side" }),
+  BeyondEngine: beyondEngine,
+  TraceTooLong: ({ member, metres }) =>
+    new ValidationFailed({
+      message: "The trace is too long",
+      details: {
+        reason: "too_far",
+        issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
+      }
+    }),
+  ProviderBusy: () => new Unavailable({ message: "Too many sign-ins are in progress: try again" }),
+  ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
+  NoRoad: noRoad,
+  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
+} satisfies { readonly [Error in UpstreamError as Error["_tag"]]: (error: Error) => ServiceError }

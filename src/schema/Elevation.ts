@@ -1,0 +1,49 @@
+import { Schema } from "effect"
+import { EncodedLine, Positions } from "./Geometry.ts"
+import { Metres } from "./Measures.ts"
+import { decimal } from "./Page.ts"
+import { oneGeometry } from "./Route.ts"
+
+export const ElevationRequest = Schema.Struct({
+  geometry: Schema.optionalKey(Schema.NullOr(Positions)),
+  polyline6: Schema.optionalKey(Schema.NullOr(EncodedLine))
+}).check(oneGeometry).annotate({ identifier: "ElevationRequest" })
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+export const ElevationAnswer = Schema.Struct({
+  geometry: Positions,
+  filled: Count.annotate({ description: "How many positions got an elevation" }),
+  missing: Count.annotate({ description: "How many still have none" })
+}).annotate({ identifier: "ElevationAnswer" })
+
+export const ElevationQuery = {
+  elevation: Schema.optionalKey(
+    Schema.Literals(["true", "false"]).annotate({
+      description:
+        "`true` takes missing elevations from the routing engine; what it does not have is named by `warnings`"
+    })
+  )
+}
+
+const DEFAULT_SAMPLES = 200
+
+const MAX_SAMPLES = 1000
+
+export const ProfileQuery = {
+  points: Schema.optionalKey(decimal(2, MAX_SAMPLES, `At most how many points; ${DEFAULT_SAMPLES} if absent`))
+}
+
+export const samplesOf = ({ points = DEFAULT_SAMPLES }: { readonly points?: number }): number => points
+
+/** `points` is empty for a route without elevations. */
+export const ElevationProfile = Schema.Struct({
+  distance: Metres.annotate({ description: "Metres along the line that the caller sees" }),
+  points: Schema.Array(
+    Schema.Struct({
+      distance: Metres.annotate({ description: "Metres from the start of the line" }),
+      height: Schema.NullOr(Metres).annotate({ description: "Metres; `null` beside positions without an elevation" })
+    })
+  )
+}).annotate({ identifier: "ElevationProfile" })
+export type ElevationProfile = typeof ElevationProfile.Type

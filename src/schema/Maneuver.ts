@@ -1,0 +1,86 @@
+import { Schema } from "effect"
+import { MAX_POSITIONS } from "./Geometry.ts"
+import { isCodePointLength, WellFormedString } from "./Text.ts"
+
+/** A route of 500 km through a city has fewer. */
+export const MAX_MANEUVERS = 5000
+
+/** In code points. */
+export const MAX_INSTRUCTION = 500
+
+const MAX_TYPE = 255
+
+const Size = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** In the shape and with the types of Valhalla, so that a computed maneuver is stored as it is. */
+export const Maneuver = Schema.Struct({
+  instruction: WellFormedString.check(isCodePointLength(0, MAX_INSTRUCTION)).annotate({
+    description: "What to do, for people"
+  }),
+  type: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_TYPE })).annotate({
+    description: "The kind of maneuver, by the numbers of Valhalla: 8 goes on, 10 turns right, 15 left, 4 arrives"
+  }),
+  begin_shape_index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_POSITIONS - 1 })).annotate({
+    description: "The index of its position in the line, from 0"
+  }),
+  length: Size.annotate({ description: "Kilometres until the next one" }),
+  time: Size.annotate({ description: "Seconds until the next one" })
+}).annotate({ identifier: "Maneuver" })
+export type Maneuver = typeof Maneuver.Type
+
+export const Maneuvers = Schema.Array(Maneuver).check(Schema.isMaxLength(MAX_MANEUVERS))
+
+/** Those of Valhalla 3.9. */
+const LOCALES = [
+  "ar-SA",
+  "bg-BG",
+  "ca-ES",
+  "cs-CZ",
+  "da-DK",
+  "de-DE",
+  "el-GR",
+  "en-AU",
+  "en-GB",
+  "en-US",
+  "es-ES",
+  "et-EE",
+  "fi-FI",
+  "fr-FR",
+  "he-IL",
+  "hi-IN",
+  "hu-HU",
+  "it-IT",
+  "ja-JP",
+  "ko-KR",
+  "mn-MN",
+  "nb-NO",
+  "nl-NL",
+  "pl-PL",
+  "pt-BR",
+  "pt-PT",
+  "ro-RO",
+  "ru-RU",
+  "sk-SK",
+  "sl-SI",
+  "sv-SE",
+  "tr-TR",
+  "uk-UA",
+  "vi-VN"
+] as const
+
+const languageOf = (locale: string) => locale.slice(0, 2)
+
+/** `en` and `pt` have several locales. */
+const PREFERRED = ["en-US", "pt-PT", ...LOCALES]
+
+const LANGUAGES = [...LOCALES, ...new Set(LOCALES.map(languageOf))]
+
+/** The engine would answer in English to one that it does not know. */
+export const Language = Schema.Literals(LANGUAGES).annotate({
+  description: "The language of the instructions (BCP 47); `en-US` if absent"
+})
+export type Language = typeof Language.Type
+
+export const localeOf = (language: Language): string =>
+  PREFERRED.find((locale) => locale === language) ?? PREFERRED.find((locale) => languageOf(locale) === language)
+    ?? "en-US"

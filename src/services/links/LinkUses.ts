@@ -1,0 +1,90 @@
+import { Clock, Context, Duration, Effect, Latch, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { LinkId, ShareToken } from "../../schema/Ids.ts"
+import { ifThereIsRoom } from "../sql/ServerState.ts"
+
+interface Opened {
+  readonly linkId: LinkId | null
+  readonly allowDownload: boolean | null
+}
+
+interface Followed {
+  readonly shareToken?: ShareToken
+  readonly allowDownload?: boolean
+}
+
+interface Use {
+  readonly uses: number
+  readonly lastUsedAt: number
+}
+
+const PRECISION = Duration.minutes(1)
+
+/**
+ * Counts the uses of links in this process and adds them up in the database after a minute, so that no read writes. A
+ * process that is killed loses those of its last minute at most; one that shuts down none.
+ */
+export class LinkUses extends Context.Service<LinkUses, {
+  /** What others than the owner get for a ref that is a link, counted as a use: its own token in place of the share token. */
+  readonly follow: (ref: number | ShareToken, opened: Opened) => Effect.Effect<Followed>
+}>()("route-planning-service/LinkUses") {
+  static readonly layer = Layer.effect(
+    LinkUses,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const hasUses = yield* Latch.make()
+      const pending = new Map<LinkId, Use>()
+
+      const add = (id: LinkId, { lastUsedAt, uses }: Use) => {
+        const before = pending.get(id) ?? { uses: 0, lastUsedAt }
+        pending.set(id, { uses: before.uses + uses, lastUsedAt: Math.max(before.lastUsedAt, lastUsedAt) })
+        hasUses.openUnsafe()
+      }
+
+      // Locked in order of the ids, so that two processes do not wait for each other.
+      const write = (uses: ReadonlyArray<readonly [LinkId, Use]>) =>
+        sql`
+          WITH added AS (
+            SELECT * FROM unnest(
+              ${uses.map(([id]) => id)}::bigint[], ${uses.map(([, use]) => use.uses)}::bigint[],
+              ${uses.map(([, { lastUsedAt }]) => new Date(lastUsedAt).toISOString())}::timestamptz[]
+            ) AS added (id, uses, last_used_at)
+          ), locked AS (
+            SELECT id FROM share_links WHERE id IN (SELECT id FROM added) ORDER BY id FOR NO KEY UPDATE
+          )
+          UPDATE share_links l SET uses = l.uses + a.uses, last_used_at = greatest(l.last_used_at, a.last_used_at)
+          FROM added a JOIN locked USING (id) WHERE l.id = a.id`
+
+      const flush = Effect.suspend(() => {
+        const taken = [...pending]
+        pending.clear()
+        hasUses.closeUnsafe()
+        return taken.length === 0 ? Effect.void : ifThereIsRoom(write(taken)).pipe(
+          Effect.catchCause((cause) =>
+            Effect.andThen(
+              Effect.logWarning("uses of links not written", cause),
+              Effect.sync(() => taken.forEach(([id, use]) => add(id, use)))
+            )
+          )
+        )
+      }).pipe(Effect.uninterruptible)
+
+      yield* Effect.addFinalizer(() => flush)
+      // Without uses it sleeps without a timer, which would wake a test clock each minute.
+      yield* hasUses.await.pipe(
+        Effect.andThen(Effect.sleep(PRECISION)),
+        Effect.andThen(flush),
+        Effect.forever,
+        Effect.forkScoped
+      )
+
+      return LinkUses.of({
+        follow: Effect.fnUntraced(function*(ref, { allowDownload, linkId }) {
+          if (linkId === null || typeof ref === "number") return {}
+          add(linkId, { uses: 1, lastUsedAt: yield* Clock.currentTimeMillis })
+          return { shareToken: ref, ...(allowDownload === false ? { allowDownload } : {}) }
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,205 @@
+import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
+import { Model } from "effect/schema"
+import { SqlClient, SqlSchema } from "effect/sql"
+import {
+  CollectionIdColumn,
+  CountColumn,
+  LinkIdColumn,
+  RouteIdColumn,
+  ShareTokenColumn,
+  TimestampColumn
+} from "../../schema/Columns.ts"
+import { AlreadyPast, Missing, TooManyLinks } from "../../schema/DomainErrors.ts"
+import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
+import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
+import { Audit } from "../audit/Audit.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { countRows } from "../sql/Pages.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
+import { columnsOf, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { shareTokens } from "../visibility/ShareTokens.ts"
+import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+
+class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
+  id: readOnly(LinkIdColumn),
+  routeId: writtenOnce(Schema.NullOr(RouteIdColumn), Schema.NullOr(RouteId)),
+  collectionId: writtenOnce(Schema.NullOr(CollectionIdColumn), Schema.NullOr(CollectionId)),
+  label: Schema.NullOr(Schema.String),
+  token: writtenOnce(ShareTokenColumn, ShareToken),
+  allowDownload: Schema.Boolean,
+  expiresAt: NullableInstant,
+  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  lastUsedAt: readOnly(Schema.NullOr(TimestampColumn)),
+  uses: readOnly(CountColumn)
+}) {}
+
+const shareLinks = tableOf("share_links", LinkRecord)
+
+const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "collectionId"]))
+
+/** A route or a collection by its id. */
+export type Shared =
+  | { readonly kind: "route"; readonly id: RouteId }
+  | { readonly kind: "collection"; readonly id: CollectionId }
+
+const TARGETS = {
+  route: { table: "routes", alias: "r", column: "route_id" },
+  collection: { table: "collections", alias: "c", column: "collection_id" }
+}
+
+/**
+ * Links to routes and collections beside their share tokens: each opens what the share token opens, until it expires or is
+ * deleted. The owner can read the tokens again, as they can the share token. An expired link is `Missing`.
+ */
+export class ShareLinks extends Context.Service<ShareLinks, {
+  /** Newest first. */
+  readonly list: (owner: UserId, shared: Shared) => Effect.Effect<ReadonlyArray<ShareLink>, Missing>
+  readonly create: (
+    owner: UserId,
+    shared: Shared,
+    link: NewShareLink
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing | TooManyLinks>
+  readonly change: (
+    owner: UserId,
+    shared: Shared,
+    link: LinkId,
+    patch: ShareLinkPatch
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
+  readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
+  /** The replaced share token opens nothing from now on; links stay. A change of the route or collection. */
+  readonly replaceShareToken: (owner: UserId, shared: Shared) => Effect.Effect<void, Missing>
+}>()("route-planning-service/ShareLinks") {
+  static readonly layer = Layer.effect(
+    ShareLinks,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const audit = yield* Audit
+      const shareToken = yield* shareTokens
+      const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
+
+      /** Live links of it; the values are parameters. */
+      const linksOf = ({ id, kind }: Shared, now: Date) =>
+        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND (expires_at IS NULL OR expires_at > ${now})`
+
+      /** Locked, so that of concurrent requests none exceeds the limit. */
+      const lockOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared) {
+        const { alias, table } = TARGETS[kind]
+        const row = sql.literal(alias)
+        const rows = yield* sql`
+          SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)} FOR NO KEY UPDATE`
+        if (rows.length === 0) return yield* new Missing({ kind })
+      })
+
+      const columns = sql.literal(columnsOf(LinkRow))
+
+      const insert = SqlSchema.findOne({
+        Request: Schema.toType(LinkRecord.insert),
+        Result: LinkRow,
+        execute: (values) => sql`${shareLinks.insert(sql, values)} RETURNING ${columns}`
+      })
+
+      const decodeRow = Schema.decodeUnknownEffect(LinkRow)
+
+      const expiryOf = Effect.fnUntraced(function*(expiresAt: string | null | undefined) {
+        if (expiresAt === undefined || expiresAt === null) return expiresAt
+        const instant = new Date(expiresAt)
+        if (instant <= (yield* DateTime.nowAsDate)) return yield* new AlreadyPast({ member: "expiresAt" })
+        return instant
+      })
+
+      const findLinks = (shared: Shared, now: Date) =>
+        findReadable({
+          table: "share_links",
+          Request: Schema.Void,
+          Result: LinkRow,
+          execute: () => sql`SELECT ${columns} FROM ${linksOf(shared, now)} ORDER BY id DESC`
+        })()
+
+      return ShareLinks.of({
+        list: Effect.fn("ShareLinks.list")(
+          function*(owner, shared) {
+            yield* lockOwn(owner, shared)
+            return yield* findLinks(shared, yield* DateTime.nowAsDate)
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        create: Effect.fn("ShareLinks.create")(
+          function*(owner, shared, { allowDownload, expiresAt, label }) {
+            const now = yield* DateTime.nowAsDate
+            const expiry = yield* expiryOf(expiresAt)
+            yield* lockOwn(owner, shared)
+            if ((yield* countRows(sql, linksOf(shared, now))) >= MAX_LINKS) {
+              return yield* new TooManyLinks({ limit: MAX_LINKS })
+            }
+            const link = yield* insert({
+              routeId: shared.kind === "route" ? shared.id : null,
+              collectionId: shared.kind === "collection" ? shared.id : null,
+              label: textOf(label) ?? null,
+              token: yield* shareToken,
+              allowDownload: allowDownload ?? true,
+              expiresAt: expiry ?? null,
+              createdAt: now
+            })
+            yield* audit.record("link.created", { userId: owner })
+            return link
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        change: Effect.fn("ShareLinks.change")(
+          function*(owner, shared, link, { allowDownload, expiresAt, label }) {
+            const now = yield* DateTime.nowAsDate
+            const expiry = yield* expiryOf(expiresAt)
+            yield* lockOwn(owner, shared)
+            const changes = { allowDownload, expiresAt: expiry, label: textOf(label) }
+            const isEmpty = Object.values(changes).every((value) => value === undefined)
+            const [row] = isEmpty
+              ? yield* sql`SELECT ${columns} FROM ${linksOf(shared, now)} AND id = ${link}`
+              : yield* sql`
+                UPDATE share_links SET ${shareLinks.set(sql, changes)}
+                WHERE id = (SELECT id FROM ${linksOf(shared, now)} AND id = ${link}) RETURNING ${columns}`
+            if (row === undefined) return yield* new Missing({ kind: "link" })
+            if (!isEmpty) yield* audit.record("link.changed", { userId: owner })
+            return yield* decodeRow(row)
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        remove: Effect.fn("ShareLinks.remove")(
+          function*(owner, shared, link) {
+            yield* lockOwn(owner, shared)
+            const rows = yield* sql`
+              DELETE FROM share_links
+              WHERE id = (SELECT id FROM ${linksOf(shared, yield* DateTime.nowAsDate)} AND id = ${link}) RETURNING id`
+            if (rows.length === 0) return yield* new Missing({ kind: "link" })
+            yield* audit.record("link.deleted", { userId: owner })
+          },
+          sql.withTransaction,
+          databaseDefects
+        ),
+
+        replaceShareToken: Effect.fn("ShareLinks.replaceShareToken")(
+          function*(owner, { id, kind }) {
+            const { alias, table } = TARGETS[kind]
+            const row = sql.literal(alias)
+            // Exports identify a route by its first share token, which `imported_from` keeps.
+            const rows = yield* sql`
+              UPDATE ${sql(table)} ${row} SET share_token = ${yield* shareToken}, version = version + 1,
+                updated_at = ${yield* DateTime.nowAsDate}, imported_from = coalesce(imported_from, share_token)
+              WHERE ${row}.id = ${id} AND ${own[kind](owner)} RETURNING id`
+            if (rows.length === 0) return yield* new Missing({ kind })
+            yield* audit.record("share_token.replaced", { userId: owner })
+          },
+          sql.withTransaction,
+          databaseDefects
+        )
+      })
+    })
+  )
+}
+
+const textOf = (label: string | null | undefined) => label === "" ? null : label

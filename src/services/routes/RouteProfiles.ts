@@ -1,0 +1,39 @@
+import { Context, Effect, Layer } from "effect"
+import type { Missing, Overloaded } from "../../schema/DomainErrors.ts"
+import type { ElevationProfile } from "../../schema/Elevation.ts"
+import type { RouteRef } from "../../schema/Ids.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { measureProfile } from "../geometry/Profiles.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
+import type { Viewer } from "../visibility/Visibility.ts"
+import { Routes } from "./Routes.ts"
+
+interface Profiled {
+  readonly route: StoredRoute
+  readonly profile: ElevationProfile
+}
+
+/** Elevation profiles of what a viewer sees of routes. */
+export class RouteProfiles extends Context.Service<RouteProfiles, {
+  /** By the rules of `Routes.get`. A long line is measured in a thread: `Overloaded` under load. */
+  readonly get: (
+    ref: RouteRef,
+    viewer: Viewer,
+    samples: number
+  ) => Effect.Effect<Profiled, Missing | Overloaded>
+}>()("route-planning-service/RouteProfiles") {
+  static readonly layer = Layer.effect(
+    RouteProfiles,
+    Effect.gen(function*() {
+      const heavy = yield* HeavyWork
+      const routes = yield* Routes
+      return RouteProfiles.of({
+        get: Effect.fn("RouteProfiles.get")(function*(ref, viewer, samples) {
+          const route = yield* routes.get(ref, viewer, "full")
+          const geometry = route.geometry ?? "[]"
+          return { route, profile: yield* heavy.run(measureProfile, { geometry, samples }, geometry.length) }
+        })
+      })
+    })
+  )
+}

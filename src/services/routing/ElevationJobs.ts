@@ -1,0 +1,76 @@
+import { Option, Schema } from "effect"
+import { type Position, Positions } from "../../schema/Geometry.ts"
+import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { polyline6 } from "../geometry/Polylines.ts"
+import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
+import type { HeavyJob } from "../heavy/HeavyWork.ts"
+
+const SHARE = "elevations"
+
+/** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
+const POSITIONS_A_CALL = 20_000
+
+/** Higher or lower there is no ground; the engine's -32,768 is none. */
+const MAX_HEIGHT = 12_000
+
+const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
+
+const isBare = (position: Position) => position.length === 2
+
+/** Polylines of the positions without an elevation, each for one call. */
+export const readBare: HeavyJob<string, ReadonlyArray<string>> = {
+  name: "read positions without elevation",
+  share: SHARE,
+  run: (json) => {
+    const bare = decodeLine(json).filter(isBare)
+    const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
+    return Array.from(
+      { length: calls },
+      (_, call) => polyline6(coordinatesOf(bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)))
+    )
+  }
+}
+
+const Heights = Schema.Struct({
+  height: Schema.Array(Schema.NullOr(Schema.Finite)).check(Schema.isMaxLength(POSITIONS_A_CALL))
+})
+
+const decodeHeights = Schema.decodeUnknownOption(Schema.fromJsonString(Heights))
+
+/** NaN for none; undefined for an unusable response. */
+export const readHeights: HeavyJob<string, Float64Array | undefined> = {
+  name: "read elevations",
+  share: SHARE,
+  run: (text) =>
+    Option.getOrUndefined(
+      Option.map(decodeHeights(text), ({ height }) => Float64Array.from(height, (metres) => metres ?? Number.NaN))
+    )
+}
+
+export interface FilledLine {
+  readonly line: RouteLine
+  readonly filled: number
+  readonly missing: number
+}
+
+interface Bare {
+  readonly json: string
+  /** Of the positions without an elevation, in their order. */
+  readonly heights: Float64Array
+}
+
+export const fillHeights: HeavyJob<Bare, FilledLine> = {
+  name: "fill elevations",
+  share: SHARE,
+  run: ({ heights, json }) => {
+    const seen = { bare: 0, filled: 0 }
+    const positions = decodeLine(json).map((position): Position => {
+      if (!isBare(position)) return position
+      const height = heights[seen.bare++] ?? Number.NaN
+      if (!(Math.abs(height) <= MAX_HEIGHT)) return position
+      seen.filled++
+      return [position[0], position[1], height]
+    })
+    return { line: routeLine(positions), filled: seen.filled, missing: seen.bare - seen.filled }
+  }
+}

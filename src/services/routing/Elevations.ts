@@ -1,0 +1,67 @@
+import { Clock, Context, Duration, Effect, Layer } from "effect"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
+import type { RouteLine } from "../geometry/RouteLine.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
+import type { EngineFailure } from "./EngineRefusals.ts"
+import { readBy } from "./EngineResponses.ts"
+import { RoutingEngine } from "./RoutingEngine.ts"
+
+/** So that a route is stored within the timeout of its request. */
+const TIMEOUT = Duration.seconds(4)
+
+const CALLS_AT_ONCE = 2
+
+/** Elevations of positions, from the routing engine. */
+export class Elevations extends Context.Service<Elevations, {
+  /** Elevations that are there stay; where the engine has none, a position stays as it is. */
+  readonly fill: (line: RouteLine) => Effect.Effect<FilledLine, EngineFailure>
+  /** Leaves a line as it is where the engine fails, or takes more than 4 seconds for all. */
+  readonly fillIfPossible: (
+    lines: ReadonlyArray<RouteLine>
+  ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
+}>()("route-planning-service/Elevations") {
+  static readonly layer = Layer.effect(
+    Elevations,
+    Effect.gen(function*() {
+      const engine = yield* RoutingEngine
+      const heavy = yield* HeavyWork
+
+      const heightsOf = (polyline: string) => engine.call("height", heightRequest(polyline), readBy(heavy, readHeights))
+
+      const bareOf = (line: RouteLine) => heavy.run(readBare, line.json, line.json.length)
+
+      const filledBy = (line: RouteLine, parts: ReadonlyArray<Float64Array>) => {
+        const heights = Float64Array.from(parts.flatMap((part) => [...part]))
+        return heavy.run(fillHeights, { json: line.json, heights }, FILL_WEIGHT * line.json.length)
+      }
+
+      const fill = Effect.fnUntraced(function*(line: RouteLine) {
+        const bare = yield* bareOf(line)
+        if (bare.length === 0) return { line, filled: 0, missing: 0 }
+        return yield* filledBy(line, yield* Effect.forEach(bare, heightsOf, { concurrency: CALLS_AT_ONCE }))
+      })
+
+      return Elevations.of({
+        fill: Effect.fn("Elevations.fill")(fill),
+        fillIfPossible: Effect.fn("Elevations.fillIfPossible")(function*(lines) {
+          const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(TIMEOUT)
+          return yield* Effect.forEach(
+            lines,
+            (line) =>
+              Effect.flatMap(Clock.currentTimeMillis, (now) =>
+                fill(line).pipe(
+                  Effect.timeout(Duration.millis(Math.max(0, end - now))),
+                  Effect.catch(() => filledBy(line, []))
+                ))
+          )
+        })
+      })
+    })
+  )
+}
+
+/** Measuring takes twice as long as parsing. */
+const FILL_WEIGHT = 2
+
+const heightRequest = (encoded_polyline: string) => JSON.stringify({ encoded_polyline, height_precision: 1 })

@@ -1,0 +1,83 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import FitParser from "fit-file-parser"
+import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
+import { read, written } from "../support/Files.ts"
+
+const cue = (type: number, begin_shape_index: number, instruction: string) => ({
+  instruction,
+  type,
+  begin_shape_index,
+  length: 0.25,
+  time: 61.5
+})
+
+const CUES = [
+  cue(1, 0, "Ride north on <Main> & Side Street."),
+  cue(10, 1, "Turn right onto a street with a rather long name, more than FIT and TCX take."),
+  cue(15, 2, "Links abbiegen."),
+  cue(26, 2, "Enter the roundabout."),
+  cue(4, 3, "You have arrived.")
+]
+
+const ROUTE: WrittenRoute = {
+  name: "With turns",
+  tags: [],
+  waypoints: [{ coord: [9.5, 47.1], name: "Start", type: "routed" }],
+  geometry: [[9.5, 47.1, 455], [9.51, 47.1], [180, 47.11], [9.52, 47.12, 460]],
+  cues: CUES,
+  createdAt: "2025-06-01T08:30:00.000Z"
+}
+
+describe("cues in files", () => {
+  for (const format of ["gpx", "tcx"] as const) {
+    it(`come back from ${format} as they were, beside the waypoints`, () => {
+      const { document, dropped } = read(written(ROUTE, format), format)
+      assert.deepStrictEqual(document.cues, CUES)
+      assert.deepStrictEqual(document.waypoints, ROUTE.waypoints)
+      assert.deepStrictEqual(dropped, [])
+    })
+  }
+
+  it("are course points with the kind of turn and a short name in TCX", () => {
+    const text = written(ROUTE, "tcx")
+    const points = [...text.matchAll(/<CoursePoint><Name>([^<]*)<\/Name>.*?<PointType>(\w+)<\/PointType>/g)]
+    assert.deepStrictEqual(points.map(([, name, type]) => [name, type]), [
+      ["Start", "Generic"],
+      ["Start", "Generic"],
+      ["Right", "Right"],
+      ["Left", "Left"],
+      ["Roundabout", "Generic"],
+      ["Finish", "Generic"]
+    ])
+  })
+
+  it.effect("are course points with the kind of turn and their distance in FIT", () =>
+    Effect.gen(function*() {
+      const fit = yield* Effect.promise(() => new FitParser({}).parseAsync(Buffer.from(writeFit(ROUTE))))
+      const points = (fit.course_points ?? []).map((
+        { distance, name, type }
+      ) => [type, name, Math.round(distance ?? 0)])
+      assert.deepStrictEqual(points.map(([type]) => type), [
+        "generic",
+        "generic",
+        "right",
+        "left",
+        "generic",
+        "generic"
+      ])
+      assert.deepStrictEqual(points[2], [
+        "right",
+        "Turn right onto a street with a rather long name, more than FIT",
+        757
+      ])
+    }))
+
+  it("that point beside the line of a file are dropped, and said to be", () => {
+    const text = written(ROUTE, "gpx").replace("<rps:maneuver>4 3 ", "<rps:maneuver>4 4 ")
+    const { document, dropped } = read(text, "gpx")
+    assert.notProperty(document, "cues")
+    assert.deepStrictEqual(dropped, [{ what: "cues", why: "they do not fit the line", count: CUES.length }])
+  })
+})
