@@ -6,11 +6,13 @@ import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
+import { cutRoute } from "../services/routes/ZoneCut.ts"
 import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../services/routing/TraceJobs.ts"
 import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.ts"
 
 serveJobs([
   checkMatch,
+  cutRoute,
   joinMatches,
   measureShortTrace,
   readCollections,

@@ -14,6 +14,7 @@ export const AuditEvent = Schema.Literals([
   "password.removed",
   "token.minted",
   "token.revoked",
+  "privacy_zones.changed",
   "account.deletion_requested",
   "account.deletion_cancelled",
   "account.erased",

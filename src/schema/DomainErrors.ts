@@ -39,6 +39,12 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
+/** Of an account that has `used` of them and gets more. */
+export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
+  limit: Schema.Int,
+  used: Schema.Int
+}) {}
+
 /** Why a personal access token is refused. */
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
@@ -149,6 +155,7 @@ export const DomainError = Schema.Union([
   CursorExpired,
   DuplicateRoutes,
   TokenRefused,
+  ZonesFull,
   TooManyTokens,
   KeyInUse,
   KeyReused,

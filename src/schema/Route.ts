@@ -127,4 +127,6 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly geometry: JsonText | undefined
   readonly polyline6: JsonText | undefined
   readonly version: number
+  /** Of the owner's privacy zones, where a part is cut off for the viewer; the distance is of the whole route. */
+  readonly cutRevision?: number
 }

@@ -113,6 +113,7 @@ const PUBLIC = {
   DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
+  ZonesFull: ({ limit }) => new Conflict({ message: `An account may have at most ${limit} privacy zones` }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
   KeyReused: conflict("This Idempotency-Key was used for another request"),

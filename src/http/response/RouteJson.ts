@@ -12,15 +12,22 @@ import { type Versioned, weakTag } from "./Versioned.ts"
 
 export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
   withMembers(
-    JSON.stringify({ ...members, version: undefined }),
+    JSON.stringify({ ...members, version: undefined, cutRevision: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
     ["polyline6", polyline6]
   )
 
-/** Members that change without a new version; a new list of cities changes places. */
-const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
-  JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
+/** What changes without a new version; a new list of cities changes places, and zones what others see. */
+const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user, cutRevision }: StoredRoute) =>
+  JSON.stringify([
+    user,
+    favourite,
+    placeCity,
+    placeRegion,
+    placeCountryCode,
+    ...(cutRevision === undefined ? [] : [cutRevision])
+  ])
 
 export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
   path: `/api/v1/routes/${route.id}`,

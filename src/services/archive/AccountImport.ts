@@ -1,15 +1,18 @@
 import { Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
-import { AccountLeaving, ImportRunning, type QuotaExceeded } from "../../schema/DomainErrors.ts"
-import type { Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import { AccountLeaving, ImportRunning, type QuotaExceeded, type ZonesFull } from "../../schema/DomainErrors.ts"
+import { type Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
+import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
+import { RouteViews } from "../routes/RouteViews.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { PROFILE } from "./DecodedFiles.ts"
 import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
@@ -25,7 +28,7 @@ import { checkedArchive } from "./ZipReader.ts"
  *
  * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
  * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
- * they are public. Preferences are only added where the account has none.
+ * they are public. Preferences are only added where the account has none, and privacy zones to those it has, before routes.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
@@ -45,6 +48,8 @@ export class AccountImport extends Context.Service<AccountImport, {
       const sql = yield* SqlClient.SqlClient
       const room = yield* importRoom
       const rows = yield* importedRows
+      const zones = yield* PrivacyZones
+      const views = yield* RouteViews
       const disk = yield* importDisk
       const turns = yield* importTurns
       const busy = new Set<UserId>()
@@ -106,9 +111,13 @@ export class AccountImport extends Context.Service<AccountImport, {
       const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
         const archive = yield* checkedArchive(file, turns.run)
         yield* turns.turn(room.requireCounts(owner, archive.counts))
-        const { preferences } = yield* archive.profile
+        const { preferences, privacyZones = [] } = yield* archive.profile
         const contents = yield* checkElements(archive, turns.run, count)
         yield* room.requireContents(owner, contents, turns.turn)
+        // Before the first route: none is shown without the zones that hid a part of it.
+        if (privacyZones.length > 0) {
+          yield* turns.turn(Effect.catchTag(zones.add(owner, privacyZones), "ZonesFull", tooManyZones))
+        }
         const ids = new Map<RouteId, RouteId>()
         const upTo = yield* rows.newestRoute(owner)
         const routes = yield* Stream.runCollect(
@@ -124,6 +133,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           collections: sumOf(collections.flat()),
           preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }
+        yield* views.refresh(owner)
         return report
       })
 
@@ -145,6 +155,9 @@ export class AccountImport extends Context.Service<AccountImport, {
     })
   )
 }
+
+const tooManyZones = ({ limit, used }: ZonesFull) =>
+  ValidationFailed.at(`${PROFILE}.privacyZones`, `Expected at most ${limit - used} that the account does not have`)
 
 const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
   created: outcomes.reduce((sum, { created }) => sum + created, 0),

@@ -6,6 +6,7 @@ import type { Page } from "../../schema/Page.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { boundedPage, extentOf, type PageRow } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { RouteViews } from "../routes/RouteViews.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { collectionVisibility, idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
@@ -15,6 +16,7 @@ const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direc
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
+  const views = yield* RouteViews
   const { visibleBy } = collectionVisibility(sql)
   const { shownIn } = routeVisibility(sql)
   const decodeRows = readableRows("routes", RouteRow)
@@ -23,7 +25,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
     /** One statement decides and reads, so that no route hidden in between is returned. */
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
-      const rows = yield* sql<PageRow & { total: number; id: bigint | null }>`
+      const rows = yield* views.completed(sql<PageRow & { total: number }>`
         WITH opened AS (
           SELECT c.id, c.user_id FROM collections c JOIN users u ON u.id = c.user_id WHERE ${visibleBy(ref, viewerId)}
         ), shown AS (
@@ -33,9 +35,9 @@ export const collectionRouteQueries = Effect.gen(function*() {
           WHERE ${shownIn(ref, viewerId)}
         )
         SELECT (SELECT count(*)::int FROM shown) AS total, p.* FROM opened LEFT JOIN (
-          ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form })}
+          ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form, seenBy: viewerId })}
         ) p ON true
-        ORDER BY p.page_place`
+        ORDER BY p.page_place`)
       const [first] = rows
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)

@@ -43,13 +43,15 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const spool = yield* Spool
 
       /** In a thread: the FIT encoder takes 6 us for each field. */
-      const fitOf = ({ activity, createdAt, duration, geometry, name, waypoints }: StoredRoute) => {
+      const fitOf = (route: StoredRoute) => {
+        const { activity, createdAt, duration, geometry, name, waypoints } = route
         const written = {
           route: {
             name,
             createdAt,
             ...(activity === undefined ? {} : { activity }),
-            ...(duration === undefined ? {} : { duration })
+            ...(duration === undefined ? {} : { duration }),
+            ...wholeDistanceOf(route)
           },
           geometry: geometry ?? "[]",
           waypoints
@@ -106,6 +108,9 @@ export const decodeLine = Effect.fnUntraced(function*(text: string) {
   return line
 })
 
+const wholeDistanceOf = ({ cutRevision, distance }: StoredRoute) =>
+  cutRevision === undefined || distance === undefined ? {} : { wholeDistance: distance }
+
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {
@@ -115,7 +120,8 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(activity === undefined ? {} : { activity }),
     waypoints: yield* decodeWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* decodeLine(route.geometry),
-    createdAt
+    createdAt,
+    ...wholeDistanceOf(route)
   }
   return document
 }, Effect.orDie)

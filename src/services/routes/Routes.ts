@@ -1,6 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
+import type { Unavailable } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -25,6 +26,8 @@ import {
 } from "./RouteColumns.ts"
 import { ChangedRouteRow, NewRouteRow, routesTable } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { RouteViews } from "./RouteViews.ts"
+import { seenRoutes } from "./SeenRoutes.ts"
 
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
@@ -38,12 +41,15 @@ export class Routes extends Context.Service<Routes, {
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
   ) => Effect.Effect<Array<StoredRoute>, QuotaExceeded>
-  /** By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. */
+  /**
+   * By id: the owner's own, or public. By share token: public and unlisted for anyone, private for the owner. For others
+   * without what is in the owner's privacy zones; `Unavailable` where that cannot be cut under load.
+   */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
     form: GeometryForm
-  ) => Effect.Effect<StoredRoute, Missing>
+  ) => Effect.Effect<StoredRoute, Missing | Unavailable>
   /** For the text of a confirmation. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
   /** All or nothing. */
@@ -67,10 +73,12 @@ export class Routes extends Context.Service<Routes, {
       const sharedTime = yield* makeSharedTime
       const shareToken = yield* shareTokens
       const places = yield* Places
+      const views = yield* RouteViews
       const pseudonyms = yield* Pseudonyms
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lockStart, lockVersion } = yield* ownRouteQueries
+      const seen = yield* seenRoutes
 
       const insert = SqlSchema.findOne({
         Request: NewRouteRow,
@@ -79,19 +87,6 @@ export class Routes extends Context.Service<Routes, {
           sql`
             WITH r AS (${routesTable.insert(sql, values)} RETURNING *)
             SELECT ${columns("none")} FROM r JOIN users u ON u.id = r.user_id`
-      })
-
-      const findVisible = SqlSchema.findOneOption({
-        Request: Schema.Struct({
-          ref: Schema.Union([Schema.String, Schema.Finite]),
-          viewer: Schema.Finite,
-          form: GeometryForm
-        }),
-        Result: RouteRow,
-        execute: ({ form, ref, viewer }) =>
-          sql`
-            SELECT ${columns(form)} FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE ${visibility.visibleBy(ref, viewer)}`
       })
 
       const applyPatch = SqlSchema.findOneOption({
@@ -143,14 +138,21 @@ export class Routes extends Context.Service<Routes, {
       const found = (row: Option.Option<RouteRow>) =>
         Option.match(row, {
           onNone: () => Effect.fail(new Missing({ kind: "route" })),
-          onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
+          onSome: (row) => Effect.map(refreshed(Effect.succeed(row)), (row) => toStoredRoute(row, pseudonyms))
         })
+
+      const refreshed = <E>(stored: Effect.Effect<RouteRow, E>) =>
+        Effect.tap(
+          stored,
+          ({ userId, visibility, zonesRevision }) =>
+            zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)
+        )
 
       const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
         const now = yield* DateTime.nowAsDate
         const line = lineOf(route.geometry)
         const values = valuesWithoutPlace(route, line)
-        const row = yield* insert({
+        const row = yield* refreshed(insert({
           ...values,
           ...placeValues(yield* places.at(startOf(line, route.waypoints))),
           userId: owner,
@@ -159,7 +161,7 @@ export class Routes extends Context.Service<Routes, {
           publishedAt: values.visibility === "public" ? now : null,
           createdAt: now,
           updatedAt: now
-        })
+        }))
         return toStoredRoute(withLine(row, line), pseudonyms)
       })
 
@@ -173,8 +175,13 @@ export class Routes extends Context.Service<Routes, {
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
-          const route = yield* Effect.flatMap(findVisible({ ref, viewer: viewerId, form }), found)
-          return route.user.id === viewerId ? route : { ...route, favourite: false }
+          const row = yield* seen({ ref, viewer: viewerId, form })
+          const route = toStoredRoute(row, pseudonyms)
+          return route.user.id === viewerId ? route : {
+            ...route,
+            favourite: false,
+            ...(row.cutRevision === null ? {} : { cutRevision: row.cutRevision })
+          }
         }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {

@@ -59,7 +59,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
 /** Who sees what of `routes r`, and of the routes in `collections c`, with the owner of the route as `users u`. */
 export const routeVisibility = (sql: SqlClient.SqlClient) => {
-  const { isOwnOr, shared, ...rules } = rulesOn(sql, "r")
+  const { isOwnOr, ...rules } = rulesOn(sql, "r")
   const publicOrUnlistedIf = (condition: Statement.Fragment) =>
     sql`(r.visibility = 'public' OR (r.visibility = 'unlisted' AND ${condition}))`
 
@@ -70,7 +70,7 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
     /** Whose ids are listed in a collection. The ids of unlisted routes are no secret: they open nothing. */
-    listed: shared,
+    listed: rules.shared,
 
     /**
      * Whose content a collection shows. Ids of collections can be counted, so an unlisted route needs more than one of
