@@ -202,6 +202,39 @@ layer(TestServer.layer({}, villages))("privacy zones", (it) => {
       yield* until(Effect.map(found("q=mirabellenrunde"), (ids) => ids.includes(id)))
     }))
 
+  it.effect("let the sweep cut what a process left that ended", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = yield* publish(rider, { name: "Holunderrunde" })
+      yield* setZones(rider, [ZONE])
+      yield* TestClock.adjust("1 second")
+      yield* until(Effect.map(found("q=holunderrunde"), (ids) => ids.includes(id)))
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`UPDATE users SET zones_revision = nextval('zones_revisions') WHERE id = ${rider.id}`
+      )
+      assert.deepStrictEqual(yield* found("q=holunderrunde"), [])
+      yield* TestClock.adjust("1 hour")
+      yield* until(Effect.map(found("q=holunderrunde"), (ids) => ids.includes(id)))
+    }))
+
+  it.effect("are left out of the total of a search by box", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const north = beside(HOME, 0, 100_000)
+      const there = { geometry: ray(north, 1, 6000), waypoints: [{ coord: north }] }
+      const [first] = [yield* publish(rider, there), yield* publish(other, there), yield* publish(other, there)]
+      yield* setZones(rider, [{ center: north, radius: RADIUS }])
+      yield* (yield* anonymous).get(`/routes/${first.id}`)
+      const totalIn = (place: readonly [number, number]) =>
+        Effect.map(
+          Effect.flatMap(anonymous, (visitor) => visitor.get(`/routes/public?gate=public&limit=1&${box(place, 50)}`)),
+          ({ headers }) => headers.get("x-total-count")
+        )
+      assert.strictEqual(yield* totalIn(north), "2")
+      assert.strictEqual(yield* totalIn(beside(north, 3000, 4700)), "3")
+    }))
+
   it.effect("show in a list, in which a route cannot be cut within a second, that route without a line", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

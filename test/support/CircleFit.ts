@@ -1,7 +1,5 @@
 import type { Circle } from "../../src/services/geometry/Circles.ts"
-import { METRES_OF_A_DEGREE } from "./Zones.ts"
-
-type Place = readonly [lng: number, lat: number]
+import { METRES_OF_A_DEGREE, type Place } from "./Zones.ts"
 
 const ROUNDS = 50
 

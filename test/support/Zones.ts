@@ -3,7 +3,7 @@ import { decodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
 import type { Rider } from "./Actors.ts"
 import { TestServer } from "./TestServer.ts"
 
-type Place = readonly [lng: number, lat: number]
+export type Place = readonly [lng: number, lat: number]
 
 export const METRES_OF_A_DEGREE = 111_195
 
