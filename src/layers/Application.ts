@@ -7,6 +7,7 @@ import { Accounts } from "../services/accounts/Accounts.ts"
 import { Invitations } from "../services/accounts/Invitations.ts"
 import { NewAccounts } from "../services/accounts/NewAccounts.ts"
 import { PasswordChanges } from "../services/accounts/PasswordChanges.ts"
+import { PrivacyZones } from "../services/accounts/PrivacyZones.ts"
 import { Profiles } from "../services/accounts/Profiles.ts"
 import { SignUps } from "../services/accounts/SignUps.ts"
 import { Administration } from "../services/admin/Administration.ts"
@@ -54,6 +55,8 @@ import { RouteProfiles } from "../services/routes/RouteProfiles.ts"
 import { Routes } from "../services/routes/Routes.ts"
 import { RouteSearch } from "../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
+import { RouteViews } from "../services/routes/RouteViews.ts"
+import { routeViewSweepLayer } from "../services/routes/RouteViewSweep.ts"
 import { WordSweep, wordSweepLayer } from "../services/routes/WordSweep.ts"
 import { Elevations } from "../services/routing/Elevations.ts"
 import { Routing } from "../services/routing/Routing.ts"
@@ -63,7 +66,13 @@ import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
-const identityLayer = Layer.mergeAll(Accounts.layer, PasswordChanges.layer, ProviderSignIn.layer, Administration.layer)
+const identityLayer = Layer.mergeAll(
+  Accounts.layer,
+  PasswordChanges.layer,
+  PrivacyZones.layer,
+  ProviderSignIn.layer,
+  Administration.layer
+)
   .pipe(
     Layer.provideMerge(AccountDeletion.layer),
     Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
@@ -109,6 +118,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.mergeAll(RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer).pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provide(LinkUses.layer),
+  Layer.provideMerge(RouteViews.layer),
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(heavyWorkLayer),
@@ -143,5 +153,10 @@ export const backgroundLayer = Layer.mergeAll(
   Layer.merge(purgeLayer, changeSweepLayer).pipe(Layer.provide(telemetryLayer)),
   tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
   placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
-  wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer))
+  wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer)),
+  routeViewSweepLayer.pipe(
+    Layer.provide(RouteViews.layer),
+    Layer.provide(heavyWorkLayer),
+    Layer.provide(telemetryLayer)
+  )
 )

@@ -7,12 +7,14 @@ import { measureProfile } from "../services/geometry/Profiles.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
 import { readBareLine, readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
+import { cutRoute } from "../services/routes/ZoneCut.ts"
 import { fillHeights, readBare, readHeights } from "../services/routing/ElevationJobs.ts"
 import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../services/routing/TraceJobs.ts"
 import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.ts"
 
 serveJobs([
   checkMatch,
+  cutRoute,
   joinMatches,
   measureShortTrace,
   fillHeights,

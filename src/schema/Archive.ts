@@ -2,6 +2,7 @@ import { Schema, Struct } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Preferences, Visibility } from "./Preferences.ts"
+import { ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
@@ -55,7 +56,11 @@ export const ArchivedCollection = Schema.Struct({
 })
 export type ArchivedCollection = typeof ArchivedCollection.Type
 
-export const ArchivedProfile = Schema.Struct({ preferences: Schema.NullOr(Preferences) })
+/** Archives of earlier versions have no zones. */
+export const ArchivedProfile = Schema.Struct({
+  preferences: Schema.NullOr(Preferences),
+  privacyZones: Schema.optionalKey(ZoneList)
+})
 
 const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Count }).annotate({
   identifier: "ImportOutcome"

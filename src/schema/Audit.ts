@@ -18,6 +18,7 @@ export const AuditEvent = Schema.Literals([
   "link.changed",
   "link.deleted",
   "share_token.replaced",
+  "privacy_zones.changed",
   "account.deletion_requested",
   "account.deletion_cancelled",
   "account.erased",

@@ -70,6 +70,12 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
+/** Of an account that has `used` of them and gets more. */
+export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
+  limit: Schema.Int,
+  used: Schema.Int
+}) {}
+
 /** Why a personal access token is refused. */
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
@@ -147,6 +153,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
     "passwords",
     "links",
     "changes",
+    "route_changes",
     "waiting_requests",
     "uploads",
     "archives",
@@ -192,6 +199,7 @@ export const DomainError = Schema.Union([
   CursorExpired,
   DuplicateRoutes,
   TokenRefused,
+  ZonesFull,
   TooManyTokens,
   TooManyLinks,
   DownloadRefused,

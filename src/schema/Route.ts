@@ -155,6 +155,8 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly polyline6: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
+  /** Of the owner's privacy zones, where a part is cut off for the viewer; the distance is of the whole route. */
+  readonly cutRevision?: number
 }
 
 /** As a collection shows it. */

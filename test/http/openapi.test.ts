@@ -188,7 +188,9 @@ describe("the OpenAPI document", () => {
       "routing.route",
       "routing.traceAttributes",
       "users.me",
+      "users.privacyZones",
       "users.profile",
+      "users.setPrivacyZones",
       "users.update"
     ])
     const byDefault = [

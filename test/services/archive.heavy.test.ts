@@ -6,23 +6,29 @@ import { databaseLive } from "../../src/layers/Database.ts"
 import { randomnessLive } from "../../src/layers/Live.ts"
 import { Overloaded } from "../../src/schema/DomainErrors.ts"
 import { UserId } from "../../src/schema/Ids.ts"
+import { PrivacyZones } from "../../src/services/accounts/PrivacyZones.ts"
 import { AccountImport } from "../../src/services/archive/AccountImport.ts"
 import { directoryOf } from "../../src/services/archive/Directory.ts"
 import { readRoutes } from "../../src/services/archive/ListJobs.ts"
+import { Audit } from "../../src/services/audit/Audit.ts"
 import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { Quotas } from "../../src/services/limits/Quotas.ts"
+import { RouteViews } from "../../src/services/routes/RouteViews.ts"
 import { namelessFile } from "../../src/services/spool/NamelessFile.ts"
 import { sealed, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated } from "../support/Bombs.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { costOf } from "../support/ProcessorTime.ts"
-import { nowhere } from "../support/TestServer.ts"
+import { nowhere, SECRETS } from "../support/TestServer.ts"
 
 const onOwnDatabase = Layer.unwrap(
   Effect.map(
     clonedDatabase,
-    (url) => databaseLive.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
+    (url) =>
+      databaseLive.pipe(
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+      )
   )
 )
 
@@ -68,6 +74,9 @@ const routesOf = (owner: UserId) =>
 const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, owner: UserId) {
   const bytes = yield* archive
   const importLayer = AccountImport.layer.pipe(
+    Layer.provide(PrivacyZones.layer),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS))),
+    Layer.provide([Audit.layer, RouteViews.layer]),
     Layer.provide([Quotas.layer, Bulkheads.layer, heavy, nowhere, randomnessLive])
   )
   return yield* AccountImport.use((imports) => imports.restore(owner, Stream.make(bytes))).pipe(

@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
+import { PrivacyZones } from "../../schema/PrivacyZone.ts"
 import {
   Handle,
   NewPassword,
@@ -27,7 +28,15 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotate(OpenWhilePending, true)
       .annotateMerge(texts.profile),
     HttpApiEndpoint.patch("update", `/${USER_PATHS.me}`, { payload: ProfilePatch, success: Profile, error: Conflict })
-      .annotateMerge(texts.update)
+      .annotateMerge(texts.update),
+    HttpApiEndpoint.get("privacyZones", `/${USER_PATHS.me}/privacy-zones`, { success: PrivacyZones })
+      .annotate(RequiredScope, "read")
+      .annotateMerge(texts.privacyZones),
+    HttpApiEndpoint.put("setPrivacyZones", `/${USER_PATHS.me}/privacy-zones`, {
+      payload: PrivacyZones,
+      success: PrivacyZones
+    })
+      .annotateMerge(texts.setPrivacyZones)
   )
   .middleware(JsonBody)
   .middleware(CallerAuthentication)

@@ -9,7 +9,11 @@ import { versionedRoute } from "../response/RouteJson.ts"
 export const currentRoute = Effect.map(
   Routes,
   (routes) => (owner: UserId, id: RouteId) =>
-    Effect.map(routes.get(id, Option.some(owner), "none"), (route) => versionedRoute(route))
+    routes.get(id, Option.some(owner), "none").pipe(
+      // Nothing is cut for the owner.
+      Effect.catchTag("Overloaded", Effect.die),
+      Effect.map((route) => versionedRoute(route))
+    )
 )
 
 export const currentCollection = Effect.map(

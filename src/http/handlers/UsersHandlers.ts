@@ -4,6 +4,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
+import { PrivacyZones } from "../../services/accounts/PrivacyZones.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { Devices } from "../../services/credentials/Devices.ts"
 import { Api } from "../api/Api.ts"
@@ -21,6 +22,7 @@ export const UsersHandlers = HttpApiBuilder.group(
     const devices = yield* Devices
     const passwordChanges = yield* PasswordChanges
     const profiles = yield* Profiles
+    const zones = yield* PrivacyZones
 
     const me = () => Effect.flatMap(Caller, ({ userId }) => profiles.profile(userId))
 
@@ -35,6 +37,13 @@ export const UsersHandlers = HttpApiBuilder.group(
       me,
       profile: me,
       update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
+      privacyZones: () =>
+        Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
+      setPrivacyZones: ({ payload }) =>
+        Effect.flatMap(
+          Caller,
+          ({ userId }) => Effect.map(zones.replace(userId, payload.zones), (zones) => ({ zones }))
+        ),
       publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
       changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
         const session = yield* CurrentSession

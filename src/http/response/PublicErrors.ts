@@ -71,6 +71,7 @@ const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   passwords: "Too many passwords are being checked: try again",
   links: "Another link of this account is being used: try again",
   changes: "Too many changes are being read: try again",
+  route_changes: "The route is being changed: try again",
   waiting_requests: "Too many requests wait for a change: try again",
   uploads: "Too many uploads are in progress: try again later",
   archives: "Other archives are being imported: try again later",
@@ -143,6 +144,7 @@ const PUBLIC = {
   DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
+  ZonesFull: ({ limit }) => new Conflict({ message: `An account may have at most ${limit} privacy zones` }),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
   TooManyLinks: ({ limit }) => new Conflict({ message: `There may be at most ${limit} links: delete one first` }),
   DownloadRefused: () =>

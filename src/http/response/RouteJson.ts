@@ -13,17 +13,27 @@ import { type Versioned, weakTag } from "./Versioned.ts"
 
 export const routeJson = ({ cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute): string =>
   withMembers(
-    JSON.stringify({ ...members, version: undefined }),
+    JSON.stringify({ ...members, version: undefined, cutRevision: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
     ["polyline6", polyline6],
     ["cues", cues]
   )
 
-/** Members that change without a new version; a new list of cities changes places. */
+/** What changes without a new version; a new list of cities changes places, and zones what others see. */
 const shownOf = (
-  { allowDownload, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
-) => JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode, shareToken, allowDownload])
+  { allowDownload, cutRevision, favourite, placeCity, placeCountryCode, placeRegion, shareToken, user }: StoredRoute
+) =>
+  JSON.stringify([
+    user,
+    favourite,
+    placeCity,
+    placeRegion,
+    placeCountryCode,
+    shareToken,
+    allowDownload,
+    ...(cutRevision === undefined ? [] : [cutRevision])
+  ])
 
 export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
   path: `/api/v1/routes/${route.id}`,

@@ -10,13 +10,14 @@ import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { asSeenBy, SEEN_CITY } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
-import { routeVisibility } from "../visibility/Visibility.ts"
+import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import {
   AdminRouteColumns,
   AdminRouteRow,
@@ -154,8 +155,11 @@ export class Administration extends Context.Service<Administration, {
         routes: Effect.fn("Administration.routes")(function*(admin, query, page) {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`
-              ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(ownerColumns)}`,
-            tables: sql`routes r JOIN users u ON u.id = r.user_id`,
+              ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
+              sql.literal(ownerColumns)
+            }`,
+            tables: sql`routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, NOBODY)}`,
+            counted: sql`routes r JOIN users u ON u.id = r.user_id`,
             where: sql`r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
             order: newest("r.id"),
             decode: decodeRoutes

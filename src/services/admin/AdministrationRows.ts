@@ -85,14 +85,15 @@ export const AdminRouteColumns = RouteRecord.select.mapFields(
     "visibility",
     "provenance",
     "distance",
-    "placeCity",
     "placeCountryCode",
     "createdAt",
     "updatedAt"
   ])
 )
 
-export const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, ...OwnerFields })
+const { placeCity } = RouteRecord.select.fields
+
+export const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, placeCity, ...OwnerFields })
 
 export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudonyms["Service"]): AdminRoute => ({
   id: row.id,

@@ -3,6 +3,7 @@ import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import type { Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
 import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
+import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
@@ -51,6 +52,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       const queries = yield* archiveQueries
       const spool = yield* Spool
       const profiles = yield* Profiles
+      const zones = yield* PrivacyZones
       const pseudonyms = yield* Pseudonyms
       const sessions = yield* Sessions
       const tokens = yield* PersonalAccessTokens
@@ -125,7 +127,13 @@ export class AccountExport extends Context.Service<AccountExport, {
       const write = Effect.fn("AccountExport.write")(
         function*(add: AddFile, order: Order) {
           const createdAt = (yield* DateTime.nowAsDate).toISOString()
-          const profile = yield* add("profile.json", asJson(yield* inTurn(profiles.profile(order.userId))))
+          const profile = yield* add(
+            "profile.json",
+            asJson({
+              ...yield* inTurn(profiles.profile(order.userId)),
+              privacyZones: yield* inTurn(zones.list(order.userId))
+            })
+          )
           const routes = yield* addRoutes(add, order)
           const gpx = yield* addGpx(add, order, routes.versions)
           const collections = yield* addCollections(add, order.userId)

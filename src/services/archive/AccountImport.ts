@@ -4,17 +4,21 @@ import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Arc
 import {
   AccountLeaving,
   ImportRunning,
-  type InvalidInput,
+  InvalidInput,
   type Overloaded,
-  type QuotaExceeded
+  type QuotaExceeded,
+  type ZonesFull
 } from "../../schema/DomainErrors.ts"
 import { type RouteId, UserId } from "../../schema/Ids.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
+import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
+import { RouteViews } from "../routes/RouteViews.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { PROFILE } from "./DecodedFiles.ts"
 import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
@@ -30,7 +34,7 @@ import { checkedArchive } from "./ZipReader.ts"
  *
  * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
  * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
- * they are public. Preferences are only added where the account has none.
+ * they are public. Preferences are only added where the account has none, and privacy zones to those it has, before routes.
  */
 export class AccountImport extends Context.Service<AccountImport, {
   /**
@@ -50,6 +54,8 @@ export class AccountImport extends Context.Service<AccountImport, {
       const sql = yield* SqlClient.SqlClient
       const room = yield* importRoom
       const rows = yield* importedRows
+      const zones = yield* PrivacyZones
+      const views = yield* RouteViews
       const disk = yield* importDisk
       const turns = yield* importTurns
       const busy = new Set<UserId>()
@@ -111,9 +117,13 @@ export class AccountImport extends Context.Service<AccountImport, {
       const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
         const archive = yield* checkedArchive(file, turns.run)
         yield* turns.turn(room.requireCounts(owner, archive.counts))
-        const { preferences } = yield* archive.profile
+        const { preferences, privacyZones = [] } = yield* archive.profile
         const contents = yield* checkElements(archive, turns.run, count)
         yield* room.requireContents(owner, contents, turns.turn)
+        // Before the first route: none is shown without the zones that hid a part of it.
+        if (privacyZones.length > 0) {
+          yield* turns.turn(Effect.catchTag(zones.add(owner, privacyZones), "ZonesFull", tooManyZones))
+        }
         const ids = new Map<RouteId, RouteId>()
         const upTo = yield* rows.newestRoute(owner)
         const routes = yield* Stream.runCollect(
@@ -129,6 +139,7 @@ export class AccountImport extends Context.Service<AccountImport, {
           collections: sumOf(collections.flat()),
           preferences: preferences === null ? "unchanged" : yield* turns.turn(restorePreferences(owner, preferences))
         }
+        yield* views.refresh(owner)
         return report
       })
 
@@ -150,6 +161,9 @@ export class AccountImport extends Context.Service<AccountImport, {
     })
   )
 }
+
+const tooManyZones = ({ limit, used }: ZonesFull) =>
+  InvalidInput.at(`${PROFILE}.privacyZones`, `Expected at most ${limit - used} that the account does not have`)
 
 const sumOf = (outcomes: ReadonlyArray<Outcome>): Outcome => ({
   created: outcomes.reduce((sum, { created }) => sum + created, 0),

@@ -32,7 +32,7 @@ export const recordSpool = Effect.fnUntraced(function*<A>(count: CountBytes) {
       })
 
   return {
-    /** Detaches the batch's buffers. `Unavailable` when the disk has no room. */
+    /** Detaches the batch's buffers. `Overloaded` when the disk has no room. */
     append: Effect.fnUntraced(function*({ records, rows: { columns, json } }: StoredBatch) {
       const last = places.at(-1) ?? { position: 0, length: 0 }
       const length = records.length + json.length

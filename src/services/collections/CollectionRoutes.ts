@@ -9,6 +9,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { LinkUses } from "../links/LinkUses.ts"
 import { boundedPage, extentOf, type PageRow } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { RouteViews } from "../routes/RouteViews.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import {
@@ -28,6 +29,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const pseudonyms = yield* Pseudonyms
   const links = yield* LinkUses
+  const views = yield* RouteViews
   const { openedBy } = collectionVisibility(sql)
   const { shownIn } = routeVisibility(sql)
   const decodeRows = readableRows("routes", RouteRow)
@@ -37,7 +39,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
-      const rows = yield* sql<PageRow & { total: number; id: bigint | null }>`
+      const rows = yield* views.completed(sql<PageRow & { total: number }>`
         WITH opened AS (
           SELECT c.id, c.user_id, ${sql.literal(openedColumns)} FROM ${openedBy(ref, viewerId, now)}
         ), shown AS (
@@ -49,9 +51,9 @@ export const collectionRouteQueries = Effect.gen(function*() {
         SELECT (SELECT count(*)::int FROM shown) AS total, opened.user_id AS "collectionOwner", "linkId", "allowDownload",
           p.*
         FROM opened LEFT JOIN (
-          ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form })}
+          ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form, seenBy: viewerId })}
         ) p ON true
-        ORDER BY p.page_place`
+        ORDER BY p.page_place`)
       const [first] = rows
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)

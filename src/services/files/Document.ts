@@ -17,7 +17,12 @@ export interface RouteDocument {
 }
 
 /** `createdAt` is ISO 8601, `duration` in seconds. */
-export type WrittenRoute = RouteDocument & { readonly createdAt?: string; readonly duration?: number }
+export type WrittenRoute = RouteDocument & {
+  readonly createdAt?: string
+  readonly duration?: number
+  /** Of the whole route in metres, where the geometry is a part of it. */
+  readonly wholeDistance?: number
+}
 
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]

@@ -10,10 +10,11 @@ import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { routeVisibility } from "../visibility/Visibility.ts"
+import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import { boxesOf, PUBLIC_SCOPE, routeFilters } from "./RouteFilters.ts"
 import { boundedPage, extentOf, type PageRow } from "./RoutePages.ts"
-import { RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { RouteViews } from "./RouteViews.ts"
 
 const COUNT_KEPT_FOR = Duration.seconds(5)
 const MAX_COUNTS_KEPT = 1000
@@ -47,6 +48,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
+      const views = yield* RouteViews
       const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
@@ -57,7 +59,13 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const filters = routeFilters(sql)
 
       const found = (where: Statement.Fragment, order: ListOrder, page: Page, form: GeometryForm) =>
-        boundedPage(sql, { from: sql`routes r JOIN users u ON u.id = r.user_id WHERE ${where}`, order, page, form })
+        boundedPage(sql, {
+          from: sql`routes r JOIN users u ON u.id = r.user_id WHERE ${where}`,
+          order,
+          page,
+          form,
+          seenBy: NOBODY
+        })
 
       const count = (where: Statement.Fragment) =>
         sql<
@@ -69,7 +77,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         { after, limit, offset }: Page,
         counted: ReturnType<typeof countOf>
       ) {
-        const rows = yield* found
+        const rows = yield* views.completed(found)
         const page = { ...extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
         const fetched = Number(rows[0]?.page_rows ?? 0)
         const seen = offset + Math.min(fetched, limit)
@@ -79,7 +87,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         return { ...page, total: fetched > 0 ? Math.max(total, seen) : total }
       })
 
-      const conditionsOf = ({ gate, q, ...listing }: Omit<Listing, "bbox">): ReadonlyArray<Statement.Fragment> => [
+      const conditionsOf = ({ gate, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
         visibility.public,
         ...(gate === "indexable" ? [sql`r.is_indexable`, sql`u.email_verified_at IS NOT NULL`] : []),
         ...(q === undefined
@@ -88,18 +96,43 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.columns(listing)
       ]
 
-      const whereOf = ({ bbox, ...listing }: Listing) => sql.and([...conditionsOf(listing), ...filters.box(bbox)])
+      // Conditions are on the whole route, by their indexes. What a zone may hide is compared with the view again, which a
+      // route without a current one fails.
+      const shownAs = ({ bbox, placeCity, q }: Listing): Statement.Fragment | undefined => {
+        const hidden = [
+          ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
+          ...(placeCity === undefined ? [] : [sql`lower(v.place_city) = lower(${placeCity})`]),
+          ...(bbox === undefined ? [] : [sql.or(boxesOf(bbox).map((box) => sql`v.bounds && ${box}::box`))])
+        ]
+        return hidden.length === 0 ? undefined : sql`
+          EXISTS (
+            SELECT FROM route_views v
+            WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)} AND (v.is_whole OR (${sql.and(hidden)}))
+          )`
+      }
 
-      // One box is counted by an index alone; "in one or the other" would look up every route in the table.
-      const totalOf = ({ bbox, ...listing }: Listing) => {
-        if (bbox === undefined) return countOf(count(whereOf(listing)), listing)
-        const [first, second] = boxesOf(bbox)
-        const inFirst = count(sql.and([...conditionsOf(listing), filters.isIn(first)]))
-        const inSecond = count(
-          sql.and([...conditionsOf(listing), filters.isIn(second), sql`NOT (${filters.isIn(first)})`])
-        )
+      const hasNoZones = sql`u.zones_revision IS NULL`
+
+      const whereOf = (listing: Listing) => {
+        const shown = shownAs(listing)
+        return sql.and([
+          ...conditionsOf(listing),
+          ...filters.box(listing.bbox),
+          ...(shown === undefined ? [] : [sql`(${hasNoZones} OR ${shown})`])
+        ])
+      }
+
+      // One box is counted by an index alone; "in one or the other" would look up every route in the table, and so would
+      // the views.
+      const totalOf = (listing: Listing) => {
+        if (listing.bbox === undefined) return countOf(count(whereOf(listing)), listing)
+        const [first, second] = boxesOf(listing.bbox)
+        const conditions = [...conditionsOf(listing), hasNoZones]
+        const inFirst = count(sql.and([...conditions, filters.isIn(first)]))
+        const inSecond = count(sql.and([...conditions, filters.isIn(second), sql`NOT (${filters.isIn(first)})`]))
+        const cut = count(sql.and([whereOf(listing), sql`NOT (${hasNoZones})`]))
         return countOf(
-          sql`SELECT sum(total)::int AS total FROM (${inFirst} UNION ALL ${inSecond}) counted`,
+          sql`SELECT sum(total)::int AS total FROM (${inFirst} UNION ALL ${inSecond} UNION ALL ${cut}) counted`,
           listing
         )
       }

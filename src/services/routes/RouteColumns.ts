@@ -21,7 +21,7 @@ export const lineOf = (geometry: Geometry): Line => isMeasured(geometry) ? geome
 export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
   line?.start ?? waypoints[0]?.coord ?? [0, 0]
 
-const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
+export const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
   JSON.stringify(waypoints.map(({ coord, name, timestamp, type }) => ({
     coord,
     ...(type === null ? {} : { type }),
@@ -29,7 +29,7 @@ const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
     ...(timestamp === null ? {} : { timestamp })
   })))
 
-const cueText = (cues: RouteDraft["cues"]) =>
+export const cueText = (cues: RouteDraft["cues"]) =>
   cues === undefined || cues === null || cues.length === 0 ? null : JSON.stringify(cues)
 
 /** Index of the first cue that is not on a line of so many positions. */

@@ -43,13 +43,15 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       const spool = yield* Spool
 
       /** In a thread: the FIT encoder takes 6 us for each field. */
-      const fitOf = ({ activity, createdAt, cues, duration, geometry, name, waypoints }: StoredRoute) => {
+      const fitOf = (route: StoredRoute) => {
+        const { activity, createdAt, cues, duration, geometry, name, waypoints } = route
         const written = {
           route: {
             name,
             createdAt,
             ...(activity === undefined ? {} : { activity }),
-            ...(duration === undefined ? {} : { duration })
+            ...(duration === undefined ? {} : { duration }),
+            ...wholeDistanceOf(route)
           },
           geometry: geometry ?? "[]",
           waypoints,
@@ -112,6 +114,9 @@ export const decodeLine = Effect.fnUntraced(function*(text: string) {
   return line
 })
 
+const wholeDistanceOf = ({ cutRevision, distance }: StoredRoute) =>
+  cutRevision === undefined || distance === undefined ? {} : { wholeDistance: distance }
+
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {
@@ -122,7 +127,8 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     waypoints: yield* decodeWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* decodeLine(route.geometry),
     ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
-    createdAt
+    createdAt,
+    ...wholeDistanceOf(route)
   }
   return document
 }, Effect.orDie)

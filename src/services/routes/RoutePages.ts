@@ -2,7 +2,7 @@ import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
 import { keyset, type ListOrder, type Positioned, positionOf } from "../sql/Keyset.ts"
-import { routeColumns } from "./RouteRows.ts"
+import { asSeenBy, routeColumns, seenColumns } from "./RouteRows.ts"
 
 const LINE_BYTES: Record<GeometryForm, string> = {
   full: "coalesce(octet_length(r.geometry), 0) + coalesce(octet_length(r.cues), 0)",
@@ -12,17 +12,24 @@ const LINE_BYTES: Record<GeometryForm, string> = {
   polyline6: "2 * coalesce(octet_length(r.polyline6), 0) + coalesce(octet_length(r.cues), 0)"
 }
 
+/** Who sees a page: its owner, or the id of a viewer. */
+type SeenBy = "owner" | number
+
 export interface Selection {
   /** Tables and condition. */
   readonly from: Statement.Fragment
   readonly order: ListOrder
   readonly page: Page
   readonly form: GeometryForm
+  readonly seenBy: SeenBy
 }
 
 export interface PageRow extends Positioned {
   /** Rows of the page without its limit of bytes, and one more if there are more. */
   readonly page_rows: bigint
+  readonly id: bigint | null
+  /** In a page for others: a view that is not made yet. */
+  readonly isDue?: boolean | null
 }
 
 interface Bounded {
@@ -33,20 +40,23 @@ interface Bounded {
   readonly position: Statement.Fragment
   readonly limit: number
   readonly form: GeometryForm
+  readonly seenBy: SeenBy
 }
 
 /** Sizes are read before texts, so that nothing over the page is read. */
 const bounded = <A extends object>(
   sql: SqlClient.SqlClient,
-  { form, ids, limit, order, position }: Bounded
+  { form, ids, limit, order, position, seenBy }: Bounded
 ) =>
   sql<A>`
-    SELECT r.page_rows, r.page_place, r.list_position, ${sql.literal(routeColumns(form))} FROM (
+    SELECT r.page_rows, r.page_place, r.list_position, ${
+    sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
+  } FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
         sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
       FROM (${ids}) f JOIN routes r ON r.id = f.id
       WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-    ) r JOIN users u ON u.id = r.user_id
+    ) r JOIN users u ON u.id = r.user_id ${seenBy === "owner" ? sql`` : asSeenBy(sql, seenBy)}
     WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
     ORDER BY r.page_place`
 
@@ -54,7 +64,7 @@ const bounded = <A extends object>(
  * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first: sorting works on
  * narrow rows.
  */
-export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page }: Selection) => {
+export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page, seenBy }: Selection) => {
   const { after, bounds } = keyset(sql, order, page)
   const direction = sql.literal(order.direction)
   return bounded<PageRow>(sql, {
@@ -64,11 +74,12 @@ export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page 
     order: sql`f.sort ${direction}, f.id ${direction}`,
     position: sql`json_build_array(f.sort, f.id)::text`,
     limit: page.limit,
-    form
+    form,
+    seenBy
   })
 }
 
-/** Of the routes `ids`, in an order of `f, r`, as many as a page may have bytes. */
+/** Of an owner's routes `ids`, in an order of `f, r`, as many as a page may have bytes. */
 export const boundedRoutes = (
   sql: SqlClient.SqlClient,
   ids: Statement.Fragment,
@@ -80,7 +91,8 @@ export const boundedRoutes = (
     order,
     position: sql`NULL`,
     limit: Number.MAX_SAFE_INTEGER,
-    form
+    form,
+    seenBy: "owner"
   })
 
 /** How much of its list a page covers, and where it ends. */

@@ -1,4 +1,6 @@
 import { Schema, Struct } from "effect"
+import type { SqlClient } from "effect/sql"
+import { VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_DISTANCE, type StoredRoute } from "../../schema/Route.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
@@ -6,26 +8,17 @@ import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 
-const POSITIONS: Record<GeometryForm, string> = {
-  full: "r.geometry",
-  simplified: "r.simplified",
-  none: "NULL::text",
-  polyline6: "NULL::text"
-}
+/** Where a column is read that others may not see whole. */
+type Source = (column: string) => string
 
-const ENCODED: Record<GeometryForm, string> = {
-  full: "NULL::text",
-  simplified: "NULL::text",
-  none: "NULL::text",
-  polyline6: "to_json(r.polyline6)::text"
-}
+const NOTHING = "NULL::text"
 
-/** Their indexes are into the whole line. */
-const CUES: Record<GeometryForm, string> = {
-  full: "r.cues",
-  simplified: "NULL::text",
-  none: "NULL::text",
-  polyline6: "r.cues"
+/** Indexes of cues are into the full line. */
+const lineColumns = (form: GeometryForm, source: Source): string => {
+  const geometry = { full: "geometry", simplified: "simplified", none: undefined, polyline6: undefined }[form]
+  return `${geometry === undefined ? NOTHING : source(geometry)} AS geometry, `
+    + `${form === "polyline6" ? `to_json(${source("polyline6")})::text` : NOTHING} AS polyline6, `
+    + `${form === "full" || form === "polyline6" ? source("cues") : NOTHING} AS cues`
 }
 
 // The driver cannot decode an array of arrays, and would fail all rows of the statement.
@@ -33,16 +26,57 @@ const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tag
 
 const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags", "geometry", "polyline6", "cues"]))
 
-const COLUMNS = `${columnsOf(StoredColumns, "r")}, ${TAGS}, ${ownerColumns}`
+const OpenColumns = StoredColumns.mapFields(Struct.omit(["waypoints", "startAddress", "endAddress", "placeCity"]))
 
-/** Selects from `routes r JOIN users u`, with the polyline in the requested form only. */
+const SHARED = `${TAGS}, ${ownerColumns}, u.zones_revision AS "zonesRevision"`
+
+const OWN: Source = (column) => `r.${column}`
+
+/** Selects from `routes r JOIN users u` for the owner, with the polyline in the requested form only. */
 export const routeColumns = (form: GeometryForm) =>
-  `${COLUMNS}, ${POSITIONS[form]} AS geometry, ${ENCODED[form]} AS polyline6, ${CUES[form]} AS cues`
+  `${columnsOf(StoredColumns, "r")}, ${SHARED}, ${lineColumns(form, OWN)}`
+
+const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
+
+export const SEEN_CITY = `${SEEN("place_city")} AS "placeCity"`
+
+const SEEN_COLUMNS = [
+  columnsOf(OpenColumns, "r"),
+  SEEN_CITY,
+  `${SEEN("start_address")} AS "startAddress"`,
+  `${SEEN("end_address")} AS "endAddress"`,
+  `coalesce(${SEEN("waypoints")}, '[]') AS waypoints`,
+  SHARED,
+  `CASE WHEN NOT s.is_open THEN v.zones_revision END AS "cutRevision"`,
+  `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
+].join(", ")
+
+/**
+ * The same for a viewer, from `routes r JOIN users u` and `asSeenBy`. Where the owner has zones and the view is not made
+ * yet (`isDue`), what it may hide is missing.
+ */
+export const seenColumns = (form: GeometryForm) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`
+
+/** Whether `route_views v` is of `routes r` and its owner `users u` as they are. */
+export const IS_CURRENT =
+  "v.route_version = r.version AND v.zones_revision = u.zones_revision AND v.place_version = r.place_version"
+
+/** Joins what a viewer sees in place of a route: all of it, or its view. */
+export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number) =>
+  sql`
+    LEFT JOIN route_views v ON v.route_id = r.id AND ${sql.literal(IS_CURRENT)}
+    CROSS JOIN LATERAL (
+      SELECT u.zones_revision IS NULL OR u.id = ${viewer} OR v.is_whole IS TRUE AS is_open
+    ) s`
 
 export const TOTAL_DISTANCE =
   `coalesce(sum(greatest(0, least(r.distance, ${MAX_DISTANCE}))) FILTER (WHERE r.distance IS NOT NULL), 0)`
 
-export const RouteRow = Schema.Struct({ ...RouteRecord.select.fields, ...OwnerFields })
+export const RouteRow = Schema.Struct({
+  ...RouteRecord.select.fields,
+  ...OwnerFields,
+  zonesRevision: Schema.NullOr(VersionColumn)
+})
 export type RouteRow = typeof RouteRow.Type
 
 const present = <A extends object>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {

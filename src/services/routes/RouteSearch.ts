@@ -109,7 +109,8 @@ export class RouteSearch extends Context.Service<RouteSearch, {
             from: sql`${matching(owner, filter)} WHERE ${where}`,
             order: ORDERS[filter.sort ?? "-createdAt"],
             page,
-            form
+            form,
+            seenBy: "owner" as const
           }
           const isWhole = conditions.length === 0 && filter.q === undefined
           const rows = yield* isWhole ? listAll(selection) : listMatching(selection)

@@ -14,6 +14,7 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { boundedPage, extentOf } from "./RoutePages.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { RouteViews } from "./RouteViews.ts"
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
@@ -35,6 +36,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
+      const views = yield* RouteViews
       const decodeRows = readableRows("routes", RouteRow)
 
       const restoreRow = SqlSchema.findOneOption({
@@ -70,7 +72,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
             const since = yield* deletionCutoff
             const from = sql`routes r WHERE r.user_id = ${owner} AND r.deleted_at > ${since}`
             const total = yield* countRows(sql, from)
-            const rows = yield* boundedPage(sql, { from, order: NEWEST_DELETION, page, form })
+            const rows = yield* boundedPage(sql, { from, order: NEWEST_DELETION, page, form, seenBy: "owner" })
             const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
             return { ...extentOf(rows), items, total }
           },
@@ -91,9 +93,9 @@ export class RouteTrash extends Context.Service<RouteTrash, {
             since: yield* deletionCutoff,
             now: yield* DateTime.nowAsDate
           })
-          return Option.isSome(row)
-            ? toStoredRoute(row.value, pseudonyms)
-            : yield* new Missing({ kind: "route" })
+          if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
+          if (row.value.zonesRevision !== null) yield* views.refresh(owner)
+          return toStoredRoute(row.value, pseudonyms)
         }, databaseDefects)
       })
     })

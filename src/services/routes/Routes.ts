@@ -1,6 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CueBeyondLine, Missing, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
+import { CueBeyondLine, Missing, type Overloaded, type QuotaExceeded, StaleVersion } from "../../schema/DomainErrors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -11,7 +11,7 @@ import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { idOf, openedColumns, OpenedFields, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { ownRouteQueries } from "./OwnRoutes.ts"
 import {
   boxOf,
@@ -27,6 +27,8 @@ import {
 } from "./RouteColumns.ts"
 import { ChangedRouteRow, NewRouteRow, routesTable } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { RouteViews } from "./RouteViews.ts"
+import { seenRoutes } from "./SeenRoutes.ts"
 
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
@@ -40,12 +42,15 @@ export class Routes extends Context.Service<Routes, {
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
   ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded>
-  /** By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. */
+  /**
+   * By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. For
+   * others without what is in the owner's privacy zones; `Overloaded` where that cannot be cut under load.
+   */
   readonly get: (
     ref: RouteRef,
     viewer: Viewer,
     form: GeometryForm
-  ) => Effect.Effect<StoredRoute, Missing>
+  ) => Effect.Effect<StoredRoute, Missing | Overloaded>
   /** For the text of a confirmation. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<{ readonly name: string }, Missing>
   /** All or nothing. */
@@ -69,11 +74,13 @@ export class Routes extends Context.Service<Routes, {
       const sharedTime = yield* makeSharedTime
       const shareToken = yield* shareTokens
       const places = yield* Places
+      const views = yield* RouteViews
       const pseudonyms = yield* Pseudonyms
       const links = yield* LinkUses
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lockPositions, lockStart, lockVersion } = yield* ownRouteQueries
+      const seen = yield* seenRoutes
 
       const insert = SqlSchema.findOne({
         Request: NewRouteRow,
@@ -82,19 +89,6 @@ export class Routes extends Context.Service<Routes, {
           sql`
             WITH r AS (${routesTable.insert(sql, values)} RETURNING *)
             SELECT ${columns("none")} FROM r JOIN users u ON u.id = r.user_id`
-      })
-
-      const findVisible = SqlSchema.findOneOption({
-        Request: Schema.Struct({
-          ref: Schema.Union([Schema.String, Schema.Finite]),
-          viewer: Schema.Finite,
-          now: Schema.Date,
-          form: GeometryForm
-        }),
-        Result: Schema.Struct({ ...RouteRow.fields, ...OpenedFields }),
-        execute: ({ form, now, ref, viewer }) =>
-          sql`
-            SELECT ${columns(form)}, ${sql.literal(openedColumns)} FROM ${visibility.openedBy(ref, viewer, now)}`
       })
 
       const applyPatch = SqlSchema.findOneOption({
@@ -153,15 +147,22 @@ export class Routes extends Context.Service<Routes, {
       const found = (row: Option.Option<RouteRow>) =>
         Option.match(row, {
           onNone: () => Effect.fail(new Missing({ kind: "route" })),
-          onSome: (row) => Effect.succeed(toStoredRoute(row, pseudonyms))
+          onSome: (row) => Effect.map(refreshed(Effect.succeed(row)), (row) => toStoredRoute(row, pseudonyms))
         })
+
+      const refreshed = <E>(stored: Effect.Effect<RouteRow, E>) =>
+        Effect.tap(
+          stored,
+          ({ userId, visibility, zonesRevision }) =>
+            zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)
+        )
 
       const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
         const now = yield* DateTime.nowAsDate
         const line = lineOf(route.geometry)
         yield* requireOnLine(route.cues, line?.positionCount ?? 0)
         const values = valuesWithoutPlace(route, line)
-        const row = yield* insert({
+        const row = yield* refreshed(insert({
           ...values,
           ...placeValues(yield* places.at(startOf(line, route.waypoints))),
           userId: owner,
@@ -170,7 +171,7 @@ export class Routes extends Context.Service<Routes, {
           publishedAt: values.visibility === "public" ? now : null,
           createdAt: now,
           updatedAt: now
-        })
+        }))
         return toStoredRoute(withLine(row, line, values.cues), pseudonyms)
       })
 
@@ -184,10 +185,15 @@ export class Routes extends Context.Service<Routes, {
 
         get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
-          const row = yield* findVisible({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
-          const route = yield* found(row)
-          if (route.user.id === viewerId || Option.isNone(row)) return route
-          return { ...route, favourite: false, ...yield* links.follow(ref, row.value) }
+          const row = yield* seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
+          const route = toStoredRoute(row, pseudonyms)
+          if (route.user.id === viewerId) return route
+          return {
+            ...route,
+            favourite: false,
+            ...(row.cutRevision === null ? {} : { cutRevision: row.cutRevision }),
+            ...yield* links.follow(ref, row)
+          }
         }, databaseDefects),
 
         requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {

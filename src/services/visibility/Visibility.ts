@@ -67,10 +67,12 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
     visible,
     shared,
 
-    /** Tables, and the condition on what a viewer may see by a ref. */
-    openedBy: (ref: Ref, viewer: UserIdOrColumn, now: Date) =>
+    /** Tables, with more of them, and the condition on what a viewer may see by a ref. */
+    openedBy: (ref: Ref, viewer: UserIdOrColumn, now: Date, joined = sql``) =>
       sql`
-        ${opened(ref, now)} JOIN ${sql(table)} ${row} ON ${row}.id = o.id JOIN users u ON u.id = ${row}.user_id
+        ${opened(ref, now)} JOIN ${
+        sql(table)
+      } ${row} ON ${row}.id = o.id JOIN users u ON u.id = ${row}.user_id ${joined}
         WHERE ${typeof ref === "number" ? visible(viewer) : shared(viewer)}`,
 
     /** What anyone may find. */
@@ -83,7 +85,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
 
 /** Who sees what of `routes r`, and of the routes in `collections c`, with the owner of the route as `users u`. */
 export const routeVisibility = (sql: SqlClient.SqlClient) => {
-  const { isOwnOr, shared, ...rules } = rulesOn(sql, "r")
+  const { isOwnOr, ...rules } = rulesOn(sql, "r")
   const publicOrUnlistedIf = (condition: Statement.Fragment) =>
     sql`(r.visibility = 'public' OR (r.visibility = 'unlisted' AND ${condition}))`
 
@@ -94,7 +96,7 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
     /** Whose ids are listed in a collection. The ids of unlisted routes are no secret: they open nothing. */
-    listed: shared,
+    listed: rules.shared,
 
     /**
      * Whose content a collection shows. Ids of collections can be counted, so an unlisted route needs more than one of

@@ -66,6 +66,8 @@ const importTrack = {
 
 const preferences = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" }
 
+const zone = { center: [9.5209, 47.1415], radius: 500, label: "Home" }
+
 const user = {
   ...summary,
   email: "ada@example.com",
@@ -161,6 +163,8 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     collections: { created: 1, restored: 0, unchanged: 0 },
     preferences: "unchanged"
   },
+  PrivacyZone: zone,
+  PrivacyZones: { zones: [zone] },
   Profile: { ...user, statistics: { totalRoutes: 1, totalDistance: 1177.4 }, usage },
   ProfilePatch: { name: "Ada", preferences: { units: "imperial" } },
   ProviderCredential: { code: "4/0AdQt8qh..." },

@@ -52,6 +52,8 @@ export const BODIES: Readonly<Record<string, string>> = {
   Preferences: "The settings of a user.",
   Point: "A position.",
   PreferencesPatch: "What to change of the settings: `null` clears a member, objects are merged, arrays replaced.",
+  PrivacyZone: "A circle that is hidden from others.",
+  PrivacyZones: "The privacy zones of an account.",
   Profile: "The caller's account, what it has and what it may have.",
   ProfilePatch: "What to change of the account.",
   ProviderCredential: "What the identity provider gave: exactly one of the three.",

@@ -1,4 +1,5 @@
 import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
+import { MAX_ZONES, ZONE_RADIUS } from "../../../schema/PrivacyZone.ts"
 import { described, titled } from "./Described.ts"
 
 const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
@@ -13,6 +14,17 @@ export const texts = {
     "Change own account",
     "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
       + "changed handle frees the old one at once."
+  ),
+  privacyZones: described("Read own privacy zones", "Only the owner sees them; no other response has a zone."),
+  setPrivacyZones: described(
+    "Replace own privacy zones",
+    `At most ${MAX_ZONES} circles around a \`center\` (\`[lng, lat]\`) of ${ZONE_RADIUS.minimum} to `
+      + `${ZONE_RADIUS.maximum} metres, instead of those before; an empty list removes them. From the next read on, others `
+      + "see of each route only what is outside of them: in every form of the line, in files, lists and searches, and of "
+      + "waypoints and addresses. The longest part of the line outside is shown; a route that has none is shown without a "
+      + "line. The cut is a larger circle around another centre, which stays the same, so that the ends of many routes do not "
+      + "show the `center`. Distance, duration and climb stay those of the whole route: by several of them, compared with "
+      + "the visible lines, the `center` can be estimated nevertheless."
   ),
   publicProfile: described(
     "Read a public profile",

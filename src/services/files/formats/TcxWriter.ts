@@ -95,9 +95,9 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
   "rps:activity": activity
 })
 
-const lapOf = (geometry: ReadonlyArray<Position>): XmlParts => ({
+const lapOf = ({ geometry, wholeDistance }: WrittenRoute): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
-  DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
+  DistanceMeters: decimal(wholeDistance ?? lengthOf(coordinatesOf(geometry))),
   Intensity: "Active"
 })
 
@@ -105,7 +105,7 @@ export function* writeTcx(route: WrittenRoute): Generator<string> {
   const { createdAt, geometry, name, waypoints } = route
   const timeAt = clockFrom(createdAt)
   yield `${XML_DECLARATION}${ROOT}<Courses><Course>\n`
-  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lapOf(geometry) })}\n`
+  yield `${xmlOf({ Name: token(name, MAX_COURSE_NAME, "Route"), Lap: lapOf(route) })}\n`
   if (geometry.length > 0) yield "<Track>\n"
   for (const [index, position] of geometry.entries()) yield trackpoint(position, timeAt(index))
   if (geometry.length > 0) yield "</Track>\n"

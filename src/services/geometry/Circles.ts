@@ -1,0 +1,53 @@
+import { metresBetween } from "./Geodesy.ts"
+
+/** Degrees and metres. */
+export interface Circle {
+  readonly lng: number
+  readonly lat: number
+  readonly radius: number
+}
+
+const EARTH_RADIUS = 6_371_000
+
+export const METRES_OF_A_DEGREE = EARTH_RADIUS * Math.PI / 180
+
+const radians = (degrees: number) => degrees * Math.PI / 180
+const degrees = (radians: number) => radians * 180 / Math.PI
+
+/** West or east of another longitude by the shorter way. */
+const turned = (lng: number) => lng - 360 * Math.round(lng / 360)
+
+/** What is `metres` away in a direction (radians, clockwise from north). */
+export const destination = (lng: number, lat: number, bearing: number, metres: number) => {
+  const angle = metres / EARTH_RADIUS
+  const from = radians(lat)
+  const to = Math.asin(Math.sin(from) * Math.cos(angle) + Math.cos(from) * Math.sin(angle) * Math.cos(bearing))
+  const east = Math.atan2(
+    Math.sin(bearing) * Math.sin(angle) * Math.cos(from),
+    Math.cos(angle) - Math.sin(from) * Math.sin(to)
+  )
+  return { lng: turned(lng + degrees(east)), lat: degrees(to) }
+}
+
+export const isInside = ({ lat, lng, radius }: Circle, atLng: number, atLat: number): boolean =>
+  Math.abs(atLat - lat) * METRES_OF_A_DEGREE <= radius && metresBetween(lng, lat, atLng, atLat) <= radius
+
+/** Whether a straight line on a map comes through the circle, on a plane that touches the circle's centre. */
+export const crosses = (
+  { lat, lng, radius }: Circle,
+  fromLng: number,
+  fromLat: number,
+  toLng: number,
+  toLat: number
+): boolean => {
+  const height = radius / METRES_OF_A_DEGREE
+  if (Math.min(fromLat, toLat) > lat + height || Math.max(fromLat, toLat) < lat - height) return false
+  const scale = Math.cos(radians(lat))
+  const x = turned(fromLng - lng) * scale
+  const y = fromLat - lat
+  const alongX = turned(toLng - fromLng) * scale
+  const alongY = toLat - fromLat
+  const length = alongX * alongX + alongY * alongY
+  const share = length === 0 ? 0 : Math.min(1, Math.max(0, -(x * alongX + y * alongY) / length))
+  return Math.hypot(x + share * alongX, y + share * alongY) <= height
+}

@@ -1,0 +1,186 @@
+import { Cause, Context, Duration, Effect, Fiber, FiberMap, Layer, Option, Schema, Semaphore } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { RouteIdColumn, VersionColumn } from "../../schema/Columns.ts"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
+import { RouteId, UserId } from "../../schema/Ids.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { Places } from "../places/Places.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
+import type { PageRow } from "./RoutePages.ts"
+import { IS_CURRENT } from "./RouteRows.ts"
+import { type Cut, cutRoute } from "./ZoneCut.ts"
+
+const notMade = (cause: Cause.Cause<unknown>) =>
+  Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("views of an account not made", cause)
+
+/** A list that lacks more than is made in this time shows the rest without lines. */
+const MAX_LIST_WAIT = Duration.seconds(1)
+
+const LIST_CONCURRENCY = 2
+
+/** The transaction that calls has ended by then, and several changes are one. */
+const DELAY = Duration.seconds(1)
+
+const BATCH = 100
+
+const WholeRow = Schema.Struct({
+  routeVersion: VersionColumn,
+  zonesRevision: VersionColumn,
+  placeVersion: Schema.Int,
+  geometry: Schema.NullOr(Schema.String),
+  waypoints: Schema.String,
+  cues: Schema.NullOr(Schema.String),
+  placeCity: Schema.NullOr(Schema.String),
+  circles: Schema.Array(Schema.Struct({ lng: Schema.Finite, lat: Schema.Finite, radius: Schema.Finite }))
+})
+type WholeRow = typeof WholeRow.Type
+
+/**
+ * What others see of routes whose owner has privacy zones: cut once, kept in `route_views` for a version of the route, of
+ * the zones and of the places. A reader who finds none that is current sees nothing that a zone may hide.
+ */
+export class RouteViews extends Context.Service<RouteViews, {
+  /** Makes the view of a route unless it is current. `Overloaded` under load. */
+  readonly make: (id: RouteId) => Effect.Effect<void, Overloaded>
+  /** Reads a page again where views were missing, once they are made or a second has passed. */
+  readonly completed: <Row extends Pick<PageRow, "id" | "isDue">, E>(
+    page: Effect.Effect<ReadonlyArray<Row>, E>
+  ) => Effect.Effect<ReadonlyArray<Row>, E>
+  /** Makes all views of an owner beside the requests, so that a search finds the routes again. */
+  readonly refresh: (owner: UserId) => Effect.Effect<void>
+  /** As `refresh`, and returns when it is done: how many routes were due. */
+  readonly makeAll: (owner: UserId) => Effect.Effect<number>
+}>()("route-planning-service/RouteViews") {
+  static readonly layer = Layer.effect(
+    RouteViews,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const heavy = yield* HeavyWork
+      const places = yield* Places
+      const visibility = routeVisibility(sql)
+      const alone = yield* Semaphore.make(1)
+
+      // In the context of this layer: a caller's may have a transaction, which ends before they do.
+      const making = yield* FiberMap.make<RouteId, void, Overloaded>()
+      const startMaking = yield* FiberMap.runtime(making)()
+      const startRefreshing = yield* FiberMap.makeRuntime<never, UserId>()
+
+      const isDue = sql`
+        u.zones_revision IS NOT NULL AND NOT EXISTS (
+          SELECT FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)}
+        )`
+
+      const findDue = SqlSchema.findOneOption({
+        Request: RouteId,
+        Result: WholeRow,
+        execute: (id) =>
+          sql`
+            SELECT r.version AS "routeVersion", u.zones_revision AS "zonesRevision", r.place_version AS "placeVersion",
+              r.geometry, r.waypoints, r.cues, r.place_city AS "placeCity", coalesce((
+                SELECT json_agg(json_build_object('lng', cut_lng, 'lat', cut_lat, 'radius', cut_radius))
+                FROM privacy_zones WHERE user_id = u.id
+              ), '[]') AS circles
+            FROM routes r JOIN users u ON u.id = r.user_id WHERE r.id = ${id} AND ${isDue}`
+      })
+
+      const findDueOf = SqlSchema.findAll({
+        Request: Schema.Struct({ owner: UserId, after: Schema.Int }),
+        Result: Schema.Struct({ id: RouteIdColumn }),
+        execute: ({ after, owner }) =>
+          sql`
+            SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
+            WHERE r.user_id = ${owner} AND r.id > ${after} AND ${visibility.shared(NOBODY)} AND ${isDue}
+            ORDER BY r.id LIMIT ${BATCH}`
+      })
+
+      /** The city of a hidden start is shown where the line that is left begins in it too. */
+      const cityOf = Effect.fnUntraced(function*({ placeCity }: WholeRow, { isStartHidden, start }: NonNullable<Cut>) {
+        if (!isStartHidden || placeCity === null) return placeCity
+        if (start === undefined) return null
+        return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
+      })
+
+      // Of a route or zones that were changed meanwhile, nothing is stored that is newer than what was read.
+      const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
+        const city = cut === undefined ? null : yield* cityOf(row, cut)
+        const line = cut?.line
+        const address = (column: "end_address" | "start_address", isHidden: boolean | undefined) =>
+          isHidden === false ? sql`r.${sql(column)}` : sql`NULL`
+        yield* sql`
+          INSERT INTO route_views (route_id, route_version, zones_revision, place_version, is_whole,
+            geometry, simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, words)
+          SELECT r.id, r.version, ${row.zonesRevision}::bigint, r.place_version, ${cut === undefined},
+            ${line?.json ?? null}::text,
+            ${line?.simplified ?? null}::text, ${line?.polyline6 ?? null}::text, ${cut?.box ?? null}::text::box,
+            ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text, ${
+          address("start_address", cut?.isStartHidden)
+        },
+            ${address("end_address", cut?.isEndHidden)}, ${city}::text,
+            CASE WHEN ${cut !== undefined} THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
+              r.description, ${city}::text, r.place_region, waypoint_names(${cut?.waypoints ?? null}::text))) END
+          FROM routes r
+          WHERE r.id = ${id} AND r.version = ${row.routeVersion} AND r.place_version = ${row.placeVersion} FOR KEY SHARE
+          ON CONFLICT (route_id) DO UPDATE SET (route_version, zones_revision, place_version, is_whole, geometry,
+            simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, words)
+            = ROW (excluded.route_version, excluded.zones_revision, excluded.place_version, excluded.is_whole,
+            excluded.geometry, excluded.simplified, excluded.polyline6,
+            excluded.bounds, excluded.waypoints, excluded.cues, excluded.start_address, excluded.end_address, excluded.place_city,
+            excluded.words)
+          WHERE route_views.zones_revision <= excluded.zones_revision`
+      })
+
+      const makeOnce = Effect.fn("RouteViews.make")(function*(id: RouteId) {
+        const found = yield* findDue(id)
+        if (Option.isNone(found)) return
+        const { circles, cues, geometry, waypoints } = found.value
+        const weight = waypoints.length + (geometry?.length ?? 0) + (cues?.length ?? 0)
+        yield* store(id, found.value, yield* heavy.run(cutRoute, { circles, cues, geometry, waypoints }, weight))
+      }, databaseDefects)
+
+      // Readers of one route wait for one piece of work, which outlives the first of them.
+      const make = (id: RouteId) =>
+        Effect.suspend(() =>
+          Fiber.join(Option.getOrElse(FiberMap.getUnsafe(making, id), () => startMaking(id, makeOnce(id))))
+        )
+
+      const makeFrom = (owner: UserId, after: number): Effect.Effect<number> =>
+        Effect.gen(function*() {
+          const due = yield* findDueOf({ owner, after })
+          for (const { id } of due) {
+            yield* Effect.catchTag(make(id), "Overloaded", () => Effect.logInfo("view of a route left to its reader"))
+          }
+          const last = due.at(-1)
+          return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
+        }).pipe(Effect.orDie)
+
+      const makeAll = Effect.fn("RouteViews.makeAll")(function*(owner: UserId) {
+        yield* Effect.orDie(sql`
+          DELETE FROM route_views v USING routes r, users u
+          WHERE u.id = ${owner} AND u.zones_revision IS NULL AND r.user_id = u.id AND v.route_id = r.id`)
+        return yield* makeFrom(owner, 0)
+      }, Semaphore.withPermits(alone, 1))
+
+      return RouteViews.of({
+        make,
+        makeAll,
+
+        completed: Effect.fnUntraced(function*(page) {
+          const rows = yield* page
+          const due = rows.flatMap(({ id, isDue }) => isDue === true && id !== null ? [RouteId.make(Number(id))] : [])
+          if (due.length === 0) return rows
+          yield* Effect.forEach(due, (id) => Effect.ignore(make(id)), { concurrency: LIST_CONCURRENCY }).pipe(
+            Effect.timeoutOption(MAX_LIST_WAIT)
+          )
+          return yield* page
+        }),
+
+        refresh: (owner) =>
+          Effect.sync(() => {
+            const work = Effect.andThen(Effect.sleep(DELAY), makeAll(owner))
+            startRefreshing(owner, Effect.catchCause(work, notMade))
+          })
+      })
+    })
+  )
+}

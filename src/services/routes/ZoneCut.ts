@@ -1,0 +1,139 @@
+import { Option, Schema } from "effect"
+import { type Position, Positions } from "../../schema/Geometry.ts"
+import { type Maneuver, Maneuvers } from "../../schema/Maneuver.ts"
+import { Waypoint } from "../../schema/Route.ts"
+import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
+import { metresBetween } from "../geometry/Geodesy.ts"
+import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
+import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { boxOf, cueText, waypointText } from "./RouteColumns.ts"
+
+interface WholeRoute {
+  /** JSON text, as stored. */
+  readonly geometry: string | null
+  readonly waypoints: string
+  readonly cues: string | null
+  readonly circles: ReadonlyArray<Circle>
+}
+
+/** What is left of a route outside of all circles. */
+interface CutRoute {
+  readonly line: RouteLine | null
+  readonly waypoints: string
+  /** Of the positions that are left, with indexes into these. */
+  readonly cues: string | null
+  readonly box: string | null
+  readonly isStartHidden: boolean
+  readonly isEndHidden: boolean
+  /** Where the route begins for others. */
+  readonly start: Position | undefined
+}
+
+/** Undefined where the circles do not touch the route. */
+export type Cut = CutRoute | undefined
+
+const decodeGeometry = Schema.decodeUnknownOption(Schema.fromJsonString(Positions))
+const decodeWaypoints = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Array(Waypoint)))
+const decodeCues = Schema.decodeUnknownOption(Schema.fromJsonString(Maneuvers))
+
+/** Of a row that cannot be read, nothing is shown. */
+const HIDDEN: CutRoute = {
+  line: null,
+  waypoints: "[]",
+  cues: null,
+  box: null,
+  isStartHidden: true,
+  isEndHidden: true,
+  start: undefined
+}
+
+interface Piece {
+  readonly from: number
+  /** Not included. */
+  readonly to: number
+  readonly metres: number
+}
+
+const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
+
+/**
+ * The longest part of the line between two circles, with two positions or more. Parts are not joined: a line through a
+ * circle would be drawn where nobody may look. No position is added at an edge, as it would be exactly on the circle.
+ */
+const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
+  const best = { piece: NO_PIECE }
+  const open = { from: 0, metres: 0 }
+  const end = (to: number) => {
+    if (to - open.from >= 2 && open.metres > best.piece.metres) best.piece = { ...open, to }
+  }
+  for (const [index, [lng, lat]] of line.entries()) {
+    const before = line[index - 1]
+    if (circles.some((circle) => isInside(circle, lng, lat))) {
+      end(index)
+      Object.assign(open, { from: index + 1, metres: 0 })
+    } else if (before !== undefined && index > open.from) {
+      const [fromLng, fromLat] = before
+      if (circles.some((circle) => crosses(circle, fromLng, fromLat, lng, lat))) {
+        end(index)
+        Object.assign(open, { from: index, metres: 0 })
+      } else {
+        open.metres += metresBetween(fromLng, fromLat, lng, lat)
+      }
+    }
+  }
+  end(line.length)
+  return best.piece
+}
+
+const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
+  const [only] = line
+  const isPoint = line.length === 1 && only !== undefined
+  if (isPoint && !circles.some((circle) => isInside(circle, only[0], only[1]))) return { from: 0, to: 1, metres: 0 }
+  return longestPiece(line, circles)
+}
+
+const cuesOf = (cues: ReadonlyArray<Maneuver> | undefined, { from, to }: Piece) => {
+  const left = (cues ?? []).filter(({ begin_shape_index }) => begin_shape_index >= from && begin_shape_index < to)
+  return left.length === 0
+    ? null
+    : cueText(left.map((cue) => ({ ...cue, begin_shape_index: cue.begin_shape_index - from })))
+}
+
+interface Parts {
+  readonly line: ReadonlyArray<Position>
+  readonly waypoints: ReadonlyArray<Waypoint>
+  readonly cues: ReadonlyArray<Maneuver> | undefined
+}
+
+const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>): Cut => {
+  const isHidden = (position: Position | undefined) =>
+    position !== undefined && circles.some((circle) => isInside(circle, position[0], position[1]))
+  const shown = waypoints.filter(({ coord }) => !isHidden(coord))
+  const piece = pieceOf(line, circles)
+  const { from, to } = piece
+  if (to - from === line.length && shown.length === waypoints.length) return undefined
+  const left = to - from === 0 ? null : routeLine(line.slice(from, to))
+  return {
+    line: left,
+    waypoints: waypointText(shown),
+    cues: cuesOf(cues, piece),
+    box: boxOf(left, shown),
+    isStartHidden: isHidden(line[0]) || isHidden(waypoints[0]?.coord),
+    isEndHidden: isHidden(line.at(-1)) || isHidden(waypoints.at(-1)?.coord),
+    start: left?.start ?? shown[0]?.coord
+  }
+}
+
+/** Cuts a route by the circles of its owner: synchronous, as `routeLine`. */
+export const cutRoute: HeavyJob<WholeRoute, Cut> = {
+  name: "cut route",
+  share: "views",
+  run: ({ circles, cues, geometry, waypoints }) => {
+    const parts = Option.all({
+      line: geometry === null ? Option.some([]) : decodeGeometry(geometry),
+      waypoints: decodeWaypoints(waypoints),
+      cues: cues === null ? Option.some(undefined) : decodeCues(cues)
+    })
+    return Option.isNone(parts) ? HIDDEN : cutOf(parts.value, circles)
+  }
+}

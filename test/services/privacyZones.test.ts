@@ -1,0 +1,134 @@
+import { assert, describe, it } from "@effect/vitest"
+import { ConfigProvider, Effect, Schema } from "effect"
+import * as fc from "fast-check"
+import { Positions } from "../../src/schema/Geometry.ts"
+import { UserId } from "../../src/schema/Ids.ts"
+import { Maneuvers } from "../../src/schema/Maneuver.ts"
+import { secretCircles } from "../../src/services/accounts/SecretCircles.ts"
+import { type Circle, isInside } from "../../src/services/geometry/Circles.ts"
+import { cutRoute } from "../../src/services/routes/ZoneCut.ts"
+import { SECRETS } from "../support/TestServer.ts"
+import { missOf } from "../support/ZoneAttack.ts"
+import { beside, metresFrom, ray } from "../support/Zones.ts"
+
+const HOME = [9.5, 47.1] as const
+
+const circleOf = Effect.runSync(
+  Effect.provide(secretCircles, ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS)))
+)
+
+const owners = (count: number) => Array.from({ length: count }, (_, index) => UserId.make(index + 1))
+
+const decodeCues = Schema.decodeUnknownSync(Schema.fromJsonString(Maneuvers))
+
+const lineOf = Schema.decodeUnknownSync(Schema.fromJsonString(Positions))
+
+const cut = async (
+  line: ReadonlyArray<readonly [number, number]>,
+  circles: ReadonlyArray<Circle>,
+  cues: string | null = null
+) => {
+  const cut = await cutRoute.run({ geometry: JSON.stringify(line), waypoints: "[]", cues, circles })
+  return { cut, line: cut === undefined ? line : lineOf(cut.line?.json ?? "[]") }
+}
+
+describe("the circle that is cut for a privacy zone", () => {
+  for (const radius of [100, 500, 2000]) {
+    it(`is not found by the ends of twenty routes: their best circle misses the home by half of ${radius} m`, async () => {
+      for (const owner of owners(50)) {
+        const miss = await missOf(HOME, [circleOf(owner, { center: HOME, radius }, [])])
+        assert.isAtLeast(miss, radius / 2)
+      }
+    })
+  }
+
+  it("has all of the zone in it", () => {
+    fc.assert(fc.property(
+      fc.tuple(fc.double({ min: -180, max: 180, noNaN: true }), fc.double({ min: -90, max: 90, noNaN: true })),
+      fc.integer({ min: 100, max: 2000 }),
+      fc.integer({ min: 1, max: 1_000_000 }),
+      fc.double({ min: 0, max: 2 * Math.PI, noNaN: true }),
+      (center, radius, owner, direction) => {
+        const circle = circleOf(UserId.make(owner), { center, radius }, [])
+        const [lng, lat] = Math.abs(center[1]) > 89
+          ? center
+          : beside(center, Math.cos(direction) * radius * 0.999, Math.sin(direction) * radius * 0.999)
+        assert.isTrue(isInside(circle, lng, lat))
+      }
+    ))
+  })
+
+  it("is the same for a zone that was removed or moved by some metres, and for one beside another", () => {
+    const [owner = UserId.make(1), other = UserId.make(2)] = owners(2)
+    const zone = { center: HOME, radius: 500 }
+    const circle = circleOf(owner, zone, [])
+    assert.deepStrictEqual(circleOf(owner, { ...zone, label: "again" }, []), circle)
+    assert.notDeepEqual(circleOf(other, zone, []), circle)
+    const kept = Array.from({ length: 50 }, (_, index) => {
+      const center = beside(HOME, 10 * Math.cos(index), 10 * Math.sin(index))
+      return circleOf(owner, { center, radius: 500 }, [circle])
+    })
+    assert.deepStrictEqual(
+      kept.filter((other) => other !== circle && metresFrom(HOME, [other.lng, other.lat]) < 325),
+      []
+    )
+    assert.isAbove(kept.filter((other) => other === circle).length, 25)
+  })
+})
+
+describe("a cut line", () => {
+  const circle = { lng: HOME[0], lat: HOME[1], radius: 1000 }
+
+  it("is its longest part outside, and no straight line through a circle", async () => {
+    const line = [...ray(beside(HOME, -3000, 0), 0, 8000)]
+    const { line: left } = await cut(line, [circle])
+    assert.deepStrictEqual(left, line.slice(-left.length))
+    assert.closeTo(metresFrom(HOME, [left[0]?.[0] ?? 0, left[0]?.[1] ?? 0]), 1010, 15)
+  })
+
+  it("keeps the cues of its positions, with indexes into what is left", async () => {
+    const line = ray(beside(HOME, -3000, 0), 0, 8000)
+    const cues = line.map((_, begin_shape_index) => ({
+      instruction: String(begin_shape_index),
+      type: 8,
+      begin_shape_index,
+      length: 0,
+      time: 0
+    }))
+    const { line: left, cut: { cues: kept } = {} } = await cut(line, [circle], JSON.stringify(cues))
+    const instructions = decodeCues(kept ?? "[]").map(({ begin_shape_index, instruction }) => [
+      begin_shape_index,
+      Number(instruction)
+    ])
+    assert.deepStrictEqual(instructions, left.map((_, index) => [index, line.length - left.length + index]))
+  })
+
+  it("has no segment through a circle that has none of its positions", async () => {
+    const line = [beside(HOME, -9000, 0), beside(HOME, -3000, 10), beside(HOME, 3000, -10)]
+    const { line: left } = await cut(line, [circle])
+    assert.deepStrictEqual(left, line.slice(0, 2))
+  })
+
+  it("is empty where no part has two positions, and whole where no circle touches it", async () => {
+    assert.strictEqual((await cut([HOME, beside(HOME, 2000, 0)], [circle])).cut?.line, null)
+    const far = ray(beside(HOME, 2000, 0), 0, 500)
+    assert.isUndefined((await cut(far, [circle])).cut)
+  })
+
+  it("is cut on both sides of the antimeridian", async () => {
+    const line = Array.from(
+      { length: 21 },
+      (_, index) => [index <= 10 ? 179.9 + index / 100 : -180.1 + index / 100 + 0, 0] as const
+    )
+    const { line: left } = await cut(line, [{ lng: 180, lat: 0, radius: 3000 }])
+    assert.isFalse(left.some(([lng]) => Math.abs(lng) > 179.97))
+    assert.isAbove(left.length, 3)
+  })
+
+  it("of a row that cannot be read shows nothing", async () => {
+    assert.deepInclude(await cutRoute.run({ geometry: "[[", waypoints: "[]", cues: null, circles: [circle] }), {
+      line: null,
+      waypoints: "[]"
+    })
+  })
+})
