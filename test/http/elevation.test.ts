@@ -1,10 +1,12 @@
 import { assert, layer } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
-import { Effect, Schema } from "effect"
+import { Effect, Fiber, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { line, serverLayer } from "../support/RoutingCalls.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "../support/StandInEngine.ts"
+import { until } from "../support/Waiting.ts"
 
 const Asked = Schema.fromJsonString(Schema.Struct({ encoded_polyline: Schema.String, height_precision: Schema.Int }))
 
@@ -113,6 +115,20 @@ layer(serverLayer())("elevations", (it) => {
       })
       assert.deepInclude(imported.body, { geometry: [[9.5, 46.1], [9.5, 46.2]], warnings: [warning(2)] })
       assert.notProperty((yield* owner.post("/routes", newRoute({ geometry: LINE }))).body, "warnings")
+    }))
+
+  it.effect("of an engine that hangs are not waited for longer than 4 seconds", () =>
+    Effect.gen(function*() {
+      const owner = yield* signedIn
+      yield* behave(() => undefined)
+      const { asked } = yield* StandInEngine
+      const before = asked.length
+      const storing = yield* Effect.forkChild(owner.post("/routes?elevation=true", newRoute({ geometry: LINE })))
+      yield* until(Effect.sync(() => asked.length > before))
+      yield* TestClock.adjust("4 seconds")
+      const { body, status } = yield* Fiber.join(storing)
+      assert.strictEqual(status, 201)
+      assert.deepInclude(body, { geometry: LINE, warnings: [warning(2)] })
     }))
 
   it.effect("are a profile, for whom the route is visible", () =>
