@@ -1,9 +1,12 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import polyline from "@mapbox/polyline"
+import { Effect, Fiber, Schema } from "effect"
+import { TestClock } from "effect/testing"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { line, serverLayer } from "../support/RoutingCalls.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "../support/StandInEngine.ts"
+import { until } from "../support/Waiting.ts"
 
 const Asked = Schema.fromJsonString(Schema.Struct({ encoded_polyline: Schema.String, height_precision: Schema.Int }))
 
@@ -50,10 +53,17 @@ layer(serverLayer())("elevations", (it) => {
   it.effect("of a long line are asked for in several calls", () =>
     Effect.gen(function*() {
       const calls = (yield* StandInEngine).asked.length
-      yield* behave(json({ height: Array.from({ length: 20_000 }, () => 1) }))
+      yield* behave((request, response) => {
+        const { encoded_polyline } = Schema.decodeSync(Asked)(request.body)
+        json({ height: polyline.decode(encoded_polyline, 6).map(([, lng]) => Math.round(1e6 * (lng - 9))) })(
+          request,
+          response
+        )
+      })
       const geometry = Array.from({ length: 40_001 }, (_, index) => [9 + index / 1e6, 47])
       const { body } = yield* (yield* anonymous).post("/routing/elevation", { geometry })
-      assert.deepInclude(body, { filled: 40_001, missing: 0 })
+      const filled = geometry.map(([lng = 0, lat = 0], index) => index <= 12_000 ? [lng, lat, index] : [lng, lat])
+      assert.deepStrictEqual(body, { geometry: filled, filled: 12_001, missing: 28_000 })
       assert.strictEqual((yield* StandInEngine).asked.length - calls, 3)
     }))
 
@@ -62,9 +72,9 @@ layer(serverLayer())("elevations", (it) => {
       const visitor = yield* anonymous
       const bare = yield* visitor.post("/routing/elevation", {})
       assert.deepInclude(bare.body, { statusCode: 400, message: "geometry: Expected either geometry or polyline6" })
-      for (const [behaviour, status] of [[json({ height: "high" }), 502], [refusal(199), 502]] as const) {
+      for (const behaviour of [json({ height: "high" }), json({ height: [1] }), refusal(199)]) {
         yield* behave(behaviour)
-        assert.strictEqual((yield* visitor.post("/routing/elevation", { geometry: LINE })).status, status)
+        assert.strictEqual((yield* visitor.post("/routing/elevation", { geometry: LINE })).status, 502)
       }
     }))
 
@@ -105,6 +115,20 @@ layer(serverLayer())("elevations", (it) => {
       })
       assert.deepInclude(imported.body, { geometry: [[9.5, 46.1], [9.5, 46.2]], warnings: [warning(2)] })
       assert.notProperty((yield* owner.post("/routes", newRoute({ geometry: LINE }))).body, "warnings")
+    }))
+
+  it.effect("of an engine that hangs are not waited for longer than 4 seconds", () =>
+    Effect.gen(function*() {
+      const owner = yield* signedIn
+      yield* behave(() => undefined)
+      const { asked } = yield* StandInEngine
+      const before = asked.length
+      const storing = yield* Effect.forkChild(owner.post("/routes?elevation=true", newRoute({ geometry: LINE })))
+      yield* until(Effect.sync(() => asked.length > before))
+      yield* TestClock.adjust("4 seconds")
+      const { body, status } = yield* Fiber.join(storing)
+      assert.strictEqual(status, 201)
+      assert.deepInclude(body, { geometry: LINE, warnings: [warning(2)] })
     }))
 
   it.effect("are a profile, for whom the route is visible", () =>

@@ -107,7 +107,8 @@ describe("null in a request's body", () => {
       "RoutePatch.name",
       "RoutePatch.provenance",
       "RoutePatch.visibility",
-      "RoutePatch.waypoints"
+      "RoutePatch.waypoints",
+      "ShareLinkPatch.allowDownload"
     ])
   })
 

@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import FitParser from "fit-file-parser"
 import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import { readFit } from "../../src/services/files/formats/Fit.ts"
 import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
 import { read, written } from "../support/Files.ts"
 
@@ -72,6 +73,17 @@ describe("cues in files", () => {
         "Turn right onto a street with a rather long name, more than FIT",
         757
       ])
+    }))
+
+  it.effect("are left out of the waypoints when our FIT is read again, and said to be", () =>
+    Effect.gen(function*() {
+      const { dropped, tracks } = yield* readFit(writeFit(ROUTE))
+      assert.deepStrictEqual(tracks[0]?.waypoints.map(({ name }) => name), ["Start"])
+      assert.deepStrictEqual(dropped, [
+        { what: "course_point", why: "it is a cue, which FIT does not carry whole", count: CUES.length }
+      ])
+      const { cues: _, ...without } = ROUTE
+      assert.deepStrictEqual((yield* readFit(writeFit(without))).dropped, [])
     }))
 
   it("that point beside the line of a file are dropped, and said to be", () => {

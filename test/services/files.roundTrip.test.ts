@@ -179,7 +179,9 @@ describe.skipIf(!isXmllintThere)(
             ...waypoint,
             coord: [index === 0 ? 180 : index, 1] as const
           }))
-          writeFileSync(file, written({ ...route, geometry, waypoints, createdAt: "2026-01-02T03:04:05.678Z" }, "gpx"))
+          const cues = [{ instruction: route.name, type: index, begin_shape_index: 0, length: 0.5, time: 60 }]
+          const createdAt = "2026-01-02T03:04:05.678Z"
+          writeFileSync(file, written({ ...route, geometry, waypoints, cues, createdAt }, "gpx"))
           return file
         })
         const schema = join(import.meta.dirname, "../support/gpx-1.1.xsd")

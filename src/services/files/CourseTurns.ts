@@ -78,3 +78,14 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
     decodeManeuver({ type, begin_shape_index, length, time, instruction: instruction ?? "" })
   )
 }
+
+const WAYPOINT_MARK = "rps waypoints "
+
+/** The `product_name` of our FIT files with cues: which of their course points, the first ones, are waypoints. */
+export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
+
+/** Infinity for all, in a file without our mark. */
+export const markedWaypoints = (mark: unknown): number => {
+  const count = typeof mark === "string" && mark.startsWith(WAYPOINT_MARK) ? mark.slice(WAYPOINT_MARK.length) : ""
+  return /^\d{1,4}$/.test(count) ? Number(count) : Infinity
+}

@@ -17,17 +17,22 @@ const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
 
 const isBare = (position: Position) => position.length === 2
 
-/** Polylines of the positions without an elevation, each for one call. */
-export const readBare: HeavyJob<string, ReadonlyArray<string>> = {
+/** Positions without an elevation, as many as one call may have. */
+export interface BarePositions {
+  readonly polyline: string
+  readonly count: number
+}
+
+export const readBare: HeavyJob<string, ReadonlyArray<BarePositions>> = {
   name: "read positions without elevation",
   share: SHARE,
   run: (json) => {
     const bare = decodeLine(json).filter(isBare)
     const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
-    return Array.from(
-      { length: calls },
-      (_, call) => polyline6(coordinatesOf(bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)))
-    )
+    return Array.from({ length: calls }, (_, call) => {
+      const positions = bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)
+      return { polyline: polyline6(coordinatesOf(positions)), count: positions.length }
+    })
   }
 }
 

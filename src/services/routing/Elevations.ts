@@ -2,8 +2,8 @@ import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { RouteLine } from "../geometry/RouteLine.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
-import { type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
-import type { EngineFailure } from "./EngineRefusals.ts"
+import { type BarePositions, type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
+import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
@@ -27,7 +27,12 @@ export class Elevations extends Context.Service<Elevations, {
       const engine = yield* RoutingEngine
       const heavy = yield* HeavyWork
 
-      const heightsOf = (polyline: string) => engine.call("height", heightRequest(polyline), readBy(heavy, readHeights))
+      const heightsOf = ({ count, polyline }: BarePositions) =>
+        engine.call(
+          "height",
+          heightRequest(polyline),
+          (text) => Effect.filterOrFail(readBy(heavy, readHeights)(text), ({ length }) => length === count, unusable)
+        )
 
       const bareOf = (line: RouteLine) => heavy.run(readBare, line.json, line.json.length)
 

@@ -53,7 +53,11 @@ export class Routing extends Context.Service<Routing, {
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {
         const json = engineRequest(request)
-        const trip = yield* engine.call("route", json, readBy(heavy, readTrip)).pipe(
+        const trip = yield* engine.call(
+          request.directions === true ? "directions" : "route",
+          json,
+          readBy(heavy, readTrip)
+        ).pipe(
           Effect.catchTag("NoRoad", () => noRoadNear(json))
         )
         const { legs, locations, maneuvers } = trip

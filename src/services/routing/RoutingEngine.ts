@@ -48,7 +48,8 @@ export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
 /** Jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
 
-type EnginePath = "height" | "locate" | "route" | "trace_attributes"
+/** `directions` is a route with its maneuvers. */
+type EngineCall = "directions" | "height" | "locate" | "route" | "trace_attributes"
 
 const MIB = 1024 * 1024
 
@@ -56,10 +57,11 @@ const MIB = 1024 * 1024
  * A route of 500 km has at most 100 positions a kilometre, 8 bytes each, and 5,000 maneuvers of 1.5 KiB. A trace has 16,000
  * points and their edges.
  */
-const MAX_BYTES: Readonly<Record<EnginePath, number>> = {
+const MAX_BYTES: Readonly<Record<EngineCall, number>> = {
+  directions: 12 * MIB,
   height: MIB,
   locate: MIB,
-  route: 12 * MIB,
+  route: 4 * MIB,
   trace_attributes: 16 * MIB
 }
 
@@ -83,7 +85,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
    * timeout does.
    */
   readonly call: <A>(
-    path: EnginePath,
+    path: EngineCall,
     json: string,
     read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
   ) => Effect.Effect<A, EngineFailure>
@@ -124,11 +126,13 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
           () => Ref.update(present, (count) => count - 1)
         )
 
-      const post = (path: EnginePath, json: string) =>
-        HttpClientRequest.post(urlOf(path)).pipe(HttpClientRequest.bodyText(json, MEDIA_TYPES.json))
+      const post = (path: EngineCall, json: string) =>
+        HttpClientRequest.post(urlOf(path === "directions" ? "route" : path)).pipe(
+          HttpClientRequest.bodyText(json, MEDIA_TYPES.json)
+        )
 
       const requested = Effect.fnUntraced(function*<A>(
-        path: EnginePath,
+        path: EngineCall,
         json: string,
         read: (text: string) => Effect.Effect<A, UpstreamUnusable | Overloaded>
       ) {

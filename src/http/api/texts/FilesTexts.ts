@@ -24,7 +24,7 @@ export const texts = {
     "Download as FIT",
     "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
       + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
-      + "import of it leaves turns out. "
+      + "import of it leaves them out. "
       + `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
   ),
   import: described(

@@ -3,15 +3,13 @@ import FitParser, { type ParsedFit } from "fit-file-parser"
 import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import { markedWaypoints } from "../CourseTurns.ts"
 import { type DraftFile, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
 import { coordOf, MAX_READ_POSITIONS, positionOf, tooMany } from "../Numbers.ts"
 import { durationOf, sumOf } from "../Times.ts"
 import { chainedFilesOf, hasTooManyMessages, MAX_FIELDS, MAX_MESSAGES } from "./FitMessages.ts"
 
 type FitRecord = NonNullable<ParsedFit["records"]>[number]
-
-/** As the parser names that of development. */
-const OWN_MANUFACTURER = "development"
 
 /** A day with a record a second has 3.5 MiB. */
 const MAX_FIT_BYTES = 4 * 1024 * 1024
@@ -66,12 +64,6 @@ const partsOf = (records: ReadonlyArray<Placed>, { events = [] }: ParsedFit) => 
 
 type CoursePoint = NonNullable<ParsedFit["course_points"]>[number]
 
-/** Our own waypoints are generic: the other course points of our files are cues, which FIT cannot carry whole. */
-const isOwnCue = ({ file_ids = [] }: ParsedFit) => {
-  const isOwn = file_ids[0]?.manufacturer === OWN_MANUFACTURER
-  return ({ type }: CoursePoint) => isOwn && type !== "generic"
-}
-
 const waypointsOf = (course_points: ReadonlyArray<CoursePoint>): ReadonlyArray<DraftWaypoint> =>
   course_points.flatMap((point) => {
     const position = positionOf(point.position_long, point.position_lat, undefined)
@@ -96,11 +88,10 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
   }
   const fit = yield* parsed(bytes)
   const { course_points = [], records = [] } = fit
-  const isCue = isOwnCue(fit)
   if (records.length > MAX_READ_POSITIONS) return yield* tooMany("records", records.length, MAX_READ_POSITIONS)
   const placedRecords = records.flatMap(placed)
   const parts = partsOf(placedRecords, fit)
-  const points = course_points.filter((point) => !isCue(point))
+  const points = course_points.slice(0, markedWaypoints(fit.file_ids?.[0]?.product_name))
   const waypoints = waypointsOf(points)
   if (waypoints.length > MAX_WAYPOINTS) return yield* tooMany("waypoints", waypoints.length, MAX_WAYPOINTS)
   const course = fit.messages?.course?.[0]
@@ -121,7 +112,7 @@ export const readFit = Effect.fnUntraced(function*(bytes: Uint8Array): Effect.fn
       ...droppedIf(records.length - placedRecords.length, "record", "it has no position"),
       ...droppedIf(chainedFilesOf(bytes), "FIT file", "only the first of several that follow each other is read"),
       ...droppedIf(points.length - waypoints.length, "course_point", "it has no position"),
-      ...droppedIf(course_points.length - points.length, "course_point", "it is a turn without its maneuver")
+      ...droppedIf(course_points.length - points.length, "course_point", "it is a cue, which FIT does not carry whole")
     ]
   }
   return file

@@ -2,7 +2,7 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Activity } from "../../../schema/Preferences.ts"
 import { metresBetween } from "../../geometry/Geodesy.ts"
-import { turnOf } from "../CourseTurns.ts"
+import { turnOf, waypointMark } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
 
@@ -98,11 +98,14 @@ export const writeFit = (
   const end = timeAt(Math.max(0, geometry.length - 1))
   const last = geometry.at(-1)
 
+  const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
+
   encoder.writeMessage(FILE_ID, [
     enumerated(0, FILE_TYPE_COURSE),
     uint16(1, MANUFACTURER_DEVELOPMENT),
     uint16(2, 0),
-    uint32(4, start)
+    uint32(4, start),
+    ...(cuesOnLine.length === 0 ? [] : [text(8, waypointMark(waypoints.length), MAX_TEXT_BYTES)])
   ])
   encoder.writeMessage(COURSE, [
     enumerated(4, activity === undefined ? GENERIC_SPORT : SPORTS[activity]),
@@ -133,7 +136,6 @@ export const writeFit = (
       ...(name === undefined || name === null || name === "" ? [] : [text(6, name, MAX_POINT_NAME_BYTES)])
     ], 2)
   }
-  const cuesOnLine = cues.filter(({ begin_shape_index }) => geometry[begin_shape_index] !== undefined)
   for (const [index, cue] of cuesOnLine.entries()) {
     const at = cue.begin_shape_index
     const [lng, lat] = geometry[at] ?? [0, 0]
