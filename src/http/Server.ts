@@ -13,6 +13,7 @@ import { CredentialHandlers } from "./handlers/CredentialHandlers.ts"
 import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
+import { PicturesHandlers } from "./handlers/PicturesHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
@@ -44,6 +45,7 @@ const handlers = Layer.mergeAll(
   FilesHandlers,
   HealthHandlers,
   MetricsHandlers,
+  PicturesHandlers,
   RoutesHandlers,
   RoutingHandlers,
   CredentialHandlers,

@@ -43,6 +43,7 @@ import { Draining } from "../services/operations/Draining.ts"
 import { Health } from "../services/operations/Health.ts"
 import { purgeLayer } from "../services/operations/Purge.ts"
 import { tokenExpiryMailsLayer } from "../services/operations/TokenExpiryMails.ts"
+import { Pictures } from "../services/pictures/Pictures.ts"
 import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
 import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
@@ -101,7 +102,7 @@ const servicesLayer = Layer.mergeAll(
   RateLimits.layer,
   RouteTrash.layer,
   routingLayer,
-  Layer.merge(RouteDuplicates.layer, RouteFiles.layer).pipe(Layer.provideMerge(Routes.layer))
+  Layer.mergeAll(Pictures.layer, RouteDuplicates.layer, RouteFiles.layer).pipe(Layer.provideMerge(Routes.layer))
 ).pipe(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),

@@ -4,6 +4,7 @@ import { readManifest } from "../services/archive/Manifests.ts"
 import { readRouteBatch } from "../services/batches/BatchJobs.ts"
 import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
+import { drawPng, drawSvg } from "../services/pictures/PictureJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
 import { checkMatch, joinMatches, measureShortTrace, readTrace } from "../services/routing/TraceJobs.ts"
@@ -11,6 +12,8 @@ import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.t
 
 serveJobs([
   checkMatch,
+  drawPng,
+  drawSvg,
   joinMatches,
   measureShortTrace,
   readCollections,

@@ -21,6 +21,7 @@ import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { metricsEnabled } from "../services/metrics/Metrics.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { purgeInterval } from "../services/operations/Purge.ts"
+import { pictureCacheBytes } from "../services/pictures/PictureCache.ts"
 import { issuerUrl, providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
 import { appUrl, baseUrl, port } from "../services/settings/Addresses.ts"
@@ -55,6 +56,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   metricsEnabled,
   minStrength,
   pagesEnabled,
+  pictureCacheBytes,
   poolSize,
   port,
   providerSignInEnabled,

@@ -10,5 +10,7 @@ export const MEDIA_TYPES = {
   zip: "application/zip",
   gzip: "application/gzip",
   multipart: "multipart/form-data",
+  svg: "image/svg+xml",
+  png: "image/png",
   bytes: "application/octet-stream"
 } as const

@@ -7,6 +7,7 @@ import { CredentialApi } from "./CredentialApi.ts"
 import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
+import { PicturesApi } from "./PicturesApi.ts"
 import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
@@ -26,6 +27,7 @@ export class Api extends HttpApi.make("route-planning-service")
     AccountDataApi,
     RoutesApi,
     FilesApi,
+    PicturesApi,
     CollectionsApi,
     RoutingApi,
     SyncApi

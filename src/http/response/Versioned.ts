@@ -26,9 +26,13 @@ const listed = (header: string) => header.split(",").map((tag) => tag.trim()).fi
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
 /** RFC 9110, 13.1.2. */
-const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined
   && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
+
+/** Caches ask again each time, so that a route that is no longer shared is gone at once. */
+export const storableHeaders = (isStorable: boolean): Readonly<Record<string, string>> =>
+  isStorable ? { [HEADERS.cacheControl.key]: "no-cache" } : {}
 
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
 
