@@ -20,6 +20,7 @@ import { ChangeSignals } from "../services/changes/ChangeSignals.ts"
 import { changeSweepLayer } from "../services/changes/ChangeSweep.ts"
 import { ChangeWaits } from "../services/changes/ChangeWaits.ts"
 import { Collections } from "../services/collections/Collections.ts"
+import { PublicAddresses } from "../services/collections/PublicAddresses.ts"
 import { CallerCredential } from "../services/credentials/CallerCredential.ts"
 import { Devices } from "../services/credentials/Devices.ts"
 import { MailedTokens } from "../services/credentials/MailedTokens.ts"
@@ -98,6 +99,7 @@ const servicesLayer = Layer.mergeAll(
   invitationsLayer,
   Metrics.layer,
   RouteSearch.layer,
+  PublicAddresses.layer,
   PublicRoutes.layer,
   RateLimits.layer,
   RouteTrash.layer,

@@ -4,7 +4,7 @@ import { QUOTAS } from "./Usage.ts"
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token"])
+  kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token"])
 }) {}
 
 /** Routes that a collection may not have: neither the owner's nor public. */

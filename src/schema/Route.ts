@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Metres, Seconds } from "./Measures.ts"
+import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
 import { Tags } from "./Tags.ts"
@@ -115,14 +116,15 @@ export const Route = Schema.Struct({
   shareToken: ShareToken,
   user: UserSummary,
   createdAt: Timestamp,
-  updatedAt: Timestamp
+  updatedAt: Timestamp,
+  url: PageUrl
 }).annotate({ identifier: "Route" })
 export type Route = typeof Route.Type
 
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6"> {
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "url"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
   readonly polyline6: JsonText | undefined

@@ -22,6 +22,7 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { makeVersionedRoute } from "../response/RouteJson.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
   Api,
@@ -34,6 +35,7 @@ export const FilesHandlers = HttpApiBuilder.group(
     const bulkheads = yield* Bulkheads
     const idempotency = yield* Idempotency
     const routes = yield* Routes
+    const versionedRoute = yield* makeVersionedRoute
     const withPlaces = Effect.provideService(Places, yield* Places)
 
     const download = (format: FileFormat) =>
@@ -65,7 +67,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           const created = query.duplicates === "allow"
             ? routes.createAll(userId, drafts)
             : duplicates.createUnlessThere(userId, drafts)
-          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split))
+          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split, versionedRoute))
           return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         }, worded)
       )

@@ -16,7 +16,7 @@ import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { routePage, versionedRoute } from "../response/RouteJson.ts"
+import { makeVersionedRoute, routePage } from "../response/RouteJson.ts"
 import {
   createdResponse,
   expectedVersions,
@@ -42,6 +42,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const withGeometry = yield* makeWithGeometry
 
     const current = yield* currentRoute
+    const versionedRoute = yield* makeVersionedRoute
 
     const publishingOwn = (owner: UserId, id: RouteId) =>
       Effect.map(routes.requireOwn(owner, id), ({ name }) => publishing("route", name, id))

@@ -7,6 +7,7 @@ import type { PageOf } from "../../schema/Page.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
+import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
@@ -22,15 +23,24 @@ export const routeJson = ({ geometry, polyline6, waypoints, ...members }: Stored
 const shownOf = ({ favourite, placeCity, placeCountryCode, placeRegion, user }: StoredRoute) =>
   JSON.stringify([user, favourite, placeCity, placeRegion, placeCountryCode])
 
-export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
-  path: `/api/v1/routes/${route.id}`,
-  etag: weakTag(`${route.version}-${form}`, shownOf(route)),
-  json: () => routeJson(route)
-})
+export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
+  weakTag(`${route.version}-${form}`, shownOf(route))
 
-export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
-  ...versionedRoute(route),
-  json: () => withMembers(routeJson(route), ["warnings", JSON.stringify(warnings)])
+/** A single route, with the address of its page. */
+export const makeVersionedRoute = Effect.map(
+  pageLinks,
+  ({ routeUrl }) => (route: StoredRoute, form?: GeometryForm): Versioned => ({
+    path: `/api/v1/routes/${route.id}`,
+    etag: routeTag(route, form),
+    json: () => withMembers(routeJson(route), ["url", JSON.stringify(routeUrl(route))])
+  })
+)
+
+export type VersionedRoute = Effect.Success<typeof makeVersionedRoute>
+
+export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
+  ...versioned,
+  json: () => withMembers(versioned.json(), ["warnings", JSON.stringify(warnings)])
 })
 
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */

@@ -66,7 +66,7 @@ const isStale = Schema.is(StaleVersion)
 /** Responds to a stale version with the current entity tag. */
 export const withCurrentTag = <A, E, R, E2, R2>(
   change: Effect.Effect<A, E | StaleVersion, R>,
-  current: Effect.Effect<Versioned, E2, R2>
+  current: Effect.Effect<Pick<Versioned, "etag">, E2, R2>
 ) =>
   Effect.catchIf(
     change,

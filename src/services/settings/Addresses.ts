@@ -14,5 +14,7 @@ const listeningAt = Config.map(port, (port) => new URL(`http://localhost:${port}
 
 export const baseUrl = orElse(Config.option(httpRoot("BASE_URL")), listeningAt)
 
+export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
+
 /** The front end that mailed links point to. */
 export const appUrl = orElse(Config.option(httpRoot("APP_URL")), baseUrl)
