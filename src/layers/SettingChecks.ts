@@ -23,7 +23,7 @@ import { purgeInterval } from "../services/operations/Purge.ts"
 import { pictureCacheBytes } from "../services/pictures/PictureCache.ts"
 import { issuerUrl, providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
-import { appUrl, baseUrl, pagesEnabled, port } from "../services/settings/Addresses.ts"
+import { appUrl, baseUrl, mapStyleUrl, pagesEnabled, port } from "../services/settings/Addresses.ts"
 import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
 import { maxRunning } from "./Overload.ts"
@@ -51,6 +51,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   issuerUrl,
   mailApiUrl,
   mailSender,
+  mapStyleUrl,
   maxRunning,
   metricsEnabled,
   minStrength,

@@ -108,3 +108,65 @@ describe.skipIf(!hasBrowser)(
     })
   }
 )
+
+const STYLE = "https://maps.example.com/styles/plain.json"
+
+const GROUND = {
+  version: 8,
+  sources: {},
+  layers: [{ id: "ground", type: "background", paint: { "background-color": "#dfe8da" } }]
+}
+
+describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is no Chromium)", () => {
+  layer(TestServer.layer({ LOG_LEVEL: "fatal", MAP_STYLE_URL: STYLE }).pipe(Layer.provideMerge(Browser.layer)))(
+    (it) => {
+      const visitWith = Effect.fnUntraced(
+        function*(options: Parameters<Browser["Service"]["visit"]>[1], isStyleThere: boolean) {
+          const { origin } = yield* TestServer
+          const { route } = yield* shared
+          const visit = yield* (yield* Browser).visit(origin, options)
+          yield* Effect.promise(async () => {
+            if (isStyleThere) {
+              await visit.page.route(
+                STYLE,
+                (route) => route.fulfill({ json: GROUND, headers: { "access-control-allow-origin": "*" } })
+              )
+            }
+            await visit.page.goto(`${origin}${route}`)
+          })
+          return visit
+        }
+      )
+
+      const picture = (page: Page) => page.getByRole("img", { name: "The line of the route" })
+
+      it.effect(
+        "draws the line by the style, under a policy without violations, and passes axe-core",
+        () =>
+          Effect.gen(function*() {
+            const visit = yield* visitWith({ viewport: SCREENS.desktop }, true)
+            yield* Effect.promise(async () => {
+              await visit.page.locator("[data-state=drawn]").waitFor()
+              assert.deepStrictEqual(await faultsOf(visit.page), [])
+              assert.isTrue(await picture(visit.page).isVisible())
+            })
+            assert.deepStrictEqual(visit.complaints, [])
+            assert.isTrue(visit.requests.some((url) => /\/assets\/maplibre-worker-[\w-]{16}\.js$/.test(url)))
+          }),
+        30_000
+      )
+
+      it.effect("gives way to the picture without scripts, and without the style", () =>
+        Effect.gen(function*() {
+          for (const javaScriptEnabled of [true, false]) {
+            const { page } = yield* visitWith({ viewport: SCREENS.phone, javaScriptEnabled }, false)
+            yield* Effect.promise(async () => {
+              if (javaScriptEnabled) await page.locator("[data-state=failed]").waitFor({ state: "attached" })
+              await picture(page).waitFor()
+              assert.isFalse(await page.getByRole("region", { name: "Map of the route" }).isVisible())
+            })
+          }
+        }), 30_000)
+    }
+  )
+})

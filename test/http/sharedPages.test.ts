@@ -309,3 +309,27 @@ layer(TestServer.layer({ PAGES_ENABLED: "false" }))("shared pages, switched off"
       }
     }))
 })
+
+layer(TestServer.layer({ MAP_STYLE_URL: "https://maps.example.com/styles/outdoor.json?key=1&v=2" }))(
+  "shared pages with a map",
+  (it) => {
+    it.effect("run scripts of the service only, connect to the origin of the style, and have the picture too", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const { shareToken } = yield* make(yield* signedIn)
+        const { headers, text } = yield* visitor.get(`//r/${shareToken}`)
+        const policy = headers.get("content-security-policy") ?? ""
+        for (
+          const directive of ["script-src 'self'", "worker-src 'self'", "connect-src 'self' https://maps.example.com"]
+        ) {
+          assert.include(`${policy};`, `${directive};`)
+        }
+        assert.include(text, "data-map-style=\"https://maps.example.com/styles/outdoor.json?key=1&amp;v=2\"")
+        assert.include(text, "<picture>")
+        const worker = /data-worker="\.\.(\/assets\/maplibre-worker-[\w-]{16}\.js)"/.exec(text)?.[1] ?? ""
+        const served = yield* visitor.get(`/${worker}`)
+        assert.strictEqual(served.headers.get("cache-control"), "public, max-age=31536000, immutable")
+        assert.include(served.headers.get("content-security-policy"), "connect-src 'self' https://maps.example.com")
+      }))
+  }
+)

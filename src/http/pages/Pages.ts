@@ -8,6 +8,7 @@ import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
 import { collectionPageLayer } from "./shared/CollectionPage.ts"
 import { embedPageLayer } from "./shared/EmbedPage.ts"
 import { oembedLayer } from "./shared/OEmbed.ts"
+import { mapAssetsLayer } from "./shared/RouteMap.ts"
 import { routePageLayer } from "./shared/RoutePage.ts"
 import { sitemapLayer } from "./shared/Sitemap.ts"
 import { userPageLayer } from "./shared/UserPage.ts"
@@ -23,6 +24,7 @@ export const pagesLayer = Layer.unwrap(
         collectionPageLayer,
         embedPageLayer,
         homePageLayer,
+        mapAssetsLayer,
         oembedLayer,
         resetPasswordPageLayer,
         routePageLayer,

@@ -9,6 +9,7 @@ import { type PageLinks, pageLinks } from "../../response/PageLinks.ts"
 import { author, facts, placeText, summaryOf } from "./Facts.ts"
 import { attribution, picture } from "./Pictured.ts"
 import { previewHead, previewPicture } from "./Preview.ts"
+import { type RouteMap, routeMap } from "./RouteMap.ts"
 import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)
@@ -67,9 +68,10 @@ const placeOf = (route: StoredRoute) => {
   return place === undefined ? html`` : html` in ${place}`
 }
 
-const bodyOf = (route: StoredRoute, ref: string, root: string): Html =>
+const bodyOf = (route: StoredRoute, ref: string, root: string, map: RouteMap | undefined): Html =>
   html`<p class="lead">By ${author(route.user, root)}${placeOf(route)}</p>
 ${facts(route)}
+${map?.body(route, ref, root)}
 <figure>${picture(ref, SHOTS, ALT, root)}</figure>
 ${paragraph(route.description)}
 ${tags(route)}
@@ -78,23 +80,33 @@ ${named("End", route.endAddress)}
 ${downloads(ref, root)}
 ${attribution(route)}`
 
-const pageOf = (route: StoredRoute, ref: string, root: string, links: PageLinks): SharedPage => ({
+const pageOf = (
+  route: StoredRoute,
+  { links, map, ref, root }: {
+    readonly links: PageLinks
+    readonly map: RouteMap | undefined
+    readonly ref: string
+    readonly root: string
+  }
+): SharedPage => ({
   title: route.name,
   visibility: route.visibility,
-  head: route.visibility === "private" ? undefined : headOf(route, ref, links),
-  body: bodyOf(route, ref, root)
+  head: html`${route.visibility === "private" ? html`` : headOf(route, ref, links)}${map?.head(root)}`,
+  body: bodyOf(route, ref, root, map),
+  policy: map?.policy ?? {}
 })
 
 /** Opens what `GET /routes/{ref}` opens for the same viewer. */
 export const routePageLayer = Layer.unwrap(Effect.gen(function*() {
   const links = yield* pageLinks
+  const map = Option.getOrUndefined(yield* routeMap)
   const routes = yield* Routes
   return sharedPageLayer(
     SHARED_PAGES.route,
     Effect.fnUntraced(function*({ name, root, viewer }) {
       const ref = decodeRouteRef(name)
       if (Option.isNone(ref)) return yield* missingPage
-      return pageOf(yield* routes.get(ref.value, viewer, "none"), String(ref.value), root, links)
+      return pageOf(yield* routes.get(ref.value, viewer, "none"), { links, map, ref: String(ref.value), root })
     })
   )
 }))
