@@ -1,5 +1,6 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it as test, layer } from "@effect/vitest"
 import { Effect, Layer, Schema } from "effect"
+import { templateOf } from "../../src/http/request/RouteTemplates.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
@@ -296,6 +297,11 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
         assert.strictEqual((yield* visitor.get(`//sitemaps/${name}`)).status, 404)
       }
     }))
+})
+
+test("requests for shared pages are known by their path, without the token", () => {
+  assert.strictEqual(templateOf("GET", "/r/5f2d8c1e9b7a4036a1c4e8d2f0b3967d?x=1"), "/r/{ref}")
+  assert.strictEqual(templateOf("GET", "/embed/5f2d8c1e9b7a4036a1c4e8d2f0b3967d"), "/embed/{token}")
 })
 
 layer(TestServer.layer({ PAGES_ENABLED: "false" }))("shared pages, switched off", (it) => {
