@@ -1,11 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Resvg } from "@resvg/resvg-js"
-import { Effect } from "effect"
+import { Deferred, Effect, Exit, Fiber } from "effect"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { DEFAULT_PICTURE, type PictureOptions, ROAD_DATA_ATTRIBUTION } from "../../src/schema/Picture.ts"
 import { drawPicture } from "../../src/services/pictures/Drawing.ts"
 import { roundLength } from "../../src/services/pictures/Labels.ts"
+import { makePictureCache } from "../../src/services/pictures/PictureCache.ts"
 import { drawPng, drawSvg } from "../../src/services/pictures/PictureJobs.ts"
 
 const draw = (
@@ -120,6 +121,23 @@ describe("pictures", () => {
     const svg = draw([[9, 47]], {}, { name: "</title><script>alert(1)</script>" })
     assert.include(svg, "<title>&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;</title>")
   })
+
+  it.effect("are made for the others too when the client that asked first leaves, and kept if they are current", () =>
+    Effect.gen(function*() {
+      const getOrMake = yield* makePictureCache<never>()
+      const ready = yield* Deferred.make<void>()
+      const picture = Uint8Array.of(1)
+      const made = (isCurrent: boolean) => Effect.as(Deferred.await(ready), { bytes: picture, isCurrent })
+      const twice = Effect.die(new Error("made twice"))
+      const first = yield* Effect.forkChild(getOrMake("seen", made(true)), { startImmediately: true })
+      const second = yield* Effect.forkChild(getOrMake("seen", twice), { startImmediately: true })
+      yield* Fiber.interrupt(first)
+      yield* Deferred.succeed(ready, undefined)
+      assert.strictEqual(yield* Fiber.join(second), picture)
+      assert.strictEqual(yield* getOrMake("seen", twice), picture)
+      assert.strictEqual(yield* getOrMake("changed meanwhile", made(false)), picture)
+      assert.isTrue(Exit.isFailure(yield* Effect.exit(getOrMake("changed meanwhile", twice))))
+    }).pipe(Effect.scoped))
 
   it.effect("in PNG are those in SVG, with texts", () =>
     Effect.promise(async () => {

@@ -11,12 +11,13 @@ import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
-export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute): string =>
+export const routeJson = ({ geometry, polyline6, waypoints, ...members }: StoredRoute, url?: string): string =>
   withMembers(
     JSON.stringify({ ...members, version: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
-    ["polyline6", polyline6]
+    ["polyline6", polyline6],
+    ["url", JSON.stringify(url)]
   )
 
 /** Members that change without a new version; a new list of cities changes places. */
@@ -32,7 +33,7 @@ export const makeVersionedRoute = Effect.map(
   ({ routeUrl }) => (route: StoredRoute, form?: GeometryForm): Versioned => ({
     path: `/api/v1/routes/${route.id}`,
     etag: routeTag(route, form),
-    json: () => withMembers(routeJson(route), ["url", JSON.stringify(routeUrl(route))])
+    json: () => routeJson(route, routeUrl(route))
   })
 )
 
@@ -68,7 +69,7 @@ export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>,
 })
 
 export const routePage = Effect.fnUntraced(function*(url: string, page: RequestedPage, found: PageOf<StoredRoute>) {
-  return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, routeJson)), {
+  return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, (route) => routeJson(route))), {
     headers: pageHeaders(url, page, found),
     contentType: MEDIA_TYPES.json
   })
