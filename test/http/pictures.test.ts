@@ -60,7 +60,11 @@ layer(TestServer.layer({ PICTURE_CACHE_BYTES: "100 KiB" }))("pictures of routes"
       const visitor = yield* anonymous
       const { path, rider, route } = yield* shared()
       assert.strictEqual((yield* visitor.get(`${path}.svg`)).headers.get("cache-control"), "no-cache")
-      assert.strictEqual((yield* rider.get(`${path}.svg`)).headers.get("cache-control"), "no-store")
+      const ended = { headers: { cookie: "__Host-service_session=x" } }
+      for (const signedIn of [yield* rider.get(`${path}.svg`), yield* visitor.get(`${path}.svg`, ended)]) {
+        assert.deepStrictEqual([signedIn.status, signedIn.headers.get("cache-control")], [200, "no-store"])
+        assert.strictEqual(signedIn.headers.getSetCookie().length, 1)
+      }
       assert.strictEqual((yield* visitor.get(`/routes/${route.id}/picture.svg`)).status, 404)
       yield* rider.patch(`/routes/${route.id}`, { visibility: "private" })
       assert.strictEqual((yield* visitor.get(`${path}.png`)).status, 404)

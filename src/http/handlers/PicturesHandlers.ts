@@ -1,5 +1,5 @@
 import { Effect, Option, type Schema } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { RouteRef } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
@@ -10,12 +10,13 @@ import { Viewer } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { NoneMatchHeader } from "../api/Requests.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { isKnown, storableHeaders } from "../response/Versioned.ts"
+import { isKnown, storableFor } from "../response/Versioned.ts"
 
 interface PictureCall {
   readonly headers: Schema.Struct.Type<typeof NoneMatchHeader>
   readonly params: { readonly ref: RouteRef }
   readonly query: typeof PictureQuery.Type
+  readonly request: HttpServerRequest.HttpServerRequest
 }
 
 export const PicturesHandlers = HttpApiBuilder.group(
@@ -25,13 +26,13 @@ export const PicturesHandlers = HttpApiBuilder.group(
     const pictures = yield* Pictures
 
     const respond = (format: PictureFormat) =>
-      Effect.fnUntraced(function*({ headers, params, query }: PictureCall) {
+      Effect.fnUntraced(function*({ headers, params, query, request }: PictureCall) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         const { bytes, digest, visibility } = yield* pictures.find(params.ref, viewer, format, pictureOptions(query))
         const etag = `"${digest}"`
         const common = {
           [HEADERS.etag.key]: etag,
-          ...storableHeaders(Option.isNone(viewer) && visibility !== "private")
+          ...storableFor(request, visibility)
         }
         return isKnown(headers[HEADERS.ifNoneMatch.key], etag)
           ? HttpServerResponse.empty({ status: 304, headers: common })

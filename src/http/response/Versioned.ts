@@ -1,9 +1,11 @@
 import { Effect, Schema } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { Visibility } from "../../schema/Preferences.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
+import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
 import { staleConflict } from "./PublicErrors.ts"
@@ -31,8 +33,16 @@ export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean 
   && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
 
 /** Caches ask again each time, so that a route that is no longer shared is gone at once. */
-export const storableHeaders = (isStorable: boolean): Readonly<Record<string, string>> =>
-  isStorable ? { [HEADERS.cacheControl.key]: "no-cache" } : {}
+export const STORABLE = { [HEADERS.cacheControl.key]: "no-cache" }
+
+/** A request with a credential, also one that is refused, gets a response of its own, often with a cookie. */
+export const storableFor = (
+  { cookies, headers }: HttpServerRequest.HttpServerRequest,
+  visibility: Visibility
+): Readonly<Record<string, string>> =>
+  visibility !== "private" && headers["authorization"] === undefined && cookies[SESSION_COOKIE] === undefined
+    ? STORABLE
+    : {}
 
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
 

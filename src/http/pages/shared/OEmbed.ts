@@ -16,7 +16,7 @@ import { respond } from "../../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
 import { worded } from "../../response/PublicErrors.ts"
-import { jsonResponse, storableHeaders } from "../../response/Versioned.ts"
+import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
 import { DEADLINE, queryOf } from "../PageRoutes.ts"
 import { picturePath } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
@@ -107,7 +107,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     }
     const { kind, name } = partsOf(query.get("url") ?? "", root)
     const shown = kind === "c" ? yield* link(name) : yield* rich(name, query)
-    return jsonResponse(JSON.stringify(shown), { headers: storableHeaders(true) })
+    return jsonResponse(JSON.stringify(shown), { headers: STORABLE })
   })
 
   yield* router.add(

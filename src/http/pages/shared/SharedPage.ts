@@ -11,7 +11,7 @@ import { within } from "../../middleware/Deadline.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { worded } from "../../response/PublicErrors.ts"
-import { isKnown, storableHeaders } from "../../response/Versioned.ts"
+import { isKnown, storableFor } from "../../response/Versioned.ts"
 import { type Page, pageResponse, pageText, rootFrom } from "../Layout.ts"
 import { DEADLINE, failure, orPage, queryOf } from "../PageRoutes.ts"
 
@@ -44,7 +44,7 @@ const TAG_LENGTH = 22
 
 const isShown = (page: Page | SharedPage): page is SharedPage => "visibility" in page
 
-const respond = (path: string, page: Page | SharedPage, isAnonymous: boolean, ifNoneMatch: string | undefined) => {
+const respond = (path: string, page: Page | SharedPage, request: HttpServerRequest.HttpServerRequest) => {
   if (!isShown(page)) return pageResponse(path, page)
   const isIndexable = page.visibility === "public" && page.isFramed !== true
   const shown = { ...SHARED, isIndexable, ...page, policy: { ...SHARED.policy, ...page.policy } }
@@ -53,9 +53,9 @@ const respond = (path: string, page: Page | SharedPage, isAnonymous: boolean, if
   const headers = {
     [HEADERS.etag.key]: etag,
     ...(isIndexable ? {} : ROBOTS),
-    ...storableHeaders(isAnonymous && page.visibility !== "private")
+    ...storableFor(request, page.visibility)
   }
-  return isKnown(ifNoneMatch, etag)
+  return isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)
     ? HttpServerResponse.empty({ status: 304, headers })
     : HttpServerResponse.setHeaders(pageResponse(path, shown, text), headers)
 }
@@ -74,17 +74,15 @@ export const sharedPageLayer = <E, R>(
       const request = yield* HttpServerRequest.HttpServerRequest
       const viewer = Option.map(yield* admit(endpoint), ({ userId }) => userId)
       const name = (yield* HttpRouter.params)[parameter] ?? ""
-      const page = yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
-      return { ...page, isAnonymous: Option.isNone(viewer) }
+      return yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
     })
 
     yield* router.add(
       "GET",
       path,
       Effect.gen(function*() {
-        const { headers } = yield* HttpServerRequest.HttpServerRequest
-        const page = yield* orPage(within(shown, DEADLINE), failure)
-        return respond(path, page, "isAnonymous" in page && page.isAnonymous, headers[HEADERS.ifNoneMatch.key])
+        const request = yield* HttpServerRequest.HttpServerRequest
+        return respond(path, yield* orPage(within(shown, DEADLINE), failure), request)
       })
     )
   })).pipe(Layer.merge(methodsRefusedAt(path)))

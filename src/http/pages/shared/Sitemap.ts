@@ -11,7 +11,7 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond, unknownPath } from "../../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
-import { storableHeaders } from "../../response/Versioned.ts"
+import { STORABLE } from "../../response/Versioned.ts"
 import { DEADLINE } from "../PageRoutes.ts"
 
 const NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -23,7 +23,7 @@ const PART = /^(routes|collections)-([1-9]\d{0,9})\.xml$/
 const xmlResponse = (text: string) =>
   HttpServerResponse.text(`<?xml version="1.0" encoding="UTF-8"?>\n${text}\n`, {
     contentType: "application/xml; charset=utf-8",
-    headers: storableHeaders(true)
+    headers: STORABLE
   })
 
 const isAddressed = (text: string | undefined): text is Addressed => ADDRESSED.some((kind) => kind === text)
@@ -70,7 +70,7 @@ ${
 
   const robots = Effect.sync(() =>
     HttpServerResponse.text(`User-agent: *\nDisallow:\nSitemap: ${root}sitemap.xml\n`, {
-      headers: storableHeaders(true)
+      headers: STORABLE
     })
   )
 
