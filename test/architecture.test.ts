@@ -50,7 +50,7 @@ const ORDER = {
     ["geometry", "json"],
     ["files", "routing"],
     ["routes"],
-    ["accounts", "collections"],
+    ["accounts", "collections", "pictures"],
     ["admin", "archive", "batches", "delivery", "operations", "provider"],
     ["changes"]
   ],

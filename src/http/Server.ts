@@ -14,6 +14,7 @@ import { FilesHandlers } from "./handlers/FilesHandlers.ts"
 import { HealthHandlers } from "./handlers/HealthHandlers.ts"
 import { LinksHandlers } from "./handlers/LinksHandlers.ts"
 import { MetricsHandlers } from "./handlers/MetricsHandlers.ts"
+import { PicturesHandlers } from "./handlers/PicturesHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
@@ -46,6 +47,7 @@ const handlers = Layer.mergeAll(
   HealthHandlers,
   LinksHandlers,
   MetricsHandlers,
+  PicturesHandlers,
   RoutesHandlers,
   RoutingHandlers,
   CredentialHandlers,

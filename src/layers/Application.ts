@@ -21,6 +21,7 @@ import { ChangeSignals } from "../services/changes/ChangeSignals.ts"
 import { changeSweepLayer } from "../services/changes/ChangeSweep.ts"
 import { ChangeWaits } from "../services/changes/ChangeWaits.ts"
 import { Collections } from "../services/collections/Collections.ts"
+import { PublicAddresses } from "../services/collections/PublicAddresses.ts"
 import { CallerCredential } from "../services/credentials/CallerCredential.ts"
 import { Devices } from "../services/credentials/Devices.ts"
 import { MailedTokens } from "../services/credentials/MailedTokens.ts"
@@ -46,6 +47,7 @@ import { Draining } from "../services/operations/Draining.ts"
 import { Health } from "../services/operations/Health.ts"
 import { purgeLayer } from "../services/operations/Purge.ts"
 import { tokenExpiryMailsLayer } from "../services/operations/TokenExpiryMails.ts"
+import { Pictures } from "../services/pictures/Pictures.ts"
 import { ProviderSignIn } from "../services/provider/ProviderSignIn.ts"
 import { PlaceSweep, placeSweepLayer } from "../services/routes/PlaceSweep.ts"
 import { PublicRoutes } from "../services/routes/PublicRoutes.ts"
@@ -110,12 +112,15 @@ const servicesLayer = Layer.mergeAll(
   invitationsLayer,
   Metrics.layer,
   RouteSearch.layer,
+  PublicAddresses.layer,
   PublicRoutes.layer,
   RateLimits.layer,
   RouteTrash.layer,
   ShareLinks.layer,
   routingLayer,
-  Layer.mergeAll(RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer).pipe(Layer.provideMerge(Routes.layer))
+  Layer.mergeAll(Pictures.layer, RouteDuplicates.layer, RouteFiles.layer, RouteProfiles.layer).pipe(
+    Layer.provideMerge(Routes.layer)
+  )
 ).pipe(
   Layer.provide(LinkUses.layer),
   Layer.provideMerge(RouteViews.layer),

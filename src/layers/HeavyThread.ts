@@ -5,6 +5,7 @@ import { readRouteBatch } from "../services/batches/BatchJobs.ts"
 import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
 import { measureProfile } from "../services/geometry/Profiles.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
+import { drawPng, drawSvg } from "../services/pictures/PictureJobs.ts"
 import { readFile, writeFitFile } from "../services/routes/FileJobs.ts"
 import { readBareLine, readNewRoute, readRoutePatch } from "../services/routes/RouteJobs.ts"
 import { cutRoute } from "../services/routes/ZoneCut.ts"
@@ -15,6 +16,8 @@ import { readRoadless, readTrip, readWays } from "../services/routing/TripJobs.t
 serveJobs([
   checkMatch,
   cutRoute,
+  drawPng,
+  drawSvg,
   joinMatches,
   measureShortTrace,
   fillHeights,

@@ -1,7 +1,6 @@
 import { Config, Effect, Result } from "effect"
 import { docsEnabled } from "../http/docs/ApiDocs.ts"
 import { corsOrigins } from "../http/middleware/CrossSite.ts"
-import { pagesEnabled } from "../http/pages/Pages.ts"
 import { trustedProxies } from "../http/request/ClientAddress.ts"
 import { insideNetworks } from "../http/request/PrivateNetworks.ts"
 import { bodyMemoryBudget } from "../http/request/RequestBodies.ts"
@@ -21,9 +20,10 @@ import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { metricsEnabled } from "../services/metrics/Metrics.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { purgeInterval } from "../services/operations/Purge.ts"
+import { pictureCacheBytes } from "../services/pictures/PictureCache.ts"
 import { issuerUrl, providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
-import { appUrl, baseUrl, port } from "../services/settings/Addresses.ts"
+import { appUrl, baseUrl, mapStyleUrl, pagesEnabled, port } from "../services/settings/Addresses.ts"
 import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
 import { maxRunning } from "./Overload.ts"
@@ -51,10 +51,12 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   issuerUrl,
   mailApiUrl,
   mailSender,
+  mapStyleUrl,
   maxRunning,
   metricsEnabled,
   minStrength,
   pagesEnabled,
+  pictureCacheBytes,
   poolSize,
   port,
   providerSignInEnabled,

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { PageUrl } from "./PageUrl.ts"
 import { Visibility } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
@@ -61,7 +62,8 @@ export const Collection = Schema.Struct({
   allowDownload: AllowDownload,
   user: UserSummary,
   createdAt: Timestamp,
-  updatedAt: Timestamp
+  updatedAt: Timestamp,
+  url: PageUrl
 }).annotate({ identifier: "Collection" })
 export type Collection = typeof Collection.Type
 

@@ -29,7 +29,7 @@ export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("Unkn
 
 /** Does not exist, or the caller may not see it. `member` is a route of a collection. */
 export class Missing extends Schema.TaggedError<Missing>()("Missing", {
-  kind: Schema.Literals(["route", "collection", "member", "user", "session", "token", "link"])
+  kind: Schema.Literals(["route", "collection", "member", "page", "user", "session", "token", "link"])
 }) {}
 
 /** Routes that a collection may not have: neither the owner's nor public. */

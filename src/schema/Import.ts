@@ -14,7 +14,9 @@ export const MAX_FILES = 100
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
 export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
 
-const FileFormat = Schema.Literals(["gpx", "geojson", "tcx", "kml", "fit"])
+export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const
+
+const FileFormat = Schema.Literals(FILE_FORMATS)
 export type FileFormat = typeof FileFormat.Type
 
 const ImportWarning = Schema.Struct({

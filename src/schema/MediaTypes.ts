@@ -12,6 +12,8 @@ export const MEDIA_TYPES = {
   gzip: "application/gzip",
   multipart: "multipart/form-data",
   form: "application/x-www-form-urlencoded",
+  svg: "image/svg+xml",
+  png: "image/png",
   bytes: "application/octet-stream",
   /** The text format of Prometheus. */
   metrics: "text/plain; version=0.0.4; charset=utf-8"

@@ -3,6 +3,7 @@ import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { Metres, Seconds } from "./Measures.ts"
+import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
@@ -135,7 +136,8 @@ export const Route = Schema.Struct({
   allowDownload: AllowDownload,
   user: UserSummary,
   createdAt: Timestamp,
-  updatedAt: Timestamp
+  updatedAt: Timestamp,
+  url: PageUrl
 }).annotate({ identifier: "Route" })
 export type Route = typeof Route.Type
 
@@ -149,7 +151,7 @@ export const CollectionRoute = Schema.Struct({
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
-export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues"> {
+export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues" | "url"> {
   readonly waypoints: JsonText
   readonly geometry: JsonText | undefined
   readonly polyline6: JsonText | undefined

@@ -40,7 +40,8 @@ layer(TestServer.layer())("collections", (it) => {
         routeIds,
         routeCount: 3,
         createdAt: at,
-        updatedAt: at
+        updatedAt: at,
+        url: `http://localhost:3000/c/${shareToken}`
       })
       assert.deepStrictEqual((yield* rider.get(`/collections/${id}`)).body, answer.body)
       const least = yield* make(rider)
@@ -94,7 +95,8 @@ layer(TestServer.layer())("collections", (it) => {
           ) {
             const answer = yield* viewer.get(`/collections/${ref}`)
             const { shareToken: _, ...withoutToken } = collection
-            const seen = ref === collection.id ? withoutToken : collection
+            const byNumber = { ...withoutToken, url: `http://localhost:3000/c/${collection.id}` }
+            const seen = ref === collection.id ? byNumber : collection
             assert.deepStrictEqual<unknown>(answer.body, status === 200 ? seen : NOT_FOUND, visibility)
             assert.strictEqual((yield* viewer.get(`/collections/${ref}/routes`)).status, status)
           }
@@ -264,8 +266,8 @@ layer(TestServer.layer())("collections", (it) => {
       assert.strictEqual(own.headers.get("x-total-count"), "2")
       const visitor = yield* anonymous
       assert.deepStrictEqual(idsIn((yield* visitor.get(`/collections/by-user/${rider.id}`)).body), [first.id])
-      const { shareToken: _, ...withoutToken } = first
-      assert.deepStrictEqual<unknown>((yield* visitor.get(`/collections/by-user/${rider.id}`)).body, [withoutToken])
+      const { shareToken: _, url: __, ...listed } = first
+      assert.deepStrictEqual<unknown>((yield* visitor.get(`/collections/by-user/${rider.id}`)).body, [listed])
       assert.deepStrictEqual((yield* rider.delete(`/collections/${first.id}`)).body, { success: true })
       assert.strictEqual((yield* rider.get(`/collections/${first.id}`)).status, 404)
       assert.strictEqual((yield* rider.delete(`/collections/${first.id}`)).status, 404)

@@ -72,6 +72,8 @@ layer(TestServer.layer())("where authentication is optional or none", (it) => {
         "/api/v1/routes/:ref/geojson",
         "/api/v1/routes/:ref/gpx",
         "/api/v1/routes/:ref/kml",
+        "/api/v1/routes/:ref/picture.png",
+        "/api/v1/routes/:ref/picture.svg",
         "/api/v1/routes/:ref/tcx"
       ])
       assert.deepStrictEqual(using(StaleCookie).map(({ path }) => String(path)).toSorted(), [

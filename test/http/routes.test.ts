@@ -82,6 +82,7 @@ layer(TestServer.layer({}, Places.layer))("routes", (it) => {
         routingPreferences: { surfacePreference: "paved", avoidFerries: true, avoidHighways: false },
         provenance: "generation",
         shareToken,
+        url: `http://localhost:3000/r/${shareToken}`,
         user: { id: rider.id, name: "Alma Rider", handle, idHash },
         createdAt: at,
         updatedAt: at

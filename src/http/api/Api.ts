@@ -8,6 +8,7 @@ import { FilesApi } from "./FilesApi.ts"
 import { HealthApi } from "./HealthApi.ts"
 import { LinksApi } from "./LinksApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
+import { PicturesApi } from "./PicturesApi.ts"
 import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
@@ -27,6 +28,7 @@ export class Api extends HttpApi.make("route-planning-service")
     AccountDataApi,
     RoutesApi,
     FilesApi,
+    PicturesApi,
     CollectionsApi,
     LinksApi,
     RoutingApi,

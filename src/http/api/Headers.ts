@@ -6,6 +6,7 @@ const header = <const Name extends string>(name: Name) => ({ name, key: Str.toLo
 export const HEADERS = {
   accessToken: header("X-Access-Token"),
   cache: header("X-Cache"),
+  cacheControl: header("Cache-Control"),
   confirm: header("X-Service-Confirm"),
   contentDisposition: header("Content-Disposition"),
   etag: header("ETag"),

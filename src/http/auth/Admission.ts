@@ -1,29 +1,28 @@
 import { Context, Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
-import type { HttpApiEndpoint } from "effect/http-api"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/User.ts"
 import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
-import { Limiter } from "../middleware/RateLimit.ts"
+import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { Authenticator } from "./Authenticator.ts"
 
 interface Admission<A, E> {
   readonly identify: (
     authenticator: Authenticator["Service"],
-    endpoint: HttpApiEndpoint.Top
+    endpoint: Endpoint
   ) => Effect.Effect<Option.Option<Principal>, E, HttpServerRequest.HttpServerRequest>
   readonly anonymous: () => Effect.Effect<A, E>
-  readonly known: (principal: Principal, endpoint: HttpApiEndpoint.Top) => Effect.Effect<A, E>
+  readonly known: (principal: Principal, endpoint: Endpoint) => Effect.Effect<A, E>
 }
 
 const isPending = (principal: Principal) => principal.kind === "session" && principal.deletion !== "none"
 
-const checkPending = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+const checkPending = (principal: Principal, endpoint: Endpoint) =>
   isPending(principal) && !Context.get(endpoint.annotations, OpenWhilePending)
     ? Effect.fail(new Forbidden({ message: "The account is about to be deleted: cancel the deletion first" }))
     : Effect.void
 
-const checkScope = (principal: Principal, endpoint: HttpApiEndpoint.Top) =>
+const checkScope = (principal: Principal, endpoint: Endpoint) =>
   principal.kind === "token" && principal.scope === "read" &&
     Context.get(endpoint.annotations, RequiredScope) === "write"
     ? Effect.fail(new Forbidden({ message: "The token's scope does not reach this far: it needs \"write\"" }))
@@ -46,7 +45,7 @@ export const anyCaller = required(Effect.fnUntraced(function*(principal, endpoin
   return principal
 }))
 
-const requireSession = Effect.fnUntraced(function*(principal: Principal, endpoint: HttpApiEndpoint.Top) {
+const requireSession = Effect.fnUntraced(function*(principal: Principal, endpoint: Endpoint) {
   if (principal.kind !== "session") return yield* sessionNeeded()
   yield* checkPending(principal, endpoint)
   return principal
@@ -74,7 +73,7 @@ const subjectOf = (principal: Principal) =>
 export const makeReadmit = Effect.map(
   Authenticator,
   (authenticator) =>
-    Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+    Effect.fnUntraced(function*(endpoint: Endpoint) {
       const principal = yield* anyCaller.identify(authenticator, endpoint)
       if (Option.isNone(principal)) return yield* anyCaller.anonymous()
       return yield* anyCaller.known(principal.value, endpoint)
@@ -87,7 +86,7 @@ export const makeAdmit = Effect.gen(function*() {
   const limiter = yield* Limiter
 
   return <A, E>({ anonymous, identify, known }: Admission<A, E>) =>
-    Effect.fnUntraced(function*(endpoint: HttpApiEndpoint.Top) {
+    Effect.fnUntraced(function*(endpoint: Endpoint) {
       const principal = yield* Effect.tapError(
         identify(authenticator, endpoint),
         () => limiter.countAddress(endpoint)

@@ -1,6 +1,5 @@
 import { Clock, Context, Duration, Effect, Exit, Layer, Option } from "effect"
 import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { HttpApiEndpoint } from "effect/http-api"
 import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import { TOKEN_EXPIRY_TOLD } from "../../schema/Limits.ts"
 import type { Principal, TokenPrincipal } from "../../schema/User.ts"
@@ -10,6 +9,7 @@ import { OpenWhenOver } from "../api/Access.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
+import type { Endpoint } from "../middleware/RateLimit.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
@@ -55,20 +55,20 @@ const tellExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
 /** Authenticates requests by session, which the response refreshes, or by personal access token. */
 export class Authenticator extends Context.Service<Authenticator, {
   /** None without a credential. Fails with `Unauthorized` (invalid, expired, revoked) or `Forbidden` (cross-site). */
-  readonly read: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
+  readonly read: (endpoint: Endpoint) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized | Forbidden,
     HttpServerRequest.HttpServerRequest
   >
   /** Like `read`, but treats an invalid cookie as none; only `Authorization` can fail. */
-  readonly readOptional: (endpoint: HttpApiEndpoint.Top) => Effect.Effect<
+  readonly readOptional: (endpoint: Endpoint) => Effect.Effect<
     Option.Option<Principal>,
     Unauthorized,
     HttpServerRequest.HttpServerRequest
   >
   /** Clears an invalid session cookie; keeps it while the database is unreachable. */
   readonly clearStaleCookie: (
-    endpoint: HttpApiEndpoint.Top
+    endpoint: Endpoint
   ) => Effect.Effect<void, never, HttpServerRequest.HttpServerRequest>
 }>()("route-planning-service/Authenticator") {
   static readonly layer = Layer.effect(
@@ -78,7 +78,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       const tokens = yield* PersonalAccessTokens
       const crossSite = yield* CrossSite
 
-      const authenticate = (token: string, endpoint: HttpApiEndpoint.Top) =>
+      const authenticate = (token: string, endpoint: Endpoint) =>
         Effect.map(
           sessions.authenticate(token),
           Option.filter(({ principal }) =>
@@ -86,7 +86,7 @@ export class Authenticator extends Context.Service<Authenticator, {
           )
         )
 
-      const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: HttpApiEndpoint.Top) {
+      const bySessionToken = Effect.fnUntraced(function*(token: string, endpoint: Endpoint) {
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) return yield* refused()
         yield* unlessServerError(HttpServerResponse.setHeader(HEADERS.accessToken.key, live.value.freshToken))
@@ -99,7 +99,7 @@ export class Authenticator extends Context.Service<Authenticator, {
         return principal
       })
 
-      const byBearer = (authorization: string, endpoint: HttpApiEndpoint.Top): Effect.Effect<
+      const byBearer = (authorization: string, endpoint: Endpoint): Effect.Effect<
         Principal,
         Unauthorized,
         HttpServerRequest.HttpServerRequest
@@ -112,7 +112,7 @@ export class Authenticator extends Context.Service<Authenticator, {
       const byCookie = Effect.fnUntraced(function*(
         request: HttpServerRequest.HttpServerRequest,
         token: string,
-        endpoint: HttpApiEndpoint.Top
+        endpoint: Endpoint
       ) {
         const live = yield* authenticate(token, endpoint)
         if (Option.isNone(live)) {

@@ -12,6 +12,7 @@ export interface Asset {
   readonly path: `/${string}`
   readonly text: string
   readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 const CONTENT_TYPES = { css: "text/css; charset=utf-8", js: "text/javascript; charset=utf-8" } as const
@@ -37,10 +38,10 @@ export const countedAndCompressed = (path: HttpRouter.PathInput) =>
 const ONE_YEAR_SECONDS = 31_536_000
 
 /** Immutable (RFC 8246): another text has another path. */
-export const assetResponse = ({ contentType, text }: Asset) =>
+export const assetResponse = ({ contentType, headers, text }: Asset) =>
   HttpServerResponse.text(text, {
     contentType,
-    headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable` }
+    headers: { "cache-control": `public, max-age=${ONE_YEAR_SECONDS}, immutable`, ...headers }
   })
 
 export const assetLayer = (asset: Asset) =>

@@ -14,7 +14,7 @@ import { bodyDigest } from "../request/BodyParts.ts"
 import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
-import { collectionPage, versionedCollection } from "../response/CollectionJson.ts"
+import { collectionPage, makeVersionedCollection } from "../response/CollectionJson.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { routePage } from "../response/RouteJson.ts"
 import {
@@ -38,6 +38,7 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
 
     const current = yield* currentCollection
+    const versionedCollection = yield* makeVersionedCollection
 
     const publishingOwn = (owner: UserId, id: CollectionId) =>
       Effect.map(collections.requireOwn(owner, id), ({ name }) => publishing("collection", name, id))

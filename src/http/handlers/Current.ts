@@ -2,8 +2,8 @@ import { Effect, Option } from "effect"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { Routes } from "../../services/routes/Routes.ts"
-import { versionedCollection } from "../response/CollectionJson.ts"
-import { versionedRoute } from "../response/RouteJson.ts"
+import { collectionTag } from "../response/CollectionJson.ts"
+import { routeTag } from "../response/RouteJson.ts"
 
 /** What an owner's route is now, for the entity tag of a conflict. */
 export const currentRoute = Effect.map(
@@ -12,12 +12,12 @@ export const currentRoute = Effect.map(
     routes.get(id, Option.some(owner), "none").pipe(
       // Nothing is cut for the owner.
       Effect.catchTag("Overloaded", Effect.die),
-      Effect.map((route) => versionedRoute(route))
+      Effect.map((route) => ({ etag: routeTag(route) }))
     )
 )
 
 export const currentCollection = Effect.map(
   Collections,
   (collections) => (owner: UserId, id: CollectionId) =>
-    Effect.map(collections.get(id, Option.some(owner)), versionedCollection)
+    Effect.map(collections.get(id, Option.some(owner)), (collection) => ({ etag: collectionTag(collection) }))
 )

@@ -23,6 +23,7 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { makeVersionedRoute } from "../response/RouteJson.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
 export const FilesHandlers = HttpApiBuilder.group(
@@ -37,6 +38,7 @@ export const FilesHandlers = HttpApiBuilder.group(
     const idempotency = yield* Idempotency
     const routes = yield* Routes
     const withElevations = yield* makeWithElevations
+    const versionedRoute = yield* makeVersionedRoute
     const withPlaces = Effect.provideService(Places, yield* Places)
 
     const elevated = Effect.fnUntraced(function*(file: ReadFiles) {
@@ -80,7 +82,7 @@ export const FilesHandlers = HttpApiBuilder.group(
           const created = query.duplicates === "allow"
             ? routes.createAll(userId, drafts)
             : duplicates.createUnlessThere(userId, drafts)
-          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split))
+          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split, versionedRoute))
           return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         }, worded)
       )

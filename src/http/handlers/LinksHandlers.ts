@@ -11,10 +11,10 @@ import { success } from "../api/Success.ts"
 import { bodyDigest } from "../request/BodyParts.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
-import { versionedCollection } from "../response/CollectionJson.ts"
+import { makeVersionedCollection } from "../response/CollectionJson.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { versionedRoute } from "../response/RouteJson.ts"
+import { makeVersionedRoute } from "../response/RouteJson.ts"
 import { jsonResponse, versionedResponse } from "../response/Versioned.ts"
 
 const route = (id: RouteId): Shared => ({ kind: "route", id })
@@ -30,6 +30,8 @@ export const LinksHandlers = HttpApiBuilder.group(
     const links = yield* ShareLinks
     const requestedPage = yield* makeRequestedPage
     const routes = yield* Routes
+    const versionedCollection = yield* makeVersionedCollection
+    const versionedRoute = yield* makeVersionedRoute
 
     type Listing = Parameters<typeof requestedPage>[0]
     const list = Effect.fnUntraced(function*(shared: Shared, { query, request }: Listing) {

@@ -19,7 +19,7 @@ import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { importedRoute, routePage, versionedProfile, versionedRoute } from "../response/RouteJson.ts"
+import { importedRoute, makeVersionedRoute, routePage, versionedProfile } from "../response/RouteJson.ts"
 import {
   createdResponse,
   expectedVersions,
@@ -47,6 +47,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const withGeometry = yield* makeWithGeometry
 
     const current = yield* currentRoute
+    const versionedRoute = yield* makeVersionedRoute
 
     const publishingOwn = (owner: UserId, id: RouteId) =>
       Effect.map(routes.requireOwn(owner, id), ({ name }) => publishing("route", name, id))
@@ -94,7 +95,10 @@ export const RoutesHandlers = HttpApiBuilder.group(
           () => isElevated ? `${digest()} elevation` : digest(),
           Effect.map(
             routes.create(caller.userId, route),
-            (route) => createdResponse(warnings === undefined ? versionedRoute(route) : importedRoute(route, warnings))
+            (route) => {
+              const versioned = versionedRoute(route)
+              return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
+            }
           )
         )
       }, worded),

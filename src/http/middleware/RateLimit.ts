@@ -21,7 +21,8 @@ const refusal = ({ limit, resetSeconds }: RateLimit) =>
     details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
   })
 
-type Endpoint = Pick<HttpApiEndpoint.Top, "annotations" | "method" | "path">
+/** What of an endpoint of the contract, or of a page, decides who may call it and how often. */
+export type Endpoint = Pick<HttpApiEndpoint.Top, "annotations" | "method" | "path">
 
 type Count = (
   subject: string,

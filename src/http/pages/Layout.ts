@@ -13,17 +13,32 @@ export interface Page {
   readonly title: string
   readonly body: Html
   readonly error?: ServiceError | undefined
+  readonly head?: Html | undefined
+  /** Wide enough for pictures. */
+  readonly isWide?: boolean
+  /** Without the header of the site, in a frame of another. */
+  readonly isFramed?: boolean
+  readonly isIndexable?: boolean
+  /** Directives of the Content-Security-Policy that differ. */
+  readonly policy?: Readonly<Record<string, string>>
 }
 
 /** `data:` is for the empty icon. */
-const POLICY = [
-  "default-src 'none'",
-  "style-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'"
-].join("; ")
+const POLICY = {
+  "default-src": "'none'",
+  "style-src": "'self'",
+  "img-src": "data:",
+  "base-uri": "'none'",
+  "form-action": "'self'",
+  "frame-ancestors": "'none'"
+}
+
+const policyOf = ({ policy }: Page) =>
+  Object.entries({ ...POLICY, ...policy }).map(([directive, sources]) => `${directive} ${sources}`).join("; ")
+
+const classOf = ({ isFramed, isWide }: Page) => [isFramed && "framed", isWide && "wide"].filter(Boolean).join(" ")
+
+const robots = html`<meta name="robots" content="noindex">`
 
 /** Screen readers read the title first, so it names the error. */
 const titleOf = ({ error, title }: Page) => error === undefined ? title : `Error: ${title}`
@@ -36,13 +51,14 @@ const render = (page: Page, root: string) =>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="robots" content="noindex">
+${page.isIndexable === true ? html`` : robots}
 <title>${titleOf(page)} - Route Planning Service</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}${STYLESHEET.path.slice(1)}">
+${page.head}
 </head>
-<body>
-<header><p><a href="${root}">Route Planning Service</a></p></header>
+<body class="${classOf(page)}">
+${page.isFramed === true ? html`` : html`<header><p><a href="${root}">Route Planning Service</a></p></header>`}
 <main>
 <h1>${page.title}</h1>
 ${page.body}
@@ -51,7 +67,9 @@ ${page.body}
 </html>
 `
 
-const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
+export const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "./"
+
+export const pageText = (path: string, page: Page): string => render(page, rootFrom(path)).html
 
 /**
  * Hides tokens in URLs. With `no-referrer`, forms have `Origin: null` (Fetch, "append a request Origin header"), which
@@ -59,12 +77,16 @@ const rootFrom = (path: string) => "../".repeat(path.split("/").length - 2) || "
  */
 const REFERRER_POLICY = "strict-origin"
 
-export const pageResponse = (path: string, page: Page): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(render(page, rootFrom(path)).html, {
+export const pageResponse = (
+  path: string,
+  page: Page,
+  text = pageText(path, page)
+): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(text, {
     status: page.error?.statusCode ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {
-      "content-security-policy": POLICY,
+      "content-security-policy": policyOf(page),
       "referrer-policy": REFERRER_POLICY,
       ...retryAfter(page.error?.details)
     }

@@ -41,9 +41,9 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: `Send the form as ${MEDIA_TYPES.form}` }))
 
-const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
+export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-const failure = (error: ServiceError): Page => ({
+export const failure = (error: ServiceError): Page => ({
   title: "This did not work",
   body: html`${alert(plainWords(error))}`,
   error
@@ -52,16 +52,16 @@ const failure = (error: ServiceError): Page => ({
 const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
-const orPage = <E, R>(
-  work: Effect.Effect<PageResult, E, R>,
+export const orPage = <A extends PageResult, E, R>(
+  work: Effect.Effect<A, E, R>,
   refused: (error: ServiceError) => Page
 ) =>
   Effect.catchCause(work, (cause) =>
     Cause.hasInterrupts(cause)
       ? Effect.failCause(cause)
-      : Effect.map(serviceErrorOf(cause), (error): PageResult => refused(error)))
+      : Effect.map(serviceErrorOf(cause), (error): A | Page => refused(error)))
 
-const DEADLINE = AnswerWithin.defaultValue()
+export const DEADLINE = AnswerWithin.defaultValue()
 
 /** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>

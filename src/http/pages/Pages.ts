@@ -1,22 +1,35 @@
-import { Config, Effect, Layer } from "effect"
+import { Effect, Layer } from "effect"
+import { pagesEnabled } from "../../services/settings/Addresses.ts"
 import { assetLayer } from "../docs/Assets.ts"
 import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { STYLESHEET } from "./Layout.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
+import { collectionPageLayer } from "./shared/CollectionPage.ts"
+import { embedPageLayer } from "./shared/EmbedPage.ts"
+import { oembedLayer } from "./shared/OEmbed.ts"
+import { mapAssetsLayer } from "./shared/RouteMap.ts"
+import { routePageLayer } from "./shared/RoutePage.ts"
+import { sitemapLayer } from "./shared/Sitemap.ts"
+import { userPageLayer } from "./shared/UserPage.ts"
 import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
-export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
-
-/** Targets of mailed links for operators without a front end. */
+/** Targets of mailed links, and of shared routes, for operators without a front end. */
 export const pagesLayer = Layer.unwrap(
   Effect.map(pagesEnabled, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(
         assetLayer(STYLESHEET),
         cancelDeletionPageLayer,
+        collectionPageLayer,
+        embedPageLayer,
         homePageLayer,
+        mapAssetsLayer,
+        oembedLayer,
         resetPasswordPageLayer,
+        routePageLayer,
+        sitemapLayer,
+        userPageLayer,
         verifyEmailPageLayer
       )
       : Layer.empty)

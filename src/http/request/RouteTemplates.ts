@@ -21,6 +21,17 @@ export const PAGES = {
   cancelDeletion: "/me/cancel-deletion"
 } as const
 
+export const SHARED_PAGES = {
+  route: "/r/:ref",
+  collection: "/c/:ref",
+  user: "/u/:handle",
+  embed: "/embed/:token",
+  oembed: "/oembed",
+  sitemap: "/sitemap.xml",
+  sitemapPart: "/sitemaps/:part",
+  robots: "/robots.txt"
+} as const
+
 export const ASSETS = "/assets"
 
 export const DOCS_ASSET = `${ASSETS}/:file` as const
@@ -37,6 +48,7 @@ for (const path of paths) {
 }
 
 for (const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES)] as const) templates.all(path, path)
+for (const path of Object.values(SHARED_PAGES)) templates.all(path, path.replace(/:(\w+)/g, "{$1}"))
 templates.all(DOCS_ASSET, `${ASSETS}/{file}`)
 
 /** The router knows only `HttpMethod.all`; no path has TRACE. */

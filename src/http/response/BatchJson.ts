@@ -3,9 +3,9 @@ import type { StoredCollection } from "../../schema/Collection.ts"
 import type { ServiceError } from "../../schema/Errors.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
-import { collectionJson, versionedCollection } from "./CollectionJson.ts"
+import { collectionJson, collectionTag } from "./CollectionJson.ts"
 import { encodeError } from "./ErrorResponse.ts"
-import { routeJson, versionedRoute } from "./RouteJson.ts"
+import { routeJson, routeTag } from "./RouteJson.ts"
 import { jsonResponse } from "./Versioned.ts"
 
 export interface BatchOutcome {
@@ -20,13 +20,13 @@ export const done: BatchOutcome = { status: 200 }
 /** Without the geometry: a hundred changed routes may have more of it than a response. */
 export const routeOutcome = (route: StoredRoute, status = 200): BatchOutcome => ({
   status,
-  etag: versionedRoute(route).etag,
+  etag: routeTag(route),
   route: routeJson({ ...route, geometry: undefined, polyline6: undefined, cues: undefined })
 })
 
 export const collectionOutcome = (collection: StoredCollection): BatchOutcome => ({
   status: 200,
-  etag: versionedCollection(collection).etag,
+  etag: collectionTag(collection),
   collection: collectionJson(collection)
 })
 

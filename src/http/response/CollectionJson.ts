@@ -1,21 +1,28 @@
+import { Effect } from "effect"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { PageOf } from "../../schema/Page.ts"
+import { withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
+import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
 
 export const collectionJson = (collection: StoredCollection): string =>
   JSON.stringify({ ...collection, version: undefined })
 
-/** The tag covers the whole JSON, which also changes with the caller and with its routes. */
-export const versionedCollection = (collection: StoredCollection): Versioned => {
-  const json = collectionJson(collection)
-  return {
+/** Covers the whole JSON, which also changes with the caller and with its routes. */
+export const collectionTag = (collection: StoredCollection): string =>
+  weakTag(String(collection.version), collectionJson(collection))
+
+/** A single collection, with the address of its page. */
+export const makeVersionedCollection = Effect.map(
+  pageLinks,
+  ({ collectionUrl }) => (collection: StoredCollection): Versioned => ({
     path: `/api/v1/collections/${collection.id}`,
-    etag: weakTag(String(collection.version), json),
-    json: () => json
-  }
-}
+    etag: collectionTag(collection),
+    json: () => withMembers(collectionJson(collection), ["url", JSON.stringify(collectionUrl(collection))])
+  })
+)
 
 export const collectionPage = (url: string, page: RequestedPage, found: PageOf<StoredCollection>) =>
   jsonResponse(`[${found.items.map(collectionJson).join(",")}]`, { headers: pageHeaders(url, page, found) })

@@ -10,7 +10,7 @@ import { withMembers } from "../../services/json/JsonText.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { startOf } from "../../services/routes/RouteColumns.ts"
-import { importedRoute } from "./RouteJson.ts"
+import { importedRoute, type VersionedRoute } from "./RouteJson.ts"
 import { createdResponse, jsonResponse } from "./Versioned.ts"
 
 const boxOf = (bounds: BoundingBox | undefined): { readonly bounds?: typeof Bounds.Type } =>
@@ -75,9 +75,10 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles, duplica
 export const importedAnswer = (
   { routes: read }: ReadFiles,
   stored: ReadonlyArray<StoredRoute>,
-  isList: boolean
+  isList: boolean,
+  versionedRoute: VersionedRoute
 ) => {
-  const imported = stored.map((route, index) => importedRoute(route, read[index]?.warnings ?? []))
+  const imported = stored.map((route, index) => importedRoute(versionedRoute(route), read[index]?.warnings ?? []))
   const [first] = imported
   return isList || first === undefined
     ? jsonResponse(`[${imported.map(({ json }) => json()).join(",")}]`, { status: 201 })

@@ -29,6 +29,7 @@ const ABSENT = {
   route: "No such route",
   collection: "No such collection",
   member: "No such route in this collection",
+  page: "No such page",
   user: "No such user",
   session: "No such session",
   token: "No such token",

@@ -8,16 +8,21 @@ import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
+import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
-export const routeJson = ({ cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute): string =>
+export const routeJson = (
+  { cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute,
+  url?: string
+): string =>
   withMembers(
     JSON.stringify({ ...members, version: undefined, cutRevision: undefined }),
     ["waypoints", waypoints],
     ["geometry", geometry],
     ["polyline6", polyline6],
-    ["cues", cues]
+    ["cues", cues],
+    ["url", JSON.stringify(url)]
   )
 
 /** What changes without a new version; a new list of cities changes places, and zones what others see. */
@@ -35,24 +40,30 @@ const shownOf = (
     ...(cutRevision === undefined ? [] : [cutRevision])
   ])
 
-export const versionedRoute = (route: StoredRoute, form: GeometryForm = "full"): Versioned => ({
-  path: `/api/v1/routes/${route.id}`,
-  etag: weakTag(`${route.version}-${form}`, shownOf(route)),
-  json: () => routeJson(route)
+export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
+  weakTag(`${route.version}-${form}`, shownOf(route))
+
+/** A single route, with the address of its page. */
+export const makeVersionedRoute = Effect.map(
+  pageLinks,
+  ({ routeUrl }) => (route: StoredRoute, form?: GeometryForm): Versioned => ({
+    path: `/api/v1/routes/${route.id}`,
+    etag: routeTag(route, form),
+    json: () => routeJson(route, routeUrl(route))
+  })
+)
+
+export type VersionedRoute = Effect.Success<typeof makeVersionedRoute>
+
+export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => ({
+  path: `/api/v1/routes/${route.id}/profile`,
+  etag: routeTag(route).replace(/"$/, `-${samples}"`),
+  json: () => JSON.stringify(profile)
 })
 
-export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => {
-  const { etag, path } = versionedRoute(route)
-  return {
-    path: `${path}/profile`,
-    etag: etag.replace(/"$/, `-${samples}"`),
-    json: () => JSON.stringify(profile)
-  }
-}
-
-export const importedRoute = (route: StoredRoute, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
-  ...versionedRoute(route),
-  json: () => withMembers(routeJson(route), ["warnings", JSON.stringify(warnings)])
+export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
+  ...versioned,
+  json: () => withMembers(versioned.json(), ["warnings", JSON.stringify(warnings)])
 })
 
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */
@@ -81,7 +92,7 @@ export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>,
 
 export const routePage = Effect.fnUntraced(
   function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
-    return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, routeJson)), {
+    return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, (route) => routeJson(route))), {
       headers: pageHeaders(url, page, found),
       contentType: MEDIA_TYPES.json
     })

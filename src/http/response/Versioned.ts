@@ -1,9 +1,11 @@
 import { Effect, Schema } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import type { Visibility } from "../../schema/Preferences.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
+import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
 import { staleConflict } from "./PublicErrors.ts"
@@ -26,9 +28,21 @@ const listed = (header: string) => header.split(",").map((tag) => tag.trim()).fi
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
 /** RFC 9110, 13.1.2. */
-const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
+export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined
   && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
+
+/** Caches ask again each time, so that a route that is no longer shared is gone at once. */
+export const STORABLE = { [HEADERS.cacheControl.key]: "no-cache" }
+
+/** A request with a credential, also one that is refused, gets a response of its own, often with a cookie. */
+export const storableFor = (
+  { cookies, headers }: HttpServerRequest.HttpServerRequest,
+  visibility: Visibility
+): Readonly<Record<string, string>> =>
+  visibility !== "private" && headers["authorization"] === undefined && cookies[SESSION_COOKIE] === undefined
+    ? STORABLE
+    : {}
 
 const OWN_TAG = /^(?:W\/)?"(\d{1,15})-/
 
@@ -62,7 +76,7 @@ const isStale = Schema.is(StaleVersion)
 /** Responds to a stale version with the current entity tag. */
 export const withCurrentTag = <A, E, R, E2, R2>(
   change: Effect.Effect<A, E | StaleVersion, R>,
-  current: Effect.Effect<Versioned, E2, R2>
+  current: Effect.Effect<Pick<Versioned, "etag">, E2, R2>
 ) =>
   Effect.catchIf(
     change,

@@ -6,7 +6,7 @@ const REACH = 50
 
 const LEAST_CLIMB = 3
 
-const MAX_ELEVATION = 12_000
+export const MAX_ELEVATION = 12_000
 
 interface Profile {
   readonly at: Float64Array

@@ -6,7 +6,7 @@ import { simplified } from "./Simplification.ts"
 const FULL_TURN = 360
 
 /** The turn of a longitude that is nearest to the previous one. */
-const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
+export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
 
 /** East is over 180 across the antimeridian, west never. Undefined without a position. */
 export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {

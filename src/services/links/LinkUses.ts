@@ -18,6 +18,11 @@ interface Use {
   readonly lastUsedAt: number
 }
 
+/** A page counts, and not the pictures in it. */
+export const CountsUses = Context.Reference<boolean>("route-planning-service/CountsUses", {
+  defaultValue: () => true
+})
+
 const PRECISION = Duration.minutes(1)
 
 /**
@@ -81,7 +86,7 @@ export class LinkUses extends Context.Service<LinkUses, {
       return LinkUses.of({
         follow: Effect.fnUntraced(function*(ref, { allowDownload, linkId }) {
           if (linkId === null || typeof ref === "number") return {}
-          add(linkId, { uses: 1, lastUsedAt: yield* Clock.currentTimeMillis })
+          if (yield* CountsUses) add(linkId, { uses: 1, lastUsedAt: yield* Clock.currentTimeMillis })
           return { shareToken: ref, ...(allowDownload === false ? { allowDownload } : {}) }
         })
       })

@@ -1,5 +1,5 @@
 import { Config, Option } from "effect"
-import { httpRoot, whole } from "./SettingTypes.ts"
+import { httpRoot, httpUrl, whole } from "./SettingTypes.ts"
 
 /** 0 takes any free port. */
 export const port = whole(0, 65_535, "PORT").pipe(Config.withDefault(3000))
@@ -13,6 +13,11 @@ const orElse = (given: Config.Config<Option.Option<URL>>, other: Config.Config<U
 const listeningAt = Config.map(port, (port) => new URL(`http://localhost:${port}`))
 
 export const baseUrl = orElse(Config.option(httpRoot("BASE_URL")), listeningAt)
+
+export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
+
+/** A style of MapLibre for the maps of pages. */
+export const mapStyleUrl = Config.option(httpUrl("MAP_STYLE_URL"))
 
 /** The front end that mailed links point to. */
 export const appUrl = orElse(Config.option(httpRoot("APP_URL")), baseUrl)

@@ -46,7 +46,8 @@ const route = {
   shareToken: SHARE_TOKEN,
   user: summary,
   createdAt: "2025-06-01T08:30:00.000Z",
-  updatedAt: "2025-06-01T08:30:00.000Z"
+  updatedAt: "2025-06-01T08:30:00.000Z",
+  url: `https://routes.example.com/r/${SHARE_TOKEN}`
 }
 
 const imported = { created: 12, restored: 1, unchanged: 0 }

@@ -100,6 +100,8 @@ export const MEDIA: Readonly<Record<string, string>> = {
   [MEDIA_TYPES.fit]: "The route as a FIT course.",
   [MEDIA_TYPES.tcx]: "The route as TCX.",
   [MEDIA_TYPES.kml]: "The route as KML 2.2.",
+  [MEDIA_TYPES.svg]: "The picture as SVG.",
+  [MEDIA_TYPES.png]: "The picture as PNG.",
   [MEDIA_TYPES.zip]: "The archive.",
   [MEDIA_TYPES.metrics]: "The figures in Prometheus' text format."
 }

@@ -17,6 +17,10 @@ export const HEADER_COMPONENTS = {
     "The name of the file (RFC 6266)",
     "attachment; filename=\"Around Vaduz.gpx\""
   ),
+  [HEADERS.cacheControl.name]: text(
+    "`no-cache`: may be stored, and is asked for again each time. `no-store` for what is private",
+    "no-cache"
+  ),
   [HEADERS.etag.name]: text("The version, for `If-Match` and `If-None-Match`", "W/\"3-full-8f0b3a1c\""),
   [HEADERS.link.name]: text(
     "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "

@@ -1,0 +1,36 @@
+import { Schema } from "effect"
+import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { NotFound } from "../../schema/Errors.ts"
+import { RouteRef } from "../../schema/Ids.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { ONLY_KNOWN } from "../../schema/Page.ts"
+import { PictureQuery } from "../../schema/Picture.ts"
+import { OptionalAuthentication } from "./Authentication.ts"
+import { HEADERS, OwnHeaders } from "./Headers.ts"
+import { NoneMatchHeader } from "./Requests.ts"
+import { texts } from "./texts/PicturesTexts.ts"
+
+const request = {
+  headers: NoneMatchHeader,
+  params: { ref: RouteRef },
+  query: PictureQuery,
+  error: NotFound
+}
+
+export class PicturesApi extends HttpApiGroup.make("pictures")
+  .add(
+    HttpApiEndpoint.get("svg", "/:ref/picture.svg", {
+      ...request,
+      success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES.svg }))
+    }).annotateMerge(texts.svg),
+    HttpApiEndpoint.get("png", "/:ref/picture.png", {
+      ...request,
+      success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: MEDIA_TYPES.png }))
+    }).annotateMerge(texts.png)
+  )
+  .middleware(OptionalAuthentication)
+  .annotateEndpoints(HttpApi.QueryParseOptions, ONLY_KNOWN)
+  .annotateEndpoints(OwnHeaders, [HEADERS.etag.name, HEADERS.cacheControl.name])
+  .prefix("/routes")
+  .annotateMerge(texts.group)
+{}

@@ -1,0 +1,87 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import type { StoredCollection } from "../../../schema/Collection.ts"
+import { CollectionRef } from "../../../schema/Ids.ts"
+import type { PageOf } from "../../../schema/Page.ts"
+import type { StoredCollectionRoute } from "../../../schema/Route.ts"
+import { Collections } from "../../../services/collections/Collections.ts"
+import { html } from "../../../services/html/Html.ts"
+import { Bulkheads } from "../../../services/limits/Bulkheads.ts"
+import { CountsUses } from "../../../services/links/LinkUses.ts"
+import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
+import { type PageLinks, pageLinks } from "../../response/PageLinks.ts"
+import { author } from "./Facts.ts"
+import { previewHead } from "./Preview.ts"
+import { cardPage, cards } from "./RouteCards.ts"
+import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+
+const decodeRef = Schema.decodeUnknownOption(CollectionRef)
+
+const routesText = (count: number) => count === 1 ? "1 route" : `${count} routes`
+
+const collectionSummary = ({ description, routeCount, user }: StoredCollection): string =>
+  description ?? `${routesText(routeCount)} by ${user.name}`
+
+const headOf = (
+  collection: StoredCollection,
+  routes: ReadonlyArray<StoredCollectionRoute>,
+  ref: string,
+  { root }: PageLinks
+) => {
+  const url = `${root}c/${ref}`
+  return previewHead(root, {
+    title: collection.name,
+    description: collectionSummary(collection),
+    url,
+    pictured: routes.find(({ visibility }) => visibility !== "private")?.shareToken,
+    oembed: `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`,
+    data: collection.visibility !== "public" ? undefined : {
+      "@type": "ItemList",
+      name: collection.name,
+      url,
+      numberOfItems: collection.routeCount,
+      itemListElement: routes.filter(({ visibility }) => visibility === "public").map(({ shareToken }, index) => ({
+        "@type": "ListItem",
+        position: index + 1,
+        url: `${root}r/${shareToken}`
+      }))
+    }
+  })
+}
+
+const pageOf = (
+  collection: StoredCollection,
+  routes: PageOf<StoredCollectionRoute>,
+  { links, offset, ref, root }: {
+    readonly links: PageLinks
+    readonly offset: number
+    readonly ref: string
+    readonly root: string
+  }
+): SharedPage => ({
+  title: collection.name,
+  visibility: collection.visibility,
+  head: collection.visibility === "private" ? undefined : headOf(collection, routes.items, ref, links),
+  body: html`<p class="lead">${routesText(collection.routeCount)}, collected by ${author(collection.user, root)}</p>
+${collection.description === undefined ? html`` : html`<p class="text">${collection.description}</p>`}
+${cards(routes, offset, root)}`
+})
+
+/** Opens what `GET /collections/{ref}` opens for the same viewer, with the routes of `GET /collections/{ref}/routes`. */
+export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const collections = yield* Collections
+  const links = yield* pageLinks
+  const { lists } = yield* Bulkheads
+  return sharedPageLayer(
+    SHARED_PAGES.collection,
+    Effect.fnUntraced(function*({ name, query, root, viewer }) {
+      const ref = decodeRef(name)
+      if (Option.isNone(ref)) return yield* missingPage
+      const page = cardPage(query)
+      const collection = yield* collections.get(ref.value, viewer)
+      const routes = yield* lists(collections.routes(ref.value, viewer, page, "none")).pipe(
+        Effect.provideService(CountsUses, false)
+      )
+      return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root })
+    })
+  )
+}))

@@ -1,0 +1,34 @@
+import { Effect, Layer, Option } from "effect"
+import { html } from "../../../services/html/Html.ts"
+import { Routes } from "../../../services/routes/Routes.ts"
+import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
+import { summaryOf } from "./Facts.ts"
+import { attribution, picture } from "./Pictured.ts"
+import { decodeRouteRef } from "./RoutePage.ts"
+import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+
+const SHOTS = {
+  wide: { width: 640, height: 360, profile: true },
+  narrow: { width: 400, height: 300, profile: true }
+}
+
+/** What anyone with the share token sees, in a frame of any site: never by the session of the browser that shows it. */
+export const embedPageLayer = Layer.unwrap(Effect.map(Routes, (routes) =>
+  sharedPageLayer(
+    SHARED_PAGES.embed,
+    Effect.fnUntraced(function*({ name, root }) {
+      const ref = decodeRouteRef(name)
+      if (Option.isNone(ref) || typeof ref.value !== "string") return yield* missingPage
+      const route = yield* routes.get(ref.value, Option.none(), "none")
+      const page: SharedPage = {
+        title: route.name,
+        visibility: route.visibility,
+        isFramed: true,
+        policy: { "frame-ancestors": "*" },
+        body: html`${picture(ref.value, SHOTS, `The line of ${route.name}`, root)}
+<p>${summaryOf(route)} <a href="${root}r/${ref.value}" target="_blank" rel="noopener">Open the route</a></p>
+${attribution(route)}`
+      }
+      return page
+    })
+  )))

@@ -1,0 +1,120 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpApiEndpoint } from "effect/http-api"
+import { NotFound, NotImplemented, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
+import { CollectionRef } from "../../../schema/Ids.ts"
+import { PICTURE_SIDE } from "../../../schema/Picture.ts"
+import type { StoredRoute } from "../../../schema/Route.ts"
+import { Collections } from "../../../services/collections/Collections.ts"
+import { html } from "../../../services/html/Html.ts"
+import { Routes } from "../../../services/routes/Routes.ts"
+import { within } from "../../middleware/Deadline.ts"
+import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
+import { Limiter } from "../../middleware/RateLimit.ts"
+import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
+import { respond } from "../../response/ErrorResponse.ts"
+import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
+import { pageLinks } from "../../response/PageLinks.ts"
+import { worded } from "../../response/PublicErrors.ts"
+import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
+import { DEADLINE, queryOf } from "../PageRoutes.ts"
+import { picturePath } from "./Pictured.ts"
+import { decodeRouteRef } from "./RoutePage.ts"
+
+const FRAME = { width: 640, height: 480 }
+
+const PROVIDER = "Route Planning Service"
+
+const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
+
+const noPage = () => new NotFound({ message: "No such page: expected the address of a shared route or collection" })
+
+const side = (query: URLSearchParams, name: string, standard: number) => {
+  const given = query.get(name)
+  if (given === null) return Effect.succeed(standard)
+  return /^[1-9]\d{0,5}$/.test(given)
+    ? Effect.succeed(Math.min(Number(given), standard))
+    : Effect.fail(ValidationFailed.at(name, "Expected a number of pixels"))
+}
+
+const within1200 = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
+
+/** `r` or `c`, and what follows it. */
+const partsOf = (address: string, root: string) => {
+  const url = URL.parse(address)
+  const path = url === null ? "" : `${url.origin}${url.pathname}`
+  const [, kind = "", name = ""] = path.startsWith(root) ? /^([rc])\/([^/]+)$/.exec(path.slice(root.length)) ?? [] : []
+  return { kind, name }
+}
+
+const common = (title: string, user: StoredRoute["user"], root: string) => ({
+  version: "1.0",
+  title,
+  author_name: user.name,
+  author_url: `${root}u/${user.handle}`,
+  provider_name: PROVIDER,
+  provider_url: root
+})
+
+/** oembed.com: JSON only; a format that is not implemented is 501. */
+export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
+  const collections = yield* Collections
+  const limiter = yield* Limiter
+  const { root } = yield* pageLinks
+  const routes = yield* Routes
+  const endpoint = HttpApiEndpoint.get("oembed", SHARED_PAGES.oembed)
+
+  const rich = Effect.fnUntraced(function*(name: string, query: URLSearchParams) {
+    const ref = decodeRouteRef(name)
+    if (Option.isNone(ref)) return yield* noPage()
+    const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
+    const token = typeof ref.value === "string" ? ref.value : route.shareToken
+    const width = yield* side(query, "maxwidth", FRAME.width)
+    const height = yield* side(query, "maxheight", FRAME.height)
+    const shot = { width: within1200(width), height: within1200(height) }
+    const isFitting = shot.width <= width && shot.height <= height
+    return {
+      ...common(route.name, route.user, root),
+      type: "rich",
+      html:
+        html`<iframe src="${root}embed/${token}" width="${width}" height="${height}" title="${route.name}" loading="lazy" style="border:0"></iframe>`
+          .html,
+      width,
+      height,
+      ...(isFitting
+        ? {
+          thumbnail_url: `${root}${picturePath(token, "png", shot)}`,
+          thumbnail_width: shot.width,
+          thumbnail_height: shot.height
+        }
+        : {})
+    }
+  })
+
+  const link = Effect.fnUntraced(function*(name: string) {
+    const ref = decodeCollectionRef(name)
+    if (Option.isNone(ref)) return yield* noPage()
+    const { name: title, user } = yield* worded(collections.get(ref.value, Option.none()))
+    return { ...common(title, user, root), type: "link" }
+  })
+
+  const found = Effect.gen(function*() {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    yield* limiter.countAddress(endpoint)
+    const query = queryOf(request)
+    if ((query.get("format") ?? "json") !== "json") {
+      return yield* new NotImplemented({ message: "Only format=json is implemented" })
+    }
+    const { kind, name } = partsOf(query.get("url") ?? "", root)
+    const shown = kind === "c" ? yield* link(name) : yield* rich(name, query)
+    return jsonResponse(JSON.stringify(shown), { headers: STORABLE })
+  })
+
+  yield* router.add(
+    "GET",
+    SHARED_PAGES.oembed,
+    within(found, DEADLINE).pipe(
+      Effect.catchCause((cause) => Effect.flatMap(serviceErrorOf(cause), (error: ServiceError) => respond(error)))
+    )
+  )
+})).pipe(Layer.merge(methodsRefusedAt(SHARED_PAGES.oembed)))

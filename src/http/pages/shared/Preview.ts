@@ -1,0 +1,49 @@
+import { type Html, html } from "../../../services/html/Html.ts"
+import { picturePath } from "./Pictured.ts"
+
+export interface Preview {
+  readonly title: string
+  readonly description: string
+  readonly url: string
+  /** Of the route whose picture it shows. */
+  readonly pictured: string | undefined
+  /** The address of the oEmbed response. */
+  readonly oembed?: string | undefined
+  /** schema.org; for what may be found. */
+  readonly data: Readonly<Record<string, unknown>> | undefined
+}
+
+/** The size that most sites show whole. */
+const PREVIEW_SHOT = { width: 1200, height: 630, profile: true } as const
+
+export const previewPicture = (root: string, ref: string): string => `${root}${picturePath(ref, "png", PREVIEW_SHOT)}`
+
+/** `<` would end the element, whatever the text around it. */
+const linkedData = (data: object): Html => ({
+  html: `<script type="application/ld+json">${JSON.stringify(data).replaceAll("<", "\\u003c")}</script>`
+})
+
+const property = (name: string, content: string | number) => html`<meta property="og:${name}" content="${content}">\n`
+
+const image = (root: string, ref: string, title: string) =>
+  html`${property("image", previewPicture(root, ref))}${property("image:type", "image/png")}${
+    property("image:width", PREVIEW_SHOT.width)
+  }${property("image:height", PREVIEW_SHOT.height)}${
+    property("image:alt", `The line of ${title}`)
+  }<meta name="twitter:card" content="summary_large_image">
+`
+
+/** OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
+export const previewHead = (
+  root: string,
+  { data, description, oembed, pictured, title, url }: Preview
+): Html =>
+  html`<link rel="canonical" href="${url}">
+<meta name="description" content="${description}">
+${property("type", "website")}${property("site_name", "Route Planning Service")}${property("title", title)}${
+    property("description", description)
+  }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, title)}${
+    oembed === undefined
+      ? html``
+      : html`<link rel="alternate" type="application/json+oembed" href="${oembed}" title="${title}">\n`
+  }${data === undefined ? html`` : linkedData({ "@context": "https://schema.org", ...data })}`

@@ -1,0 +1,112 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { RouteRef } from "../../../schema/Ids.ts"
+import { FILE_FORMATS } from "../../../schema/Import.ts"
+import type { StoredRoute } from "../../../schema/Route.ts"
+import { type Html, html } from "../../../services/html/Html.ts"
+import { Routes } from "../../../services/routes/Routes.ts"
+import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
+import { type PageLinks, pageLinks } from "../../response/PageLinks.ts"
+import { author, facts, placeText, summaryOf } from "./Facts.ts"
+import { attribution, picture } from "./Pictured.ts"
+import { previewHead, previewPicture } from "./Preview.ts"
+import { type RouteMap, routeMap } from "./RouteMap.ts"
+import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+
+export const decodeRouteRef = Schema.decodeUnknownOption(RouteRef)
+
+const SHOTS = {
+  wide: { width: 960, height: 600, profile: true },
+  narrow: { width: 400, height: 440, profile: true }
+}
+
+const ALT =
+  "The line of the route on a plain ground, from its start (a round mark) to its end (a square one), and its elevation "
+  + "profile where it is known"
+
+const dataOf = (route: StoredRoute, url: string, root: string, ref: string) => ({
+  "@type": "Trip",
+  name: route.name,
+  ...(route.description === undefined ? {} : { description: route.description }),
+  url,
+  image: previewPicture(root, ref),
+  provider: { "@type": "Person", name: route.user.name, url: `${root}u/${route.user.handle}` },
+  ...(placeText(route) === undefined ? {} : { itinerary: { "@type": "Place", name: placeText(route) } })
+})
+
+const headOf = (route: StoredRoute, ref: string, { root }: PageLinks): Html => {
+  const url = `${root}r/${ref}`
+  return previewHead(root, {
+    title: route.name,
+    description: summaryOf(route) || "A planned route",
+    url,
+    pictured: ref,
+    oembed: `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`,
+    data: route.visibility === "public" ? dataOf(route, url, root, ref) : undefined
+  })
+}
+
+const downloads = (ref: string, root: string) =>
+  html`<h2>Download</h2>
+<ul class="files">${
+    FILE_FORMATS.map((format) =>
+      html`<li><a href="${root}api/v1/routes/${ref}/${format}">${
+        format === "geojson" ? "GeoJSON" : format.toUpperCase()
+      }</a></li>`
+    )
+  }</ul>`
+
+const named = (term: string, text: string | undefined) =>
+  text === undefined ? html`` : html`<p><strong>${term}:</strong> ${text}</p>`
+
+const paragraph = (text: string | undefined) => text === undefined ? html`` : html`<p class="text">${text}</p>`
+
+const tags = ({ tags }: StoredRoute) =>
+  tags.length === 0 ? html`` : html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li>${tag}</li>`)}</ul>`
+
+const placeOf = (route: StoredRoute) => {
+  const place = placeText(route)
+  return place === undefined ? html`` : html` in ${place}`
+}
+
+const bodyOf = (route: StoredRoute, ref: string, root: string, map: RouteMap | undefined): Html =>
+  html`<p class="lead">By ${author(route.user, root)}${placeOf(route)}</p>
+${facts(route)}
+${map?.body(route, ref, root)}
+<figure>${picture(ref, SHOTS, ALT, root)}</figure>
+${paragraph(route.description)}
+${tags(route)}
+${named("Start", route.startAddress)}
+${named("End", route.endAddress)}
+${route.allowDownload === false ? html`` : downloads(ref, root)}
+${attribution(route)}`
+
+const pageOf = (
+  route: StoredRoute,
+  { links, map, ref, root }: {
+    readonly links: PageLinks
+    readonly map: RouteMap | undefined
+    readonly ref: string
+    readonly root: string
+  }
+): SharedPage => ({
+  title: route.name,
+  visibility: route.visibility,
+  head: html`${route.visibility === "private" ? html`` : headOf(route, ref, links)}${map?.head(root)}`,
+  body: bodyOf(route, ref, root, map),
+  policy: map?.policy ?? {}
+})
+
+/** Opens what `GET /routes/{ref}` opens for the same viewer. */
+export const routePageLayer = Layer.unwrap(Effect.gen(function*() {
+  const links = yield* pageLinks
+  const map = Option.getOrUndefined(yield* routeMap)
+  const routes = yield* Routes
+  return sharedPageLayer(
+    SHARED_PAGES.route,
+    Effect.fnUntraced(function*({ name, root, viewer }) {
+      const ref = decodeRouteRef(name)
+      if (Option.isNone(ref)) return yield* missingPage
+      return pageOf(yield* routes.get(ref.value, viewer, "none"), { links, map, ref: String(ref.value), root })
+    })
+  )
+}))

@@ -1,0 +1,47 @@
+import { Effect, Layer, Option, Schema } from "effect"
+import { Handle } from "../../../schema/User.ts"
+import { Profiles } from "../../../services/accounts/Profiles.ts"
+import { html } from "../../../services/html/Html.ts"
+import { Bulkheads } from "../../../services/limits/Bulkheads.ts"
+import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
+import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
+import { pageLinks } from "../../response/PageLinks.ts"
+import { previewHead } from "./Preview.ts"
+import { cardPage, cards } from "./RouteCards.ts"
+import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
+
+const decodeHandle = Schema.decodeUnknownOption(Handle)
+
+/** A user's public routes, newest first. */
+export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
+  const { root: address } = yield* pageLinks
+  const { lists } = yield* Bulkheads
+  const profiles = yield* Profiles
+  const publicRoutes = yield* PublicRoutes
+  return sharedPageLayer(
+    SHARED_PAGES.user,
+    Effect.fnUntraced(function*({ name: handle, query, root }) {
+      const decoded = decodeHandle(handle)
+      if (Option.isNone(decoded)) return yield* missingPage
+      const page = cardPage(query)
+      const { id, name } = yield* profiles.publicProfile(decoded.value)
+      const routes = yield* lists(publicRoutes.byUser(id, page, "none"))
+      const url = `${address}u/${handle}`
+      const count = routes.total === 1 ? "1 public route" : `${routes.total} public routes`
+      const shown: SharedPage = {
+        title: name,
+        visibility: "public",
+        head: previewHead(address, {
+          title: name,
+          description: count,
+          url,
+          pictured: routes.items[0]?.shareToken,
+          data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
+        }),
+        body: html`<p class="lead">@${handle}, ${count}</p>
+${cards(routes, page.offset, root)}`
+      }
+      return shown
+    })
+  )
+}))

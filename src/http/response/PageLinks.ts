@@ -1,0 +1,30 @@
+import { Config } from "effect"
+import type { StoredCollection } from "../../schema/Collection.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { baseUrl, pagesEnabled } from "../../services/settings/Addresses.ts"
+
+export interface PageLinks {
+  /** The address of the service, with a slash at its end. */
+  readonly root: string
+  /** Of the page that opens for others; undefined for a private route, and without pages. */
+  readonly routeUrl: (route: Pick<StoredRoute, "shareToken" | "visibility">) => string | undefined
+  readonly collectionUrl: (
+    collection: Pick<StoredCollection, "id" | "shareToken" | "visibility">
+  ) => string | undefined
+}
+
+/** Addresses of pages for people, from `BASE_URL`. */
+export const pageLinks: Config.Config<PageLinks> = Config.map(
+  Config.all({ baseUrl, pagesEnabled }),
+  ({ baseUrl, pagesEnabled }) => {
+    const root = baseUrl.href.endsWith("/") ? baseUrl.href : `${baseUrl.href}/`
+    const whenShared = (visibility: StoredRoute["visibility"], path: string) =>
+      pagesEnabled && visibility !== "private" ? `${root}${path}` : undefined
+    return {
+      root,
+      routeUrl: ({ shareToken, visibility }) => whenShared(visibility, `r/${shareToken}`),
+      // Of another user's public collection the token is not known: it would open the unlisted routes in it.
+      collectionUrl: ({ id, shareToken = String(id), visibility }) => whenShared(visibility, `c/${shareToken}`)
+    }
+  }
+)

@@ -1,0 +1,90 @@
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+
+/** Ids of a part: no part has more addresses. The protocol of sitemaps allows 50,000. */
+const PART_IDS = 10_000
+
+export const ADDRESSED = ["routes", "collections"] as const
+export type Addressed = typeof ADDRESSED[number]
+
+interface Address {
+  /** Of the page's path: a route's share token, or a collection's id. */
+  readonly name: string
+  readonly updatedAt: string
+}
+
+const Part = Schema.Struct({ after: Schema.Finite, upTo: Schema.Finite })
+
+const Highest = Schema.Struct({ id: Schema.NullOr(Schema.Finite) })
+
+const rangeOf = (part: number) => ({ after: (part - 1) * PART_IDS, upTo: part * PART_IDS })
+
+/** The public routes and collections of everybody, in parts by id, so that a part is read by the primary key alone. */
+export class PublicAddresses extends Context.Service<PublicAddresses, {
+  /** How many parts there are; some may be empty. */
+  readonly parts: (of: Addressed) => Effect.Effect<number>
+  /** Parts count from 1. Routes that pass the quality gate of the public listing, and collections with public routes. */
+  readonly part: (of: Addressed, part: number) => Effect.Effect<ReadonlyArray<Address>>
+}>()("route-planning-service/PublicAddresses") {
+  static readonly layer = Layer.effect(
+    PublicAddresses,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const routes = routeVisibility(sql)
+      const collections = collectionVisibility(sql)
+
+      const highest = SqlSchema.findOne({
+        Request: Schema.Literals(ADDRESSED),
+        Result: Highest,
+        execute: (of) => sql`SELECT max(id)::float8 AS id FROM ${sql.literal(of)}`
+      })
+
+      const findRoutes = SqlSchema.findAll({
+        Request: Part,
+        Result: Schema.Struct({ id: RouteIdColumn, name: ShareTokenColumn, updatedAt: TimestampColumn }),
+        execute: ({ after, upTo }) =>
+          sql`
+            SELECT r.id, r.share_token AS name, r.updated_at AS "updatedAt"
+            FROM routes r JOIN users u ON u.id = r.user_id
+            WHERE r.id > ${after} AND r.id <= ${upTo} AND ${routes.public}
+              AND r.is_indexable AND u.email_verified_at IS NOT NULL
+            ORDER BY r.id`
+      })
+
+      const findCollections = SqlSchema.findAll({
+        Request: Part,
+        Result: Schema.Struct({ id: CollectionIdColumn, updatedAt: TimestampColumn }),
+        execute: ({ after, upTo }) =>
+          sql`
+            SELECT c.id, c.updated_at AS "updatedAt"
+            FROM collections c JOIN users u ON u.id = c.user_id
+            WHERE c.id > ${after} AND c.id <= ${upTo} AND ${collections.public} AND u.email_verified_at IS NOT NULL
+              AND EXISTS (
+                SELECT FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
+                WHERE m.collection_id = c.id AND ${routes.public}
+              )
+            ORDER BY c.id`
+      })
+
+      return PublicAddresses.of({
+        parts: Effect.fn("PublicAddresses.parts")(
+          function*(of) {
+            const { id } = yield* highest(of)
+            return Math.ceil((id ?? 0) / PART_IDS)
+          },
+          databaseDefects,
+          Effect.orDie
+        ),
+
+        part: Effect.fn("PublicAddresses.part")(function*(of, part) {
+          if (of === "routes") return yield* findRoutes(rangeOf(part))
+          const found = yield* findCollections(rangeOf(part))
+          return found.map(({ id, updatedAt }) => ({ name: String(id), updatedAt }))
+        }, databaseDefects)
+      })
+    })
+  )
+}

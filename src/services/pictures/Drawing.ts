@@ -1,0 +1,145 @@
+import type { Position } from "../../schema/Geometry.ts"
+import type { PictureOptions } from "../../schema/Picture.ts"
+import { carried } from "../files/xml/Characters.ts"
+import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { elevationsOf } from "../geometry/RouteLine.ts"
+import { type Html, html } from "../html/Html.ts"
+import { COLOURS, type Colours } from "./Colours.ts"
+import { distance, FONT_SIZE, label, round, roundLength } from "./Labels.ts"
+import { pathOf, type Points, thinned } from "./Paths.ts"
+import { drawProfile, type Profile, profileOf } from "./Profile.ts"
+import { type Box, project } from "./Projection.ts"
+
+export interface Subject {
+  readonly name: string
+  readonly positions: ReadonlyArray<Position>
+  /** Where there is no line, and between its ends. */
+  readonly waypoints: ReadonlyArray<Position>
+  readonly attribution: string | undefined
+}
+
+/** Smaller pictures have no room for texts. */
+const LEAST_SIDE_WITH_TEXT = 160
+
+/** Below it the attribution stands above the scale bar. */
+const LEAST_WIDTH_OF_ONE_ROW = 400
+
+/** A scale bar that is true for a part of the picture only would mislead. */
+const MAX_DISTORTION = 1.5
+
+const MARGIN = 12
+
+const MAX_PROFILE_HEIGHT = 220
+
+interface Layout {
+  readonly map: Box
+  readonly profile: Box | undefined
+  /** The base line of the texts below the line. */
+  readonly foot: number
+  readonly hasText: boolean
+  readonly unit: number
+}
+
+const layoutOf = ({ height, width }: PictureOptions, profile: Profile | undefined, hasHeader: boolean): Layout => {
+  const side = Math.min(width, height)
+  const hasText = side >= LEAST_SIDE_WITH_TEXT
+  const unit = Math.min(Math.max(side / 320, 0.6), 1.6)
+  const profileHeight = profile === undefined || !hasText ? 0 : Math.min(Math.round(height * 0.28), MAX_PROFILE_HEIGHT)
+  const border = Math.round(Math.min(14 * unit + 8, side / 5))
+  const footer = hasText ? FONT_SIZE + MARGIN : 0
+  const header = hasText && hasHeader ? FONT_SIZE : 0
+  const mapHeight = height - profileHeight
+  return {
+    map: {
+      x: border,
+      y: border + header,
+      width: width - 2 * border,
+      height: mapHeight - 2 * border - header - footer
+    },
+    foot: mapHeight - MARGIN,
+    profile: profileHeight === 0
+      ? undefined
+      : { x: MARGIN, y: mapHeight, width: width - 2 * MARGIN, height: profileHeight - MARGIN },
+    hasText,
+    unit
+  }
+}
+
+const circle = (x: number, y: number, radius: number, fill: string, stroke: string, width: number) =>
+  html`<circle cx="${round(x)}" cy="${round(y)}" r="${round(radius)}" fill="${fill}" stroke="${stroke}" stroke-width="${
+    round(width)
+  }"/>`
+
+/** A square, so that it differs from the start by more than its colour. */
+const square = (x: number, y: number, half: number, fill: string, stroke: string, width: number) =>
+  html`<rect x="${round(x - half)}" y="${round(y - half)}" width="${round(2 * half)}" height="${round(2 * half)}" rx="${
+    round(half / 3)
+  }" fill="${fill}" stroke="${stroke}" stroke-width="${round(width)}"/>`
+
+const marksOf = (line: Points, marks: Points, unit: number, colours: Colours): ReadonlyArray<Html> => {
+  const { edge, end, line: blue, start } = colours
+  const ends = line.xs.length > 0 ? line : marks
+  const last = ends.xs.length - 1
+  const between = [...marks.xs].flatMap((x, index) => {
+    const isEnd = index === 0 || index === marks.xs.length - 1
+    return isEnd ? [] : [circle(x, marks.ys[index] ?? 0, 3.2 * unit, edge, blue, 1.8 * unit)]
+  })
+  if (last < 0) return between
+  return [
+    ...between,
+    ...(last > 0 ? [square(ends.xs[last] ?? 0, ends.ys[last] ?? 0, 5 * unit, end, edge, 2 * unit)] : []),
+    circle(ends.xs[0] ?? 0, ends.ys[0] ?? 0, 5.6 * unit, start, edge, 2 * unit)
+  ]
+}
+
+const scaleBar = (metresPerPixel: number, y: number, width: number, { text }: Colours): Html => {
+  const x = MARGIN
+  const length = roundLength(metresPerPixel * Math.min(width / 4, 160))
+  const pixels = length / metresPerPixel
+  return html`<path d="M${round(x)} ${round(y - 5)}v5h${
+    round(pixels)
+  }v-5" fill="none" stroke="${text}" stroke-width="1.5"/>
+${label(distance(length), { x: x + pixels + 6, y, anchor: "start", colour: text })}`
+}
+
+/** An SVG document of the pixels that the options ask for. Bounded in time and length for any line. */
+export const drawPicture = ({ attribution, name, positions, waypoints }: Subject, options: PictureOptions): string => {
+  const { height, theme, width } = options
+  const colours = COLOURS[theme]
+  const coordinates = coordinatesOf(positions)
+  const profile = options.profile ? profileOf(coordinates, elevationsOf(positions)) : undefined
+  const isOneRow = width >= LEAST_WIDTH_OF_ONE_ROW
+  const layout = layoutOf(options, profile, attribution !== undefined && !isOneRow)
+  const { foot, map, unit } = layout
+  const { distortion, line, marks, metresPerPixel } = project(coordinates, coordinatesOf(waypoints), map)
+  const path = pathOf(thinned(line))
+  const isEmpty = positions.length + waypoints.length === 0
+  const right = { x: width - MARGIN, anchor: "end", colour: colours.text } as const
+  const stroke = (colour: string, thickness: number) =>
+    html`<path d="${path}" fill="none" stroke="${colour}" stroke-width="${
+      round(thickness * unit)
+    }" stroke-linejoin="round" stroke-linecap="round"/>`
+  return html`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">
+<title>${carried(name)}</title>
+<rect width="${width}" height="${height}" fill="${colours.ground}"/>
+${path === "" ? html`` : html`${stroke(colours.edge, 6)}\n${stroke(colours.line, 3.2)}`}
+${marksOf(line, marks, unit, colours)}
+${
+    layout.hasText && !isEmpty && distortion <= MAX_DISTORTION
+      ? scaleBar(metresPerPixel, foot, width, colours)
+      : html``
+  }
+${
+    layout.hasText && attribution !== undefined
+      ? label(attribution, { ...right, y: isOneRow ? foot : FONT_SIZE + 4 })
+      : html``
+  }
+${
+    isEmpty && layout.hasText
+      ? label("No line is shown", { x: width / 2, y: height / 2, anchor: "middle", colour: colours.text })
+      : html``
+  }
+${profile === undefined || layout.profile === undefined ? html`` : drawProfile(profile, layout.profile, colours)}
+</svg>
+`.html.replace(/\n+/g, "\n")
+}

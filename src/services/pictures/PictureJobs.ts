@@ -1,0 +1,52 @@
+import { Schema } from "effect"
+import { createRequire } from "node:module"
+import { Positions } from "../../schema/Geometry.ts"
+import type { PictureOptions } from "../../schema/Picture.ts"
+import { Waypoint } from "../../schema/Route.ts"
+import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { drawPicture } from "./Drawing.ts"
+
+export interface PictureOrder {
+  readonly name: string
+  /** Of the route as its viewer sees it. */
+  readonly geometry: string
+  readonly waypoints: string
+  readonly attribution: string | undefined
+  readonly options: PictureOptions
+}
+
+const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
+const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
+
+const draw = ({ attribution, geometry, name, options, waypoints }: PictureOrder): string =>
+  drawPicture({
+    name,
+    attribution,
+    positions: decodeGeometry(geometry),
+    waypoints: decodeWaypoints(waypoints).map(({ coord }) => coord)
+  }, options)
+
+const share = "pictures"
+
+export const drawSvg: HeavyJob<PictureOrder, Uint8Array> = {
+  name: "draw SVG",
+  share,
+  run: (order) => new TextEncoder().encode(draw(order))
+}
+
+/** System fonts differ from machine to machine, and an image of the service has none. */
+const FONT = {
+  loadSystemFonts: false,
+  fontFiles: [createRequire(import.meta.url).resolve("dejavu-fonts-ttf/ttf/DejaVuSans.ttf")],
+  defaultFontFamily: "DejaVu Sans"
+}
+
+export const drawPng: HeavyJob<PictureOrder, Uint8Array> = {
+  name: "draw PNG",
+  share,
+  // Loaded here, so that only threads that need the binary have it.
+  run: async (order) => {
+    const { Resvg } = await import("@resvg/resvg-js")
+    return new Uint8Array(new Resvg(draw(order), { font: FONT, logLevel: "off" }).render().asPng())
+  }
+}

@@ -1,0 +1,97 @@
+import { Context, Effect, Layer } from "effect"
+import { createHash } from "node:crypto"
+import type { Missing, Overloaded } from "../../schema/DomainErrors.ts"
+import type { RouteRef } from "../../schema/Ids.ts"
+import { attributionOf, type PictureFormat, type PictureOptions } from "../../schema/Picture.ts"
+import type { Visibility } from "../../schema/Preferences.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
+import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
+import { CountsUses } from "../links/LinkUses.ts"
+import { Routes } from "../routes/Routes.ts"
+import type { Viewer } from "../visibility/Visibility.ts"
+import { makePictureCache } from "./PictureCache.ts"
+import { drawPng, drawSvg } from "./PictureJobs.ts"
+
+export interface FoundPicture {
+  /** Another picture has another digest. */
+  readonly digest: string
+  readonly visibility: Visibility
+  /** Made when it is run, unless it is kept. `Overloaded` under load. */
+  readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
+}
+
+/** Pictures of routes' lines, in SVG and PNG. */
+export class Pictures extends Context.Service<Pictures, {
+  /** By the rules of `Routes.get`, of what it shows to this viewer. No use of a link. */
+  readonly find: (
+    ref: RouteRef,
+    viewer: Viewer,
+    format: PictureFormat,
+    options: PictureOptions
+  ) => Effect.Effect<FoundPicture, Missing | Overloaded>
+}>()("route-planning-service/Pictures") {
+  static readonly layer = Layer.effect(
+    Pictures,
+    Effect.gen(function*() {
+      const bulkheads = yield* Bulkheads
+      const heavy = yield* HeavyWork
+      const routes = yield* Routes
+      const getOrMake = yield* makePictureCache<Missing | Overloaded>()
+
+      const draw = (route: StoredRoute, format: PictureFormat, options: PictureOptions) => {
+        const { geometry = "[]", name, provenance, waypoints } = route
+        const order = { name, geometry, waypoints, attribution: attributionOf(provenance), options }
+        const length = geometry.length + waypoints.length
+        return format === "svg"
+          ? heavy.run(drawSvg, order, DRAWING_WEIGHT * length)
+          : heavy.run(drawPng, order, INLINE_BYTES + length)
+      }
+
+      return Pictures.of({
+        find: Effect.fn("Pictures.find")(function*(ref, viewer, format, options) {
+          const digest = (route: StoredRoute) => digestOf(route, format, options)
+          const seen = yield* routes.get(ref, viewer, "simplified")
+          const key = digest(seen)
+
+          // A line that was read before or after a change must not be kept as that of the other version.
+          const fromWholeLine = Effect.gen(function*() {
+            const bytes = yield* draw(yield* routes.get(ref, viewer, "full"), format, options)
+            const after = yield* routes.get(ref, viewer, "simplified")
+            return { bytes, isCurrent: digest(after) === key }
+          }).pipe(Effect.provideService(CountsUses, false), bulkheads.downloads)
+
+          const fromSimplified = Effect.map(draw(seen, format, options), (bytes) => ({ bytes, isCurrent: true }))
+
+          return {
+            digest: key,
+            visibility: seen.visibility,
+            bytes: getOrMake(key, isSmall(options) ? fromSimplified : fromWholeLine)
+          }
+        }, Effect.provideService(CountsUses, false))
+      })
+    })
+  )
+}
+
+/** Drawing takes this many times longer than reading a route's body, which runs inline up to `INLINE_BYTES`. */
+const DRAWING_WEIGHT = 4
+
+/** The simplified line, of at most 200 positions, is at most two pixels off in pictures of this side. */
+const MAX_SIMPLIFIED_SIDE = 400
+
+const isSmall = ({ height, profile, width }: PictureOptions) =>
+  !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
+
+/** Of all that the picture shows to its viewer: the simplified line changes with the line. */
+const digestOf = (
+  { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
+  format: PictureFormat,
+  { height, profile, theme, width }: PictureOptions
+) => {
+  const shown = [id, version, cutRevision, name, provenance, waypoints, geometry, format, width, height, theme, profile]
+  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, DIGEST_LENGTH)
+}
+
+/** 132 bits. */
+const DIGEST_LENGTH = 22

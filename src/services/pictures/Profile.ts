@@ -1,0 +1,79 @@
+import type { Coordinates } from "../geometry/Coordinates.ts"
+import { MAX_ELEVATION } from "../geometry/Elevation.ts"
+import { metresBetween } from "../geometry/Geodesy.ts"
+import { type Html, html } from "../html/Html.ts"
+import type { Colours } from "./Colours.ts"
+import { distance, FONT_SIZE, label, metres, round, widthOf } from "./Labels.ts"
+import { pathOf, thinned } from "./Paths.ts"
+import type { Box } from "./Projection.ts"
+
+/** Of positions with a plausible elevation, in order. */
+export interface Profile {
+  readonly at: Float64Array
+  readonly elevations: Float64Array
+  readonly length: number
+  readonly lowest: number
+  readonly highest: number
+}
+
+/** Undefined with fewer than two elevations, and for a line without a length. */
+export const profileOf = ({ lats, lngs }: Coordinates, elevations: Float64Array): Profile | undefined => {
+  const at: Array<number> = []
+  const heights: Array<number> = []
+  let length = 0
+  let lowest = Infinity
+  let highest = -Infinity
+  for (let index = 0; index < lngs.length; index++) {
+    if (index > 0) {
+      length += metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
+    }
+    const elevation = elevations[index] ?? Number.NaN
+    if (!(Math.abs(elevation) <= MAX_ELEVATION)) continue
+    at.push(length)
+    heights.push(elevation)
+    lowest = Math.min(lowest, elevation)
+    highest = Math.max(highest, elevation)
+  }
+  return at.length < 2 || length === 0
+    ? undefined
+    : { at: Float64Array.from(at), elevations: Float64Array.from(heights), length, lowest, highest }
+}
+
+/** A flat ride should look flat. */
+const LEAST_RISE = 40
+
+const LABEL_GAP = 6
+
+/** Below the top of a digit. */
+const BASE_LINE = 0.8 * FONT_SIZE
+
+export const drawProfile = (profile: Profile, { height, width, x, y }: Box, colours: Colours): Html => {
+  const { at, elevations, highest, length, lowest } = profile
+  const missing = Math.max(0, LEAST_RISE - (highest - lowest)) / 2
+  const bottom = lowest - missing
+  const rise = highest - lowest + 2 * missing
+  const low = metres(lowest)
+  const high = metres(highest)
+  const left = x + Math.max(widthOf(low), widthOf(high)) + LABEL_GAP
+  const plotWidth = x + width - left
+  const floor = y + height - FONT_SIZE - LABEL_GAP
+  const plotHeight = floor - y
+  const toY = (elevation: number) => floor - ((elevation - bottom) / rise) * plotHeight
+  const points = thinned({
+    xs: at.map((metres) => left + (metres / length) * plotWidth),
+    ys: elevations.map(toY)
+  })
+  const path = pathOf(points)
+  const from = points.xs[0] ?? left
+  const isFlat = toY(lowest) - toY(highest) < FONT_SIZE
+  const { line, rule, shade, text } = colours
+  const beside = { x: left - LABEL_GAP, anchor: "end", colour: text } as const
+  const below = { y: floor + FONT_SIZE + LABEL_GAP / 2, colour: text } as const
+  return html`<path d="${path}V${round(floor)}H${round(from)}Z" fill="${shade}" fill-opacity="0.18"/>
+<path d="M${round(left)} ${round(floor)}H${round(left + plotWidth)}" stroke="${rule}" fill="none"/>
+<path d="${path}" fill="none" stroke="${line}" stroke-width="1.5" stroke-linejoin="round"/>
+${label(high, { ...beside, y: toY(highest) + (isFlat ? BASE_LINE / 2 : BASE_LINE) })}
+${isFlat ? html`` : label(low, { ...beside, y: toY(lowest) })}
+${label("0", { ...below, x: left, anchor: "start" })}
+${label(distance(length), { ...below, x: left + plotWidth, anchor: "end" })}`
+}

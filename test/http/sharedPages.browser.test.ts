@@ -1,0 +1,172 @@
+import { assert, describe, layer } from "@effect/vitest"
+import axe from "axe-core"
+import { Effect, Layer } from "effect"
+import type { Page } from "playwright-core"
+import { type Rider, signedInAs } from "../support/Actors.ts"
+import { Browser, hasBrowser } from "../support/Browser.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const SCREENS = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 800 } }
+
+const RULES = "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))"
+
+/** What axe-core finds wrong with a page, pictures without pixels, and whether one has to scroll sideways. */
+const faultsOf = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe.source)
+  const violations: ReadonlyArray<string> = await page.evaluate(RULES)
+  const broken: ReadonlyArray<string> = await page.evaluate(
+    "[...document.images].filter((image) => image.complete && image.naturalWidth === 0).map(({ src }) => src)"
+  )
+  const isWide: boolean = await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+  return isWide ? [...violations, ...broken, "wider than the screen"] : [...violations, ...broken]
+}
+
+const ride = (turn: number) =>
+  Array.from({ length: 400 }, (_, index) => [
+    9.52 + 0.06 * Math.cos(index / 64 + turn) + 0.006 * Math.sin(index / 9),
+    47.14 + 0.035 * Math.sin(index / 61 + turn) + 0.004 * Math.cos(index / 7),
+    Math.round(520 + 180 * Math.sin(index / 70 + turn) + 25 * Math.sin(index / 11))
+  ])
+
+const publish = (rider: Rider, name: string, turn: number) =>
+  Effect.map(
+    rider.post(
+      "/routes",
+      newRoute({
+        name,
+        activity: "cycle",
+        visibility: "public",
+        geometry: ride(turn),
+        duration: 6300,
+        tags: ["gravel", "long-ride"],
+        description: "Gravel along the river, then up to the pass.\n\nWater at the chapel.",
+        startAddress: "Städtle 1, Vaduz",
+        waypoints: [{ coord: [9.58, 47.14] }, { coord: [9.46, 47.15] }, { coord: [9.58, 47.15] }]
+      })
+    ),
+    ({ body }) => created(body)
+  )
+
+/** The paths of a page of each kind. */
+const shared = Effect.gen(function*() {
+  const rider = yield* signedInAs({ name: "Ada Rider" })
+  yield* rider.patch("/users/me", { handle: "ada-rides" })
+  const routes = yield* Effect.forEach(
+    ["Around Vaduz", "Three passes and a long way home", "Evening loop"],
+    (name, index) => publish(rider, name, index)
+  )
+  const collection = created(
+    (yield* rider.post("/collections", {
+      name: "Alpine passes",
+      description: "The best of last summer",
+      visibility: "unlisted",
+      routeIds: routes.map(({ id }) => id)
+    })).body
+  )
+  const token = routes[0]?.shareToken ?? ""
+  return {
+    route: `/r/${token}`,
+    collection: `/c/${collection.shareToken}`,
+    user: "/u/ada-rides",
+    embed: `/embed/${token}`,
+    missing: "/r/00000000000000000000000000000000"
+  }
+})
+
+describe.skipIf(!hasBrowser)(
+  "shared pages in a browser (skipped where there is no Chromium; CHROMIUM names one)",
+  () => {
+    layer(TestServer.layer({ LOG_LEVEL: "fatal" }).pipe(Layer.provideMerge(Browser.layer)))((it) => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        for (const [screen, viewport] of Object.entries(SCREENS)) {
+          it.effect(
+            `pass axe-core and load all from the service, ${screen}, ${colorScheme}`,
+            () =>
+              Effect.gen(function*() {
+                const { origin } = yield* TestServer
+                const paths = yield* shared
+                const visit = yield* (yield* Browser).visit(origin, { colorScheme, viewport })
+                yield* Effect.promise(async () => {
+                  const faults: Array<string> = []
+                  for (const [name, path] of Object.entries(paths)) {
+                    await visit.page.goto(`${origin}${path}`)
+                    faults.push(...(await faultsOf(visit.page)).map((fault) => `${name}: ${fault}`))
+                  }
+                  assert.deepStrictEqual(faults, [])
+                })
+                assert.deepStrictEqual(visit.strangers, [])
+                // A status of 404 is one for the console.
+                assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("404 (Not Found)")), [])
+                const theme = colorScheme === "dark" ? "theme=dark" : "width="
+                assert.isTrue(visit.requests.some((url) => url.includes("picture.svg") && url.includes(theme)))
+              }),
+            30_000
+          )
+        }
+      }
+    })
+  }
+)
+
+const STYLE = "https://maps.example.com/styles/plain.json"
+
+const GROUND = {
+  version: 8,
+  sources: {},
+  layers: [{ id: "ground", type: "background", paint: { "background-color": "#dfe8da" } }]
+}
+
+describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is no Chromium)", () => {
+  layer(TestServer.layer({ LOG_LEVEL: "fatal", MAP_STYLE_URL: STYLE }).pipe(Layer.provideMerge(Browser.layer)))(
+    (it) => {
+      const visitWith = Effect.fnUntraced(
+        function*(options: Parameters<Browser["Service"]["visit"]>[1], isStyleThere: boolean) {
+          const { origin } = yield* TestServer
+          const { route } = yield* shared
+          const visit = yield* (yield* Browser).visit(origin, options)
+          yield* Effect.promise(async () => {
+            if (isStyleThere) {
+              await visit.page.route(
+                STYLE,
+                (route) => route.fulfill({ json: GROUND, headers: { "access-control-allow-origin": "*" } })
+              )
+            }
+            await visit.page.goto(`${origin}${route}`)
+          })
+          return visit
+        }
+      )
+
+      const picture = (page: Page) => page.getByRole("img", { name: "The line of the route" })
+
+      it.effect(
+        "draws the line by the style, under a policy without violations, and passes axe-core",
+        () =>
+          Effect.gen(function*() {
+            const visit = yield* visitWith({ viewport: SCREENS.desktop }, true)
+            yield* Effect.promise(async () => {
+              await visit.page.locator("[data-state=drawn]").waitFor()
+              assert.deepStrictEqual(await faultsOf(visit.page), [])
+              assert.isTrue(await picture(visit.page).isVisible())
+            })
+            assert.deepStrictEqual(visit.problems, [])
+            assert.isTrue(visit.requests.some((url) => /\/assets\/maplibre-worker-[\w-]{16}\.js$/.test(url)))
+          }),
+        30_000
+      )
+
+      it.effect("gives way to the picture without scripts, and without the style", () =>
+        Effect.gen(function*() {
+          for (const javaScriptEnabled of [true, false]) {
+            const { page } = yield* visitWith({ viewport: SCREENS.phone, javaScriptEnabled }, false)
+            yield* Effect.promise(async () => {
+              if (javaScriptEnabled) await page.locator("[data-state=failed]").waitFor({ state: "attached" })
+              await picture(page).waitFor()
+              assert.isFalse(await page.getByRole("region", { name: "Map of the route" }).isVisible())
+            })
+          }
+        }), 30_000)
+    }
+  )
+})

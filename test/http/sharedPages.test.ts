@@ -1,0 +1,341 @@
+import { assert, it as test, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
+import { templateOf } from "../../src/http/request/RouteTemplates.ts"
+import { Places } from "../../src/services/places/Places.ts"
+import { anonymous, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
+import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+
+const ROOT = "https://routes.example.com/base/"
+
+const LINE = Array.from({ length: 30 }, (_, index) => [9.5 + index / 300, 47.1 + index / 400, 450 + index])
+
+const inVaduz = Layer.succeed(Places, {
+  at: () => Effect.succeed({ placeCity: "Vaduz", placeCountryCode: "LI" }),
+  hasCities: Effect.succeed(false)
+})
+
+const HOSTILE = "</script><script>alert(\"1\")</script>"
+
+const make = (rider: Rider, members: Readonly<Record<string, unknown>> = {}) =>
+  Effect.map(
+    rider.post("/routes", newRoute({ name: "Around Vaduz", visibility: "unlisted", geometry: LINE, ...members })),
+    ({ body }) => created(body)
+  )
+
+const collect = (rider: Rider, members: Readonly<Record<string, unknown>>) =>
+  Effect.map(
+    rider.post("/collections", { name: "Passes", visibility: "unlisted", ...members }),
+    ({ body }) => created(body)
+  )
+
+const content = (text: string, property: string) =>
+  new RegExp(`<meta (?:property|name)="${property}" content="([^"]*)">`).exec(text)?.[1]
+
+const LinkedData = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown))
+)
+
+const linkedDataIn = (text: string) =>
+  LinkedData(/<script type="application\/ld\+json">(.*?)<\/script>/.exec(text)?.[1])
+
+layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared pages", (it) => {
+  it.effect("of a route show its figures, place and picture, and lead to its files and its author", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "Ada Rider" })
+      const { shareToken } = yield* make(rider, {
+        duration: 7500,
+        activity: "cycle",
+        tags: ["gravel"],
+        distance: 12_345
+      })
+      const { headers, status, text } = yield* (yield* anonymous).get(`//r/${shareToken}`)
+      assert.strictEqual(status, 200)
+      assert.strictEqual(headers.get("content-type"), "text/html; charset=utf-8")
+      assert.include(text, "<html lang=\"en\">")
+      for (const fact of ["12.3 km", "2 h 05 min", "Ride"]) assert.include(text, `<dd>${fact}</dd>`)
+      assert.match(text, /<dt>Climb<\/dt><dd>\d+ m<\/dd>/)
+      assert.include(text, "Vaduz, Liechtenstein")
+      assert.match(text, /By <a href="\.\.\/u\/[\w-]+">Ada Rider<\/a>/)
+      for (const format of ["gpx", "geojson", "tcx", "kml", "fit"]) {
+        assert.include(text, `href="../api/v1/routes/${shareToken}/${format}"`)
+      }
+      const pictures = [...text.matchAll(/(?:src|srcset)="\.\.\/(api[^"]+)"/g)].map(([, path = ""]) => path)
+      assert.strictEqual(pictures.length, 4)
+      for (const path of pictures) {
+        const picture = yield* (yield* anonymous).get(`//${path.replaceAll("&amp;", "&")}`)
+        assert.deepStrictEqual([picture.status, picture.headers.get("content-type")], [200, "image/svg+xml"])
+        assert.include(picture.text, "479 m")
+      }
+      assert.include(text, "© OpenStreetMap contributors")
+    }))
+
+  it.effect("run no scripts, load nothing from elsewhere, are in no frame, and open for the embedded one only", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      const rider = yield* signedIn
+      const { shareToken } = yield* make(rider)
+      const page = yield* visitor.get(`//r/${shareToken}`)
+      const policy = page.headers.get("content-security-policy") ?? ""
+      assert.strictEqual(
+        policy,
+        "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; "
+          + "frame-ancestors 'none'"
+      )
+      assert.notMatch(page.text, /<script|\son\w+=|\sstyle=/)
+      const framed = yield* visitor.get(`//embed/${shareToken}`)
+      assert.strictEqual(framed.status, 200)
+      assert.include(framed.headers.get("content-security-policy"), "frame-ancestors *")
+      assert.strictEqual(framed.headers.get("x-frame-options"), null)
+      assert.strictEqual(
+        (yield* visitor.get(`//embed/${(yield* make(rider, { visibility: "public" })).id}`)).status,
+        404
+      )
+    }))
+
+  it.effect("escape names, also in data for search engines", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: HOSTILE })
+      const route = yield* make(rider, { name: HOSTILE, visibility: "public", description: HOSTILE })
+      const collection = yield* collect(rider, { name: HOSTILE, visibility: "public", routeIds: [route.id] })
+      const visitor = yield* anonymous
+      const paths = [`//r/${route.shareToken}`, `//c/${collection.shareToken}`, `//embed/${route.shareToken}`]
+      for (const path of paths) {
+        const { text } = yield* visitor.get(path)
+        assert.notInclude(text, "<script>", path)
+        assert.notInclude(text, "alert(\"1\")", path)
+      }
+      assert.deepInclude(linkedDataIn((yield* visitor.get(`//r/${route.shareToken}`)).text), { name: HOSTILE })
+    }))
+
+  it.effect("have previews for other sites, and are found by search engines where they are public", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const unlisted = yield* make(rider)
+      const shared = yield* visitor.get(`//r/${unlisted.shareToken}`)
+      assert.strictEqual(content(shared.text, "og:title"), "Around Vaduz")
+      assert.match(
+        content(shared.text, "og:description") ?? "",
+        /^[\d.]+ km · \d+ m of climbing · Vaduz, Liechtenstein$/
+      )
+      assert.strictEqual(content(shared.text, "og:url"), `${ROOT}r/${unlisted.shareToken}`)
+      const image = content(shared.text, "og:image")?.replaceAll("&amp;", "&") ?? ""
+      assert.strictEqual(
+        image,
+        `${ROOT}api/v1/routes/${unlisted.shareToken}/picture.png?width=1200&height=630&profile=true`
+      )
+      assert.strictEqual((yield* visitor.get(`//${image.slice(ROOT.length)}`)).headers.get("content-type"), "image/png")
+      assert.deepStrictEqual([content(shared.text, "robots"), shared.headers.get("x-robots-tag")], [
+        "noindex",
+        "noindex"
+      ])
+      assert.notInclude(shared.text, "ld+json")
+
+      const open = yield* make(rider, { visibility: "public" })
+      const found = yield* visitor.get(`//r/${open.shareToken}`)
+      assert.deepStrictEqual([content(found.text, "robots"), found.headers.get("x-robots-tag")], [undefined, null])
+      assert.deepInclude(linkedDataIn(found.text), {
+        "@context": "https://schema.org",
+        "@type": "Trip",
+        url: `${ROOT}r/${open.shareToken}`
+      })
+    }))
+
+  it.effect("open what the API opens for the same caller, and are 404 pages else", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* make(rider)
+      assert.strictEqual((yield* visitor.get(`//r/${id}`)).status, 404)
+      yield* rider.patch(`/routes/${id}`, { visibility: "private" })
+      const gone = yield* visitor.get(`//r/${shareToken}`)
+      assert.strictEqual(gone.status, 404)
+      assert.include(gone.text, "<p class=\"error\" id=\"error\" role=\"alert\">No such route.</p>")
+      assert.strictEqual((yield* visitor.get(`//embed/${shareToken}`)).status, 404)
+      assert.strictEqual((yield* rider.get(`//embed/${shareToken}`)).status, 404)
+      const own = yield* rider.get(`//r/${shareToken}`)
+      assert.deepStrictEqual([own.status, own.headers.get("cache-control")], [200, "no-store"])
+      assert.strictEqual(content(own.text, "robots"), "noindex")
+      for (const path of ["//r/nothing", "//c/0", "//u/nobody-at-all", "//u/A", `//c/${shareToken}`]) {
+        assert.strictEqual((yield* visitor.get(path)).status, 404, path)
+      }
+    }))
+
+  it.effect("are asked for again by their entity tag, also by HEAD", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* make(rider)
+      const path = `//r/${shareToken}`
+      const { headers } = yield* visitor.get(path)
+      const etag = headers.get("etag") ?? ""
+      assert.strictEqual(headers.get("cache-control"), "no-cache")
+      assert.strictEqual((yield* visitor.get(path, { headers: { "if-none-match": etag } })).status, 304)
+      assert.strictEqual((yield* visitor.call("HEAD", path)).headers.get("etag"), etag)
+      assert.strictEqual((yield* visitor.post(path)).headers.get("allow"), "GET, HEAD")
+      yield* rider.patch(`/routes/${id}`, { name: "Around Schaan" })
+      assert.strictEqual((yield* visitor.get(path, { headers: { "if-none-match": etag } })).status, 200)
+    }))
+
+  it.effect("of a collection show the routes that its viewer may see, in pages", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const routes = yield* Effect.forEach(Array.from({ length: 25 }), (_, index) =>
+        make(rider, { name: `Pass ${index}`, geometry: null, visibility: index === 0 ? "private" : "unlisted" }))
+      const { shareToken } = yield* collect(rider, {
+        routeIds: routes.map(({ id }) =>
+          id
+        )
+      })
+      const first = yield* visitor.get(`//c/${shareToken}`)
+      assert.include(first.text, "24 routes, collected by")
+      assert.notInclude(first.text, ">Pass 0</a>")
+      assert.include(first.text, `<a href="../r/${routes[1]?.shareToken}">Pass 1</a>`)
+      assert.notInclude(first.text, "?page=2")
+      const own = yield* rider.get(`//c/${shareToken}`)
+      assert.include(own.text, "<a href=\"?page=2\" rel=\"next\">More routes</a>")
+      assert.include((yield* rider.get(`//c/${shareToken}?page=2`)).text, ">Pass 24</a>")
+    }))
+
+  it.effect("of a user show their public routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "Grace Rider" })
+      const visitor = yield* anonymous
+      yield* make(rider, { name: "A public ride", visibility: "public" })
+      yield* make(rider, { name: "An unlisted ride" })
+      yield* rider.patch("/users/me", { handle: "grace-rides" })
+      const { text } = yield* visitor.get("//u/grace-rides")
+      assert.include(text, "<h1>Grace Rider</h1>")
+      assert.include(text, "@grace-rides, 1 public route")
+      assert.include(text, ">A public ride</a>")
+      assert.notInclude(text, "An unlisted ride")
+      assert.strictEqual((yield* rider.get("//u/grace-rides")).text.includes("An unlisted ride"), false)
+    }))
+
+  it.effect("are named by single routes and collections that others may see", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const route = yield* make(rider)
+      assert.strictEqual(route["url"], `${ROOT}r/${route.shareToken}`)
+      const collection = yield* collect(rider, { routeIds: [route.id] })
+      assert.strictEqual(collection["url"], `${ROOT}c/${collection.shareToken}`)
+      const hidden = yield* rider.patch(`/routes/${route.id}`, { visibility: "private" })
+      assert.notProperty(hidden.body, "url")
+      assert.notProperty((yield* rider.get(`/routes/${route.id}`)).body, "url")
+      yield* rider.patch(`/collections/${collection.id}`, { visibility: "public" })
+      assert.deepInclude((yield* visitor.get(`/collections/${collection.id}`)).body, {
+        url: `${ROOT}c/${collection.id}`
+      })
+      assert.strictEqual((yield* visitor.get(`//c/${collection.id}`)).status, 200)
+    }))
+
+  it.effect("are embedded by oEmbed, within the size that is asked for", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedInAs({ name: "Ada Rider" })
+      const visitor = yield* anonymous
+      const { id, shareToken } = yield* make(rider, { name: "A \"ride\"" })
+      const page = yield* visitor.get(`//r/${shareToken}`)
+      const discovered = /<link rel="alternate" type="application\/json\+oembed" href="([^"]+)"/.exec(page.text)?.[1] ??
+        ""
+      assert.isTrue(discovered.startsWith(`${ROOT}oembed?format=json&amp;url=`))
+      const path = `//${discovered.replaceAll("&amp;", "&").slice(ROOT.length)}`
+      const whole = yield* visitor.get(path)
+      assert.deepInclude(whole.body, {
+        version: "1.0",
+        type: "rich",
+        title: "A \"ride\"",
+        author_name: "Ada Rider",
+        width: 640,
+        height: 480,
+        html:
+          `<iframe src="${ROOT}embed/${shareToken}" width="640" height="480" title="A &quot;ride&quot;" loading="lazy" `
+          + "style=\"border:0\"></iframe>",
+        thumbnail_url: `${ROOT}api/v1/routes/${shareToken}/picture.png?width=640&height=480`
+      })
+      assert.deepInclude((yield* visitor.get(`${path}&maxwidth=300&maxheight=200`)).body, {
+        width: 300,
+        height: 200,
+        thumbnail_width: 300,
+        thumbnail_height: 200
+      })
+      assert.notProperty((yield* visitor.get(`${path}&maxwidth=40`)).body, "thumbnail_url")
+      const statuses = yield* Effect.forEach([
+        `//oembed?format=xml&url=${ROOT}r/${shareToken}`,
+        `//oembed?url=https://evil.example.com/r/${shareToken}`,
+        "//oembed",
+        `${path}&maxwidth=wide`
+      ], (path) => Effect.map(visitor.get(path), ({ status }) => status))
+      assert.deepStrictEqual(statuses, [501, 404, 404, 400])
+      yield* rider.patch(`/routes/${id}`, { visibility: "private" })
+      assert.strictEqual((yield* rider.get(path)).status, 404)
+    }))
+
+  it.effect("that are public are listed in a sitemap that robots.txt names", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const visitor = yield* anonymous
+      const open = yield* make(rider, { visibility: "public" })
+      const closed = yield* make(rider)
+      const collection = yield* collect(rider, { visibility: "public", routeIds: [open.id] })
+      yield* collect(rider, { visibility: "public", routeIds: [] })
+      assert.include((yield* visitor.get("//robots.txt")).text, `Sitemap: ${ROOT}sitemap.xml`)
+      const index = yield* visitor.get("//sitemap.xml")
+      assert.strictEqual(index.headers.get("content-type"), "application/xml; charset=utf-8")
+      const files = [...index.text.matchAll(/<loc>([^<]+)<\/loc>/g)].map(([, address = ""]) => address)
+      assert.deepStrictEqual(files, [`${ROOT}sitemaps/routes-1.xml`, `${ROOT}sitemaps/collections-1.xml`])
+      const listed = yield* Effect.forEach(files, (file) => visitor.get(`//${file.slice(ROOT.length)}`))
+      const text = listed.map(({ text }) => text).join("")
+      assert.include(text, `<loc>${ROOT}r/${open.shareToken}</loc><lastmod>1970-01-01T00:00:00.000Z</lastmod>`)
+      assert.include(text, `<loc>${ROOT}c/${collection.id}</loc>`)
+      assert.notInclude(text, closed.shareToken)
+      assert.notInclude(text, `<loc>${ROOT}c/${collection.id + 1}</loc>`)
+      assert.include((yield* visitor.get("//sitemaps/routes-2.xml")).text, "<urlset")
+      for (const name of ["routes-0.xml", "users-1.xml", "x"]) {
+        assert.strictEqual((yield* visitor.get(`//sitemaps/${name}`)).status, 404)
+      }
+    }))
+})
+
+test("requests for shared pages are known by their path, without the token", () => {
+  assert.strictEqual(templateOf("GET", "/r/5f2d8c1e9b7a4036a1c4e8d2f0b3967d?x=1"), "/r/{ref}")
+  assert.strictEqual(templateOf("GET", "/embed/5f2d8c1e9b7a4036a1c4e8d2f0b3967d"), "/embed/{token}")
+})
+
+layer(TestServer.layer({ PAGES_ENABLED: "false" }))("shared pages, switched off", (it) => {
+  it.effect("are not there, nor named by routes", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { body } = yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))
+      assert.notProperty(body, "url")
+      for (const path of [`//r/${shareTokenOf(body)}`, "//sitemap.xml", "//oembed"]) {
+        assert.strictEqual((yield* rider.get(path)).status, 404)
+      }
+    }))
+})
+
+layer(TestServer.layer({ MAP_STYLE_URL: "https://maps.example.com/styles/outdoor.json?key=1&v=2" }))(
+  "shared pages with a map",
+  (it) => {
+    it.effect("run scripts of the service only, connect to the origin of the style, and have the picture too", () =>
+      Effect.gen(function*() {
+        const visitor = yield* anonymous
+        const { shareToken } = yield* make(yield* signedIn)
+        const { headers, text } = yield* visitor.get(`//r/${shareToken}`)
+        const policy = headers.get("content-security-policy") ?? ""
+        for (
+          const directive of ["script-src 'self'", "worker-src 'self'", "connect-src 'self' https://maps.example.com"]
+        ) {
+          assert.include(`${policy};`, `${directive};`)
+        }
+        assert.include(text, "data-map-style=\"https://maps.example.com/styles/outdoor.json?key=1&amp;v=2\"")
+        assert.include(text, "<picture>")
+        const worker = /data-worker="\.\.(\/assets\/maplibre-worker-[\w-]{16}\.js)"/.exec(text)?.[1] ?? ""
+        const served = yield* visitor.get(`/${worker}`)
+        assert.strictEqual(served.headers.get("cache-control"), "public, max-age=31536000, immutable")
+        assert.include(served.headers.get("content-security-policy"), "connect-src 'self' https://maps.example.com")
+      }))
+  }
+)
