@@ -77,7 +77,7 @@ export class Pictures extends Context.Service<Pictures, {
 /** Drawing takes this many times longer than reading a route's body, which runs inline up to `INLINE_BYTES`. */
 const DRAWING_WEIGHT = 4
 
-/** The simplified line, of at most 200 positions, is at most two pixels off in pictures of this side. */
+/** Up to this side the simplified line, of at most 200 positions, is drawn: it is read for the digest anyway. */
 const MAX_SIMPLIFIED_SIDE = 400
 
 const isSmall = ({ height, profile, width }: PictureOptions) =>
