@@ -92,12 +92,12 @@ const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>):
   return longestPiece(line, circles)
 }
 
-const cuesOf = (cues: ReadonlyArray<Maneuver> | undefined, { from, to }: Piece) => {
-  const left = (cues ?? []).filter(({ begin_shape_index }) => begin_shape_index >= from && begin_shape_index < to)
-  return left.length === 0
-    ? null
-    : cueText(left.map((cue) => ({ ...cue, begin_shape_index: cue.begin_shape_index - from })))
-}
+const cuesOf = (cues: ReadonlyArray<Maneuver> | undefined, { from, to }: Piece) =>
+  cueText(
+    (cues ?? []).flatMap(({ begin_shape_index: index, ...cue }) =>
+      index >= from && index < to ? [{ ...cue, begin_shape_index: index - from }] : []
+    )
+  )
 
 interface Parts {
   readonly line: ReadonlyArray<Position>

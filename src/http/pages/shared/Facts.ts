@@ -1,5 +1,5 @@
 import type { Activity } from "../../../schema/Preferences.ts"
-import type { StoredRoute } from "../../../schema/Route.ts"
+import type { StoredCollectionRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/html/Html.ts"
 
 const number = (value: number, digits = 0) =>
@@ -20,14 +20,14 @@ const durationText = (seconds: number): string => {
 
 const ACTIVITIES: Readonly<Record<Activity, string>> = { run: "Run", cycle: "Ride", walk: "Walk" }
 
-export const placeText = ({ placeCity, placeCountryCode, placeRegion }: StoredRoute): string | undefined => {
+export const placeText = ({ placeCity, placeCountryCode, placeRegion }: StoredCollectionRoute): string | undefined => {
   const country = placeCountryCode && (new Intl.DisplayNames("en", { type: "region" }).of(placeCountryCode))
   const names = [placeCity, placeRegion, country].filter((name) => name !== undefined && name !== "")
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
 /** In the order of the page. */
-const factsOf = ({ activity, distance, duration, elevationGain }: StoredRoute) =>
+const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute) =>
   [
     ["Distance", distance === undefined ? undefined : distanceText(distance)],
     ["Climb", elevationGain === undefined ? undefined : `${number(elevationGain)} m`],
@@ -35,21 +35,21 @@ const factsOf = ({ activity, distance, duration, elevationGain }: StoredRoute) =
     ["Activity", activity && ACTIVITIES[activity]]
   ] as const
 
-const known = (route: StoredRoute) =>
+const known = (route: StoredCollectionRoute) =>
   factsOf(route).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
 
 /** In one line, for previews and lists. */
-export const summaryOf = (route: StoredRoute): string =>
+export const summaryOf = (route: StoredCollectionRoute): string =>
   [...known(route).map(([name, value]) => name === "Climb" ? `${value} of climbing` : value), placeText(route)].filter((
     part
   ) => part !== undefined).join(" · ")
 
-export const facts = (route: StoredRoute): Html => {
+export const facts = (route: StoredCollectionRoute): Html => {
   const shown = known(route)
   return shown.length === 0
     ? html``
     : html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`
 }
 
-export const author = ({ handle, name }: StoredRoute["user"], root: string): Html =>
+export const author = ({ handle, name }: StoredCollectionRoute["user"], root: string): Html =>
   html`<a href="${root}u/${handle}">${name}</a>`
