@@ -74,12 +74,14 @@ layer(TestServer.layer())("where authentication is optional or none", (it) => {
         "/api/v1/routes/:ref/kml",
         "/api/v1/routes/:ref/picture.png",
         "/api/v1/routes/:ref/picture.svg",
+        "/api/v1/routes/:ref/profile",
         "/api/v1/routes/:ref/tcx"
       ])
       assert.deepStrictEqual(using(StaleCookie).map(({ path }) => String(path)).toSorted(), [
         "/api/v1/collections/by-user/:userId",
         "/api/v1/routes/by-user/:userId",
         "/api/v1/routes/public",
+        "/api/v1/routing/elevation",
         "/api/v1/routing/route",
         "/api/v1/routing/trace-attributes",
         "/api/v1/users/:handle"

@@ -45,7 +45,7 @@ const SEEN_COLUMNS = [
   SEEN_CITY,
   `${SEEN("start_address")} AS "startAddress"`,
   `${SEEN("end_address")} AS "endAddress"`,
-  `coalesce(${SEEN("waypoints")}, '[]') AS waypoints`,
+  "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END AS waypoints",
   SHARED,
   `CASE WHEN NOT s.is_open THEN v.zones_revision END AS "cutRevision"`,
   `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
