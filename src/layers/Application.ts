@@ -135,8 +135,8 @@ const servicesLayer = Layer.mergeAll(
 
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
-  Layer.provideMerge(serverLayer),
   Layer.provide(servicesLayer),
+  Layer.provideMerge(serverLayer(servicesLayer)),
   Layer.provide(telemetryLayer)
 )
 
