@@ -97,6 +97,12 @@ describe("pictures", () => {
     assert.closeTo(steps[1] ?? 0, 2 * (steps[0] ?? 0), 1)
   })
 
+  it("mark every waypoint that is not an end of the line, also where others see neither the first nor the last", () => {
+    const line: ReadonlyArray<Position> = [[9, 47], [9.1, 47], [9.2, 47]]
+    const dots = (waypoints: ReadonlyArray<Position>) => draw(line, {}, { waypoints }).split("<circle").length - 2
+    assert.deepStrictEqual([[], line, line.slice(1, 2), line.slice(1)].map(dots), [0, 1, 1, 1])
+  })
+
   it("have a scale bar of a round length that is true for the line", () => {
     const svg = draw([[9, 0], [10, 0]])
     const [, pixels = "", kilometres = ""] = /v5h([\d.]+)v-5[^]*?>(\d+) km</.exec(svg) ?? []

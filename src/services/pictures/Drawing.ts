@@ -76,19 +76,24 @@ const square = (x: number, y: number, half: number, fill: string, stroke: string
     round(half / 3)
   }" fill="${fill}" stroke="${stroke}" stroke-width="${round(width)}"/>`
 
+const START_RADIUS = 5.6
+
 const marksOf = (line: Points, marks: Points, unit: number, colours: Colours): ReadonlyArray<Html> => {
   const { edge, end, line: blue, start } = colours
   const ends = line.xs.length > 0 ? line : marks
   const last = ends.xs.length - 1
+  // A privacy zone may hide the first waypoint and the last: by its index none is an end of the line.
+  const isEnd = (x: number, y: number) =>
+    [0, last].some((index) => Math.hypot(x - (ends.xs[index] ?? 0), y - (ends.ys[index] ?? 0)) < START_RADIUS * unit)
   const between = [...marks.xs].flatMap((x, index) => {
-    const isEnd = index === 0 || index === marks.xs.length - 1
-    return isEnd ? [] : [circle(x, marks.ys[index] ?? 0, 3.2 * unit, edge, blue, 1.8 * unit)]
+    const y = marks.ys[index] ?? 0
+    return isEnd(x, y) ? [] : [circle(x, y, 3.2 * unit, edge, blue, 1.8 * unit)]
   })
   if (last < 0) return between
   return [
     ...between,
     ...(last > 0 ? [square(ends.xs[last] ?? 0, ends.ys[last] ?? 0, 5 * unit, end, edge, 2 * unit)] : []),
-    circle(ends.xs[0] ?? 0, ends.ys[0] ?? 0, 5.6 * unit, start, edge, 2 * unit)
+    circle(ends.xs[0] ?? 0, ends.ys[0] ?? 0, START_RADIUS * unit, start, edge, 2 * unit)
   ]
 }
 
