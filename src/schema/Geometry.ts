@@ -63,7 +63,7 @@ const positionsFilter = Schema.makeFilter(
   {
     toJsonSchema: () => ({ type: "array", maxItems: MAX_POSITIONS, items: documentedPosition })
   }
-)
+).abort()
 
 /**
  * One pass over the array: the generic tuple decoder takes a hundred times as long for a long route and would block

@@ -56,6 +56,12 @@ describe("what comes from outside", () => {
     }))
   })
 
+  it("a geometry that is no array is one issue", () => {
+    const { refusalsOf } = boundsOf(Schema.Struct({ geometry: Positions }))
+    const message = "Expected an array of positions"
+    assert.deepStrictEqual(refusalsOf("{\"geometry\":\"x\"}"), [{ path: "geometry", message }])
+  })
+
   it("points of a trace are accepted and refused as the generic decoder does, for the same reasons", () => {
     const generic = Schema.Struct({ shape: optionalMember(Schema.Array(GenericPoint).check(Schema.isMinLength(2))) })
     const [decode, decodeGeneric] = [Schema.decodeUnknownOption(Trace), Schema.decodeUnknownOption(generic)]
