@@ -29,12 +29,16 @@ const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
 
 const noPage = () => new NotFound({ message: "No such page: expected the address of a shared route or collection" })
 
-const side = (query: URLSearchParams, name: string, standard: number) => {
-  const given = query.get(name)
-  if (given === null) return Effect.succeed(standard)
-  return /^[1-9]\d{0,5}$/.test(given)
-    ? Effect.succeed(Math.min(Number(given), standard))
-    : Effect.fail(ValidationFailed.at(name, "Expected a number of pixels"))
+const isSide = (given: string | null) => given === null || /^[1-9]\d{0,5}$/.test(given)
+
+const frameOf = (query: URLSearchParams) => {
+  const issues = ["maxwidth", "maxheight"].flatMap((path) =>
+    isSide(query.get(path)) ? [] : [{ path, message: "Expected a number of pixels" }]
+  )
+  const side = (name: string, standard: number) => Math.min(Number(query.get(name) ?? standard), standard)
+  return issues.length > 0
+    ? Effect.fail(ValidationFailed.of(issues))
+    : Effect.succeed({ width: side("maxwidth", FRAME.width), height: side("maxheight", FRAME.height) })
 }
 
 const within1200 = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
@@ -69,8 +73,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     if (Option.isNone(ref)) return yield* noPage()
     const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
     const token = typeof ref.value === "string" ? ref.value : route.shareToken
-    const width = yield* side(query, "maxwidth", FRAME.width)
-    const height = yield* side(query, "maxheight", FRAME.height)
+    const { height, width } = yield* frameOf(query)
     const shot = { width: within1200(width), height: within1200(height) }
     const isFitting = shot.width <= width && shot.height <= height
     return {
