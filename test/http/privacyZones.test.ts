@@ -200,6 +200,23 @@ layer(TestServer.layer({}, villages))("privacy zones", (it) => {
       yield* rider.patch(`/routes/${id}`, { name: "Mirabellenrunde" })
       yield* TestClock.adjust("1 second")
       yield* until(Effect.map(found("q=mirabellenrunde"), (ids) => ids.includes(id)))
+      yield* rider.post(`/routes/${id}/share-token`)
+      yield* TestClock.adjust("1 second")
+      yield* until(Effect.map(found("q=mirabellenrunde"), (ids) => ids.includes(id)))
+    }))
+
+  it.effect("that cannot be read hide the lines of their owner in a list, and fail no list", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { id } = yield* publish(rider)
+      yield* setZones(rider, [ZONE])
+      yield* SqlClient.SqlClient.use((sql) =>
+        sql`UPDATE privacy_zones SET cut_radius = 'NaN' WHERE user_id = ${rider.id}`
+      )
+      const { body, status } = yield* (yield* anonymous).get(`/routes/by-user/${rider.id}`)
+      assert.strictEqual(status, 200)
+      assert.deepStrictEqual(idsIn(body), [id])
+      assert.deepStrictEqual(listedPositions(body), [])
     }))
 
   it.effect("let the sweep cut what a process left that ended", () =>

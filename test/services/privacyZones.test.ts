@@ -103,6 +103,15 @@ describe("a cut line", () => {
     assert.deepStrictEqual(instructions, left.map((_, index) => [index, line.length - left.length + index]))
   })
 
+  it("has no cue that leads into a circle: it names the hidden road and how long it is", async () => {
+    const line = ray(beside(HOME, 8000, 0), Math.PI, 8000)
+    const cues = [[0, "Leave Waldrand."], [20, "Turn into Gartenweg."], [line.length - 1, "Arrive."]].map(
+      ([begin_shape_index, instruction]) => ({ instruction, type: 8, begin_shape_index, length: 4, time: 900 })
+    )
+    const { cut: { cues: kept } = {} } = await cut(line, [circle], JSON.stringify(cues))
+    assert.deepStrictEqual(decodeCues(kept ?? "[]").map(({ instruction }) => instruction), ["Leave Waldrand."])
+  })
+
   it("has no segment through a circle that has none of its positions", async () => {
     const line = [beside(HOME, -9000, 0), beside(HOME, -3000, 10), beside(HOME, 3000, -10)]
     const { line: left } = await cut(line, [circle])

@@ -5,6 +5,7 @@ import type { ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { Collections } from "../../services/collections/Collections.ts"
 import { type Shared, ShareLinks } from "../../services/links/ShareLinks.ts"
 import { Routes } from "../../services/routes/Routes.ts"
+import { RouteViews } from "../../services/routes/RouteViews.ts"
 import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
@@ -32,6 +33,7 @@ export const LinksHandlers = HttpApiBuilder.group(
     const routes = yield* Routes
     const versionedCollection = yield* makeVersionedCollection
     const versionedRoute = yield* makeVersionedRoute
+    const views = yield* RouteViews
 
     type Listing = Parameters<typeof requestedPage>[0]
     const list = Effect.fnUntraced(function*(shared: Shared, { query, request }: Listing) {
@@ -67,6 +69,7 @@ export const LinksHandlers = HttpApiBuilder.group(
       replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
         const { userId } = yield* Caller
         yield* links.replaceShareToken(userId, route(id))
+        yield* views.refresh(userId)
         return versionedResponse(versionedRoute(yield* routes.get(id, Option.some(userId), "full")))
       }, worded),
       listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),

@@ -35,7 +35,7 @@ type Zones = ReadonlyArray<PrivacyZone>
 /** What an owner hides from others in all their routes. Nobody else sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
-  /** Holds from the next read on: each route is cut again when it is read, or beside the requests. */
+  /** Takes effect on the next read: each route is cut again when it is read, or beside the requests. */
   readonly replace: (owner: UserId, zones: Zones) => Effect.Effect<Zones>
   /** Adds those that the account lacks. `ZonesFull`, which changes nothing, where it would have too many. */
   readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>

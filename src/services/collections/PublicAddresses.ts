@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { routeFilters } from "../routes/RouteFilters.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
@@ -33,6 +34,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
     PublicAddresses,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const { indexable } = routeFilters(sql)
       const routes = routeVisibility(sql)
       const collections = collectionVisibility(sql)
 
@@ -49,8 +51,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
           sql`
             SELECT r.id, r.share_token AS name, r.updated_at AS "updatedAt"
             FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE r.id > ${after} AND r.id <= ${upTo} AND ${routes.public}
-              AND r.is_indexable AND u.email_verified_at IS NOT NULL
+            WHERE r.id > ${after} AND r.id <= ${upTo} AND ${routes.public} AND ${indexable}
             ORDER BY r.id`
       })
 

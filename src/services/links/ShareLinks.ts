@@ -18,7 +18,7 @@ import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { columnsOf, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+import { collectionVisibility, isLinkLive, routeVisibility } from "../visibility/Visibility.ts"
 
 class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
   id: readOnly(LinkIdColumn),
@@ -79,7 +79,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
 
       /** Live links of it; the values are parameters. */
       const linksOf = ({ id, kind }: Shared, now: Date) =>
-        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND (expires_at IS NULL OR expires_at > ${now})`
+        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isLinkLive(sql, now)}`
 
       /** Locked, so that of concurrent requests none exceeds the limit. */
       const lockOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared) {

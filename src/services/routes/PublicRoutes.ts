@@ -89,7 +89,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       const conditionsOf = ({ gate, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
         visibility.public,
-        ...(gate === "indexable" ? [sql`r.is_indexable`, sql`u.email_verified_at IS NOT NULL`] : []),
+        ...(gate === "indexable" ? [filters.indexable] : []),
         ...(q === undefined
           ? []
           : [sql`r.id IN (SELECT route_id FROM route_words WHERE ${filters.words(PUBLIC_SCOPE, q)})`]),

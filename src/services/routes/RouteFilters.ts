@@ -22,6 +22,9 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
   return {
     isIn,
 
+    /** With the owner as `users u`: the quality gate of the public listing. */
+    indexable: sql`r.is_indexable AND u.email_verified_at IS NOT NULL`,
+
     columns: (
       { activity, maxDistance, minDistance, placeCity, tag }: Omit<Listing, "bbox" | "gate" | "q">
     ): ReadonlyArray<Statement.Fragment> => [

@@ -11,8 +11,8 @@ import type { PageRow } from "./RoutePages.ts"
 import { IS_CURRENT } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
-const notMade = (cause: Cause.Cause<unknown>) =>
-  Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("views of an account not made", cause)
+const notMade = (what: string) => (cause: Cause.Cause<unknown>) =>
+  Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError(`${what} not made`, cause)
 
 /** A list that lacks more than is made in this time shows the rest without lines. */
 const MAX_LIST_WAIT = Duration.seconds(1)
@@ -144,12 +144,17 @@ export class RouteViews extends Context.Service<RouteViews, {
           Fiber.join(Option.getOrElse(FiberMap.getUnsafe(making, id), () => startMaking(id, makeOnce(id))))
         )
 
+      /** One that cannot be made keeps no other from being made or listed. */
+      const makeIfPossible = (id: RouteId) =>
+        make(id).pipe(
+          Effect.catchTag("Overloaded", () => Effect.logInfo("view of a route left to its reader")),
+          Effect.catchCause(notMade("view of a route"))
+        )
+
       const makeFrom = (owner: UserId, after: number): Effect.Effect<number> =>
         Effect.gen(function*() {
           const due = yield* findDueOf({ owner, after })
-          for (const { id } of due) {
-            yield* Effect.catchTag(make(id), "Overloaded", () => Effect.logInfo("view of a route left to its reader"))
-          }
+          for (const { id } of due) yield* makeIfPossible(id)
           const last = due.at(-1)
           return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
         }).pipe(Effect.orDie)
@@ -169,7 +174,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           const rows = yield* page
           const due = rows.flatMap(({ id, isDue }) => isDue === true && id !== null ? [RouteId.make(Number(id))] : [])
           if (due.length === 0) return rows
-          yield* Effect.forEach(due, (id) => Effect.ignore(make(id)), { concurrency: LIST_CONCURRENCY }).pipe(
+          yield* Effect.forEach(due, makeIfPossible, { concurrency: LIST_CONCURRENCY }).pipe(
             Effect.timeoutOption(MAX_LIST_WAIT)
           )
           return yield* page
@@ -178,7 +183,7 @@ export class RouteViews extends Context.Service<RouteViews, {
         refresh: (owner) =>
           Effect.sync(() => {
             const work = Effect.andThen(Effect.sleep(DELAY), makeAll(owner))
-            startRefreshing(owner, Effect.catchCause(work, notMade))
+            startRefreshing(owner, Effect.catchCause(work, notMade("views of an account")))
           })
       })
     })

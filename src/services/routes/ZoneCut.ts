@@ -20,7 +20,7 @@ interface WholeRoute {
 interface CutRoute {
   readonly line: RouteLine | null
   readonly waypoints: string
-  /** Of the positions that are left, with indexes into these. */
+  /** Of which all is left, with indexes into the positions that are. */
   readonly cues: string | null
   readonly box: string | null
   readonly isStartHidden: boolean
@@ -92,12 +92,16 @@ const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>):
   return longestPiece(line, circles)
 }
 
-const cuesOf = (cues: ReadonlyArray<Maneuver> | undefined, { from, to }: Piece) =>
-  cueText(
-    (cues ?? []).flatMap(({ begin_shape_index: index, ...cue }) =>
-      index >= from && index < to ? [{ ...cue, begin_shape_index: index - from }] : []
+/** The last one before a circle is left out: its road, length and time are of what is hidden. */
+const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: number) => {
+  const indexes = cues.map(({ begin_shape_index }) => begin_shape_index).filter((index) => index >= from && index < to)
+  const end = to === positions ? to : Math.max(from, ...indexes)
+  return cueText(
+    cues.flatMap(({ begin_shape_index: index, ...cue }) =>
+      index >= from && index < end ? [{ ...cue, begin_shape_index: index - from }] : []
     )
   )
+}
 
 interface Parts {
   readonly line: ReadonlyArray<Position>
@@ -116,7 +120,7 @@ const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>)
   return {
     line: left,
     waypoints: waypointText(shown),
-    cues: cuesOf(cues, piece),
+    cues: cuesOf(cues ?? [], piece, line.length),
     box: boxOf(left, shown),
     isStartHidden: isHidden(line[0]) || isHidden(waypoints[0]?.coord),
     isEndHidden: isHidden(line.at(-1)) || isHidden(waypoints.at(-1)?.coord),

@@ -32,6 +32,9 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
+/** On `share_links`: those that are not expired. */
+export const isLinkLive = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
+
 /** The rules that routes and collections share, on a row by its alias and its owner `users u`. */
 const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const row = sql.literal(alias)
@@ -59,7 +62,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
           FROM ${sql(table)} WHERE share_token = ${ref}
           UNION ALL
           SELECT ${sql(linked)}, id, allow_download FROM share_links
-          WHERE token = ${ref} AND ${sql(linked)} IS NOT NULL AND (expires_at IS NULL OR expires_at > ${now})
+          WHERE token = ${ref} AND ${sql(linked)} IS NOT NULL AND ${isLinkLive(sql, now)}
         ) o`
 
   return {

@@ -41,7 +41,7 @@ const frameOf = (query: URLSearchParams) => {
     : Effect.succeed({ width: side("maxwidth", FRAME.width), height: side("maxheight", FRAME.height) })
 }
 
-const within1200 = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
+const withinSides = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
 
 /** `r` or `c`, and what follows it. */
 const partsOf = (address: string, root: string) => {
@@ -74,7 +74,7 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     const route = yield* worded(routes.get(ref.value, Option.none(), "none"))
     const token = typeof ref.value === "string" ? ref.value : route.shareToken
     const { height, width } = yield* frameOf(query)
-    const shot = { width: within1200(width), height: within1200(height) }
+    const shot = { width: withinSides(width), height: withinSides(height) }
     const isFitting = shot.width <= width && shot.height <= height
     return {
       ...common(route.name, route.user, root),
