@@ -75,7 +75,7 @@ const PREFERRED = ["en-US", "pt-PT", ...LOCALES]
 
 const LANGUAGES = [...LOCALES, ...new Set(LOCALES.map(languageOf))]
 
-/** The engine would answer in English to one that it does not know. */
+/** The engine would respond in English to one that it does not know. */
 export const Language = Schema.Literals(LANGUAGES).annotate({
   description: "The language of the instructions (BCP 47); `en-US` if absent"
 })

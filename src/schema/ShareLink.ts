@@ -3,7 +3,7 @@ import { LinkId, ShareToken } from "./Ids.ts"
 import { trimmedText } from "./Text.ts"
 import { Instant, Timestamp } from "./Timestamp.ts"
 
-/** Live ones, of a route or of a collection. */
+/** Of a route or of a collection, without those that are expired. */
 export const MAX_LINKS = 50
 
 const changeable = {
@@ -38,7 +38,7 @@ export const ShareLink = Schema.Struct({
   createdAt: Timestamp,
   lastUsedAt: Schema.NullOr(Timestamp).annotate({ description: "When others last used it, up to a minute late" }),
   uses: Schema.Int.annotate({
-    description: "How many requests of others it opened, up to a minute late"
+    description: "How many requests of others it opened, without pictures; up to a minute late"
   })
 }).annotate({ identifier: "ShareLink" })
 export type ShareLink = typeof ShareLink.Type

@@ -12,7 +12,7 @@ import { derivedKey } from "../keys/DerivedKeys.ts"
  */
 const MOVED = { least: 0.65, most: 1 }
 
-/** By how much the cut is larger than it had to be: its radius would tell how far it was moved. */
+/** By how much the cut is larger than it had to be: its radius would show how far it was moved. */
 const LARGER = { least: 0.05, most: 0.25 }
 
 const MAX_RADII = 1 + MOVED.most + LARGER.most

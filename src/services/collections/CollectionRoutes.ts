@@ -64,8 +64,8 @@ export const collectionRouteQueries = Effect.gen(function*() {
         const route = toStoredRoute(row, pseudonyms)
         if (row.userId === viewerId) return route
         // The token of an unlisted route would outlive the link.
-        const isLent = opened.linkId !== null && row.visibility === "unlisted"
-        return { ...isLent ? Struct.omit(route, ["shareToken"]) : route, favourite: false }
+        const hasHiddenToken = opened.linkId !== null && row.visibility === "unlisted"
+        return { ...hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route, favourite: false }
       }
       return Option.some({
         ...extentOf(found),

@@ -107,7 +107,7 @@ const scaleBar = (metresPerPixel: number, y: number, width: number, { text }: Co
 ${label(distance(length), { x: x + pixels + 6, y, anchor: "start", colour: text })}`
 }
 
-/** An SVG document of the pixels that the options ask for. Bounded in time and length for any line. */
+/** An SVG document of as many pixels as the options have. Bounded in time and length for any line. */
 export const drawPicture = ({ attribution, name, positions, waypoints }: Subject, options: PictureOptions): string => {
   const { height, theme, width } = options
   const colours = COLOURS[theme]

@@ -57,8 +57,8 @@ interface Piece {
 const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
 
 /**
- * The longest part of the line between two circles, with two positions or more. Parts are not joined: a line through a
- * circle would be drawn where nobody may look. No position is added at an edge, as it would be exactly on the circle.
+ * The longest part of the line between two circles, with two positions or more. Parts are not joined: that
+ * would draw a line through the circle. No position is added at an edge, as it would be exactly on the circle.
  */
 const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
   const best = { piece: NO_PIECE }

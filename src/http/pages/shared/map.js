@@ -4,7 +4,7 @@ const container = document.querySelector("[data-map-style]")
 const LINE = { light: "#0b5cad", dark: "#1d6fd1" }
 
 // Without WebGL, or without the style's server, the picture below is the map.
-const giveWay = () => {
+const hideMap = () => {
   container.dataset.state = "failed"
   container.hidden = true
 }
@@ -35,7 +35,7 @@ const main = async () => {
   map.addControl(new ScaleControl())
   // A missing tile later is no reason to take the map away.
   map.on("error", () => {
-    if (container.dataset.state === undefined) giveWay()
+    if (container.dataset.state === undefined) hideMap()
   })
   map.on("load", () => {
     container.dataset.state = "loaded"
@@ -75,4 +75,4 @@ const main = async () => {
   })
 }
 
-main().catch(giveWay)
+main().catch(hideMap)
