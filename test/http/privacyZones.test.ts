@@ -3,7 +3,7 @@ import { Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Places } from "../../src/services/places/Places.ts"
-import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { anonymous, type Rider, signedIn, signedInAs } from "../support/Actors.ts"
 import { exported, imported, issuesOf, sealed, unzipped } from "../support/Archives.ts"
 import { idsIn, make } from "../support/Collections.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -76,7 +76,9 @@ const revisionOf = (rider: Rider) =>
     sql<{ revision: bigint | null }>`SELECT zones_revision AS revision FROM users WHERE id = ${rider.id}`
   ).pipe(Effect.map(([row]) => row?.revision))
 
-layer(TestServer.layer({}, villages))("privacy zones", (it) => {
+const ADMIN = "admin@admins.example"
+
+layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones", (it) => {
   it.effect("are cut from all that others see of a route, and from nothing that the owner sees", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
@@ -140,6 +142,19 @@ layer(TestServer.layer({}, villages))("privacy zones", (it) => {
       const end = created((yield* visitor.get(`/routes/${id}`)).body)
       assert.deepInclude(end, { startAddress: "Gartenweg 7", placeCity: "Kleindorf" })
       assert.notProperty(end, "endAddress")
+    }))
+
+  it.effect("hide the village of a start from administrators too", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const admin = yield* signedInAs({ email: ADMIN })
+      const { id } = yield* publish(rider, { name: "Schlehenrunde" })
+      const listed = Effect.map(admin.get("/admin/routes?query=schlehenrunde"), ({ text }) => text)
+      assert.include(yield* listed, "Kleindorf")
+      yield* setZones(rider, [ZONE])
+      assert.notInclude(yield* listed, "Kleindorf")
+      yield* (yield* anonymous).get(`/routes/${id}`)
+      assert.notInclude(yield* listed, "Kleindorf")
     }))
 
   it.effect("that have all of a route in them leave no line, box or waypoint", () =>
