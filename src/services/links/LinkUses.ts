@@ -1,7 +1,6 @@
 import { Clock, Context, Duration, Effect, Latch, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { LinkId, ShareToken } from "../../schema/Ids.ts"
-import { ifThereIsRoom } from "../sql/ServerState.ts"
 
 interface Opened {
   readonly linkId: LinkId | null
@@ -64,7 +63,7 @@ export class LinkUses extends Context.Service<LinkUses, {
         const taken = [...pending]
         pending.clear()
         hasUses.closeUnsafe()
-        return taken.length === 0 ? Effect.void : ifThereIsRoom(write(taken)).pipe(
+        return taken.length === 0 ? Effect.void : write(taken).pipe(
           Effect.catchCause((cause) =>
             Effect.andThen(
               Effect.logWarning("uses of links not written", cause),
