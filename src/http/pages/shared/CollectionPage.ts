@@ -32,7 +32,8 @@ const headOf = (
     title: collection.name,
     description: collectionSummary(collection),
     url,
-    pictured: routes.find(({ visibility }) => visibility !== "private")?.shareToken,
+    pictured: routes.find(({ shareToken, visibility }) => shareToken !== undefined && visibility !== "private")
+      ?.shareToken,
     oembed: `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`,
     data: collection.visibility !== "public" ? undefined : {
       "@type": "ItemList",
