@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { MAX_POSITIONS } from "./Geometry.ts"
+import { MAX_DISTANCE, MAX_DURATION } from "./Measures.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
 /** A route of 500 km through a city has fewer. */
@@ -10,7 +11,7 @@ export const MAX_INSTRUCTION = 500
 
 const MAX_TYPE = 255
 
-const Size = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
+const upTo = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
 
 /** In the shape and with the types of Valhalla, so that a computed maneuver is stored as it is. */
 export const Maneuver = Schema.Struct({
@@ -23,8 +24,8 @@ export const Maneuver = Schema.Struct({
   begin_shape_index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_POSITIONS - 1 })).annotate({
     description: "The index of its position in the line, from 0"
   }),
-  length: Size.annotate({ description: "Kilometres until the next one" }),
-  time: Size.annotate({ description: "Seconds until the next one" })
+  length: upTo(MAX_DISTANCE / 1000).annotate({ description: "Kilometres until the next one" }),
+  time: upTo(MAX_DURATION).annotate({ description: "Seconds until the next one" })
 }).annotate({ identifier: "Maneuver" })
 export type Maneuver = typeof Maneuver.Type
 

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
-import { Metres, Seconds } from "./Measures.ts"
+import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
@@ -19,12 +19,7 @@ const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.
 
 const upTo = (maximum: number) => Schema.isBetween({ minimum: 0, maximum })
 
-/** More than 2,500 times around the Earth. Longer measured distances are cut to it. */
-export const MAX_DISTANCE = 100_000_000
-
 const Distance = Metres.check(upTo(MAX_DISTANCE))
-
-export const MAX_DURATION = 100_000_000
 
 const Duration = Seconds.check(upTo(MAX_DURATION))
 

@@ -75,7 +75,13 @@ layer(TestServer.layer())("cues", (it) => {
         results: [{ op: "create", status: 400, error: JSON.parse((yield* owner.patch(path, beyond)).text) }]
       })
       for (
-        const wrong of [cue(0, { type: 256 }), cue(-1), cue(0, { instruction: "x".repeat(501) }), cue(0, { time: -1 })]
+        const wrong of [
+          cue(0, { type: 256 }),
+          cue(-1),
+          cue(0, { instruction: "x".repeat(501) }),
+          cue(0, { time: -1 }),
+          cue(0, { length: 1e300 })
+        ]
       ) {
         assert.strictEqual((yield* owner.patch(path, { cues: [wrong] })).status, 400)
       }

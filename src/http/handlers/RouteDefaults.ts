@@ -1,6 +1,7 @@
 import { Effect } from "effect"
 import type { ImportWarning } from "../../schema/Import.ts"
-import { MAX_DURATION, type NewRoute } from "../../schema/Route.ts"
+import { MAX_DURATION } from "../../schema/Measures.ts"
+import { type NewRoute } from "../../schema/Route.ts"
 import { durationOf } from "../../services/files/Times.ts"
 import type { RouteLine } from "../../services/geometry/RouteLine.ts"
 import { Elevations } from "../../services/routing/Elevations.ts"

@@ -1,5 +1,6 @@
 import type { BoundingBox, Position } from "../../schema/Geometry.ts"
-import { MAX_DISTANCE, MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
+import { MAX_DISTANCE } from "../../schema/Measures.ts"
+import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
 import { elevationGainOf } from "./Elevation.ts"
 import { lengthOf } from "./Geodesy.ts"
