@@ -95,22 +95,13 @@ const routes = Layer.mergeAll(
   methodNotAllowedLayer
 )
 
-/**
- * Paths are exact: no trailing slash, no double slash, case-sensitive. The services are provided to the routes and not to
- * the server: a request copies the context of the server.
- */
-export const serverLayer = <A, E, R>(services: Layer.Layer<A, E, R>) =>
-  Layer.unwrap(
-    Effect.map(
-      requestTelemetry,
-      (middleware) =>
-        HttpRouter.serve(routes.pipe(Layer.provide(services)), {
-          disableLogger: true,
-          routerConfig: ROUTER,
-          middleware
-        })
-    )
-  ).pipe(
-    // Effect's own request span contains the path, and so share tokens.
-    Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+/** Paths are exact: no trailing slash, no double slash, case-sensitive. */
+export const serverLayer = Layer.unwrap(
+  Effect.map(
+    requestTelemetry,
+    (middleware) => HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware })
   )
+).pipe(
+  // Effect's own request span contains the path, and so share tokens.
+  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+)

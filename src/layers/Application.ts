@@ -1,4 +1,4 @@
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
@@ -133,14 +133,10 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
 
-/** The router memoizes what it builds for itself: services that are built before it are shared with it. */
-const builtServices = Layer.effectDiscard(Effect.void).pipe(Layer.provide(servicesLayer))
-
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
+  Layer.provideMerge(serverLayer),
   Layer.provide(servicesLayer),
-  Layer.provideMerge(serverLayer(servicesLayer)),
-  Layer.provide(builtServices),
   Layer.provide(telemetryLayer)
 )
 
