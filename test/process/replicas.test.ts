@@ -62,7 +62,7 @@ const statusOf = Effect.map(({ status }: Answer) => status)
 describe.skipIf(!hasRedis)(
   "three processes on one database and one Redis (skipped where there is no redis-server)",
   () => {
-    layer(Replicas.layer, { excludeTestServices: true, timeout: "60 seconds" })((it) => {
+    layer(Replicas.layer, { excludeTestServices: true, timeout: "180 seconds" })((it) => {
       it.effect("start at the same instant on an empty database, without a problem", () =>
         Effect.gen(function*() {
           const { a, b, c } = yield* Replicas

@@ -21,6 +21,7 @@ export interface Replica {
   readonly tell: (signal: NodeJS.Signals) => Effect.Effect<void>
   /** Waits for the end. */
   readonly ended: Effect.Effect<Ending>
+  /** Waits until it is ready. A defect with its output where it ends before. */
   readonly ready: Effect.Effect<void>
 }
 
@@ -85,7 +86,8 @@ export const replica: (
       return { code, signal, milliseconds: at - (yield* Ref.get(toldAt)) }
     }),
     ready: isReady(origin).pipe(
-      Effect.retry({ schedule: Schedule.spaced("50 millis"), times: 400 }),
+      Effect.retry(Schedule.spaced("50 millis")),
+      Effect.raceFirst(Effect.flatMap(Effect.promise(() => ended), () => Effect.die(new Error(chunks.join(""))))),
       Effect.orDie
     )
   }
