@@ -2,7 +2,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { databaseLive } from "../../src/layers/Database.ts"
-import { collectionVisibility, NOBODY, routeVisibility } from "../../src/services/visibility/Visibility.ts"
+import {
+  collectionVisibility,
+  NOBODY,
+  type Opening,
+  routeVisibility
+} from "../../src/services/visibility/Visibility.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { configLayer } from "../support/TestServer.ts"
 
@@ -161,16 +166,22 @@ const ROUTE_CASES: ReadonlyArray<Case> = [
   }
 ]
 
+const linksTo = (table: Table) => ITEMS.map(({ id }): Opening => ({ by: "link", token: linkOf(table, id) }))
+
 const openedBy = (
   sql: SqlClient.SqlClient,
   table: Table,
   viewer: number,
-  refs: ReadonlyArray<number | string>,
+  openings: ReadonlyArray<Opening>,
   now = new Date(EXPIRY.getTime() - 1)
 ) => {
   const visibility = table === "routes" ? routeVisibility(sql) : collectionVisibility(sql)
   const row = sql.literal(table === "routes" ? "r" : "c")
-  return sql.or(refs.map((ref) => sql`${row}.id IN (SELECT ${row}.id FROM ${visibility.openedBy(ref, viewer, now)})`))
+  return sql.or(
+    openings.map((opening) =>
+      sql`${row}.id IN (SELECT id FROM (${visibility.selectOpened(sql`${row}.id`, opening, { viewer, now })}) opened)`
+    )
+  )
 }
 
 const COMMON = ([["routes", routeVisibility], ["collections", collectionVisibility]] as const).flatMap(
@@ -178,25 +189,25 @@ const COMMON = ([["routes", routeVisibility], ["collections", collectionVisibili
     {
       rule: "visible by id",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => id)),
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => ({ by: "id", id }))),
       expected: BY_ID
     },
     {
       rule: "visible by token",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ token }) => token)),
+      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ token }) => ({ by: "shareToken", token }))),
       expected: BY_TOKEN
     },
     {
       rule: "visible by a link until it expires",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => linkOf(table, id))),
+      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table)),
       expected: BY_TOKEN
     },
     {
       rule: "visible by a link that expires now",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, ITEMS.map(({ id }) => linkOf(table, id)), EXPIRY),
+      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table), EXPIRY),
       expected: { owner: [], leaving: [], stranger: [], anonymous: [] }
     },
     { rule: "public", table, where: (sql) => visibilityOf(sql).public, expected: ANYBODY },

@@ -14,9 +14,10 @@ import type { ListOrder } from "../sql/Keyset.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import {
   collectionVisibility,
+  firstOpened,
   idOf,
-  openedColumns,
   OpenedFields,
+  type Opening,
   routeVisibility,
   type Viewer
 } from "../visibility/Visibility.ts"
@@ -30,7 +31,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
   const pseudonyms = yield* Pseudonyms
   const links = yield* LinkUses
   const views = yield* RouteViews
-  const { openedBy } = collectionVisibility(sql)
+  const { selectOpened } = collectionVisibility(sql)
   const { shownIn } = routeVisibility(sql)
   const decodeRows = readableRows("routes", RouteRow)
 
@@ -39,9 +40,10 @@ export const collectionRouteQueries = Effect.gen(function*() {
     page: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, page: Page, form: GeometryForm) {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
-      const rows = yield* views.completed(sql<PageRow & { total: number }>`
+      const select = (opening: Opening) =>
+        sql<PageRow & { total: number }>`
         WITH opened AS (
-          SELECT c.id, c.user_id, ${sql.literal(openedColumns)} FROM ${openedBy(ref, viewerId, now)}
+          ${selectOpened(sql`c.id, c.user_id`, opening, { viewer: viewerId, now })}
         ), shown AS (
           SELECT m.route_id, m.position
           FROM opened c JOIN collection_routes m ON m.collection_id = c.id
@@ -53,7 +55,8 @@ export const collectionRouteQueries = Effect.gen(function*() {
         FROM opened LEFT JOIN (
           ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form, seenBy: viewerId })}
         ) p ON true
-        ORDER BY p.page_place`)
+        ORDER BY p.page_place`
+      const rows = yield* firstOpened(ref, (opening) => views.completed(select(opening)))
       const [first] = rows
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)

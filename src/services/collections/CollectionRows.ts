@@ -22,9 +22,9 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import {
   collectionVisibility,
+  firstOpened,
   idOf,
   NOBODY,
-  openedColumns,
   OpenedFields,
   routeVisibility,
   type Viewer
@@ -154,10 +154,12 @@ export const collectionQueries = Effect.gen(function*() {
     find: Effect.fnUntraced(function*(ref: CollectionRef, viewer: Viewer, pseudonyms: Pseudonyms["Service"]) {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
-      const rows = yield* sql`
-        SELECT ${columns(viewerId)}, ${sql.literal(openedColumns)} FROM ${visibility.openedBy(ref, viewerId, now)}`
-      if (rows[0] === undefined) return Option.none()
-      const row = yield* decodeOpened(rows[0])
+      const [found] = yield* firstOpened(
+        ref,
+        (opening) => visibility.selectOpened(columns(viewerId), opening, { viewer: viewerId, now })
+      )
+      if (found === undefined) return Option.none()
+      const row = yield* decodeOpened(found)
       const collection = toStoredCollection(row, pseudonyms)
       if (collection.user.id === viewerId) return Option.some(collection)
       const shown = typeof ref === "number" ? withoutToken(collection) : collection

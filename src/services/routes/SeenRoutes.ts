@@ -1,19 +1,20 @@
 import { Duration, Effect, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient } from "effect/sql"
 import { VersionColumn } from "../../schema/Columns.ts"
 import { Missing, Overloaded } from "../../schema/DomainErrors.ts"
-import { GeometryForm } from "../../schema/Geometry.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import type { RouteRef } from "../../schema/Ids.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
-import { openedColumns, OpenedFields, routeVisibility } from "../visibility/Visibility.ts"
+import { firstOpened, OpenedFields, routeVisibility } from "../visibility/Visibility.ts"
 import { asSeenBy, RouteRow, seenColumns } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
-const Request = Schema.Struct({
-  ref: Schema.Union([Schema.String, Schema.Finite]),
-  viewer: Schema.Finite,
-  now: Schema.Date,
-  form: GeometryForm
-})
+interface Request {
+  readonly ref: RouteRef
+  readonly viewer: number
+  readonly now: Date
+  readonly form: GeometryForm
+}
 
 /** `cutRevision` where a privacy zone cuts the route for the viewer. */
 const SeenRow = Schema.Struct({
@@ -23,6 +24,8 @@ const SeenRow = Schema.Struct({
   isDue: Schema.Boolean
 })
 
+const decodeRow = Schema.decodeUnknownEffect(SeenRow)
+
 const MAX_TRIES = 3
 
 const RETRY_AFTER = Duration.seconds(1)
@@ -31,20 +34,18 @@ const RETRY_AFTER = Duration.seconds(1)
 export const seenRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews
-  const { openedBy } = routeVisibility(sql)
+  const { selectOpened } = routeVisibility(sql)
+  const columns = (form: GeometryForm) => sql.literal(seenColumns(form))
 
-  const find = SqlSchema.findOneOption({
-    Request,
-    Result: SeenRow,
-    execute: ({ form, now, ref, viewer }) =>
-      sql`
-        SELECT ${sql.literal(seenColumns(form))}, ${sql.literal(openedColumns)}
-        FROM ${openedBy(ref, viewer, now, asSeenBy(sql, viewer))}`
+  const find = Effect.fnUntraced(function*({ form, now, ref, viewer }: Request) {
+    const joined = asSeenBy(sql, viewer)
+    const [row] = yield* firstOpened(ref, (opening) => selectOpened(columns(form), opening, { viewer, now }, joined))
+    return row === undefined ? Option.none() : Option.some(yield* decodeRow(row))
   })
 
   // What is changed while its view is made has to be made again.
   const seen = (
-    request: typeof Request.Type,
+    request: Request,
     tries = MAX_TRIES
   ): Effect.Effect<typeof SeenRow.Type, Missing | Overloaded | DatabaseError> =>
     Effect.gen(function*() {

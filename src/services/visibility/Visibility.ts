@@ -1,4 +1,4 @@
-import { Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { LinkIdColumn } from "../../schema/Columns.ts"
 import type { UserId } from "../../schema/Ids.ts"
@@ -15,17 +15,34 @@ export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => N
 /** The id of a user, or the column that has it. */
 type UserIdOrColumn = number | Statement.Fragment
 
-/** An id, or a share token. */
+/** An id, or the token of a URL. */
 type Ref = number | string
+
+/** By which of them a ref may name a row. */
+export type Opening =
+  | { readonly by: "id"; readonly id: number }
+  | { readonly by: "shareToken" | "link"; readonly token: string }
+
+/**
+ * The rows of what a ref names: by its id, or by its share token, or else by a link. Links are asked in a statement of
+ * their own: few requests need it, and as a part of the other it made all reads dearer.
+ */
+export const firstOpened = <A, E, R>(
+  ref: Ref,
+  select: (opening: Opening) => Effect.Effect<ReadonlyArray<A>, E, R>
+): Effect.Effect<ReadonlyArray<A>, E, R> =>
+  typeof ref === "number"
+    ? select({ by: "id", id: ref })
+    : Effect.flatMap(
+      select({ by: "shareToken", token: ref }),
+      (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref })
+    )
 
 /** Of what a link opened; null for what was opened by its id or share token. */
 export const OpenedFields = {
   linkId: Schema.NullOr(LinkIdColumn),
   allowDownload: Schema.NullOr(Schema.Boolean)
 }
-
-/** Selects `OpenedFields` from `opened`. */
-export const openedColumns = `o.link_id AS "linkId", o.allow_download AS "allowDownload"`
 
 const TABLES = {
   c: { table: "collections", linked: "collection_id" },
@@ -53,30 +70,37 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   /** To a viewer who knows its share token: their own, public or unlisted. */
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
-  /** The row that a ref names, as `o (id, link_id, allow_download)`: by its share token, or by a link until it expires. */
-  const opened = (ref: Ref, now: Date) =>
-    typeof ref === "number"
-      ? sql`(SELECT ${ref}::bigint AS id, NULL::bigint AS link_id, NULL::boolean AS allow_download) o`
-      : sql`(
-          SELECT id, NULL::bigint AS link_id, NULL::boolean AS allow_download
-          FROM ${sql(table)} WHERE share_token = ${ref}
-          UNION ALL
-          SELECT ${sql(linked)}, id, allow_download FROM share_links
-          WHERE token = ${ref} AND ${sql(linked)} IS NOT NULL AND ${isLinkLive(sql, now)}
-        ) o`
+  /** `OpenedFields`, the tables, and the condition on the row. */
+  const opened = (opening: Opening, now: Date) =>
+    opening.by === "link"
+      ? {
+        fields: sql`l.id AS "linkId", l.allow_download AS "allowDownload"`,
+        from: sql`share_links l JOIN ${sql(table)} ${row} ON ${row}.id = l.${sql.literal(linked)}`,
+        where: sql`l.token = ${opening.token} AND ${isLinkLive(sql, now)}`
+      }
+      : {
+        fields: sql`NULL::bigint AS "linkId", NULL::boolean AS "allowDownload"`,
+        from: sql`${sql(table)} ${row}`,
+        where: opening.by === "id" ? sql`${row}.id = ${opening.id}` : sql`${row}.share_token = ${opening.token}`
+      }
 
   return {
     isOwnOr,
     visible,
     shared,
 
-    /** Tables, with more of them, and the condition on what a viewer may see by a ref. */
-    openedBy: (ref: Ref, viewer: UserIdOrColumn, now: Date, joined = sql``) =>
-      sql`
-        ${opened(ref, now)} JOIN ${
-        sql(table)
-      } ${row} ON ${row}.id = o.id JOIN users u ON u.id = ${row}.user_id ${joined}
-        WHERE ${typeof ref === "number" ? visible(viewer) : shared(viewer)}`,
+    /** Selects columns and `OpenedFields` of what a viewer may see, from the row, its owner and more tables. */
+    selectOpened: (
+      columns: Statement.Fragment,
+      opening: Opening,
+      { now, viewer }: { readonly viewer: UserIdOrColumn; readonly now: Date },
+      joined = sql``
+    ) => {
+      const { fields, from, where } = opened(opening, now)
+      return sql`
+        SELECT ${columns}, ${fields} FROM ${from} JOIN users u ON u.id = ${row}.user_id ${joined}
+        WHERE ${where} AND ${opening.by === "id" ? visible(viewer) : shared(viewer)}`
+    },
 
     /** What anyone may find. */
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
@@ -130,6 +154,6 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
 
 /** Who sees what of `collections c` with their owners `users u`. */
 export const collectionVisibility = (sql: SqlClient.SqlClient) => {
-  const { openedBy, own, public: isPublic } = rulesOn(sql, "c")
-  return { openedBy, own, public: isPublic }
+  const { own, public: isPublic, selectOpened } = rulesOn(sql, "c")
+  return { selectOpened, own, public: isPublic }
 }
