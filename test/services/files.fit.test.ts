@@ -2,6 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import { readFitMessages } from "fit-file-parser/raw"
+import { MAX_DISTANCE, MAX_DURATION } from "../../src/schema/Measures.ts"
 import { draftsOf } from "../../src/services/files/Choice.ts"
 import type { WrittenRoute } from "../../src/services/files/Document.ts"
 import { finish } from "../../src/services/files/Finish.ts"
@@ -25,6 +26,14 @@ const route: WrittenRoute = {
   geometry: [[9.5, 47.1, 455.4], [9.55, 47.15, -12.2], [9.6, 47.2]],
   createdAt: "2026-01-01T00:00:00.000Z",
   duration: 3600
+}
+
+/** Its milliseconds, centimetres and heights are more than a field of FIT can say. */
+const largest: WrittenRoute = {
+  ...route,
+  geometry: [[9.5, 47.1, Number.MAX_VALUE], [9.6, 47.2, -Number.MAX_VALUE]],
+  duration: MAX_DURATION,
+  wholeDistance: MAX_DISTANCE
 }
 
 const FIT_EPOCH_SECONDS = 1_000_000_000
@@ -100,6 +109,13 @@ describe("a FIT file", () => {
       assert.strictEqual((yield* read(writeFit({ ...planned, geometry: [[180, -90]] }))).document.geometry.length, 1)
       assert.deepStrictEqual((yield* read(writeFit({ ...planned, geometry: [] }))).document.geometry, [])
       assert.strictEqual((yield* read(writeFit({ ...planned, name: "ü".repeat(255) }))).document.name.length, 127)
+    }))
+
+  it.effect("of a route has the largest number where it cannot say more", () =>
+    Effect.gen(function*() {
+      const { document, measures } = yield* read(writeFit(largest))
+      assert.deepStrictEqual(document.geometry.map((position) => position[2]), [(2 ** 32 - 2) / 5 - 500, -500])
+      assert.deepStrictEqual(measures, { duration: (2 ** 32 - 2) / 1000 })
     }))
 
   it.effect("of an activity has its pauses as gaps, and its times as duration", () =>

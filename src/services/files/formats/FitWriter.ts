@@ -42,7 +42,10 @@ const field = (size: number, baseType: FitBaseType) => (number: number, value: n
 })
 const enumerated = field(1, FitBaseType.Enum)
 const uint16 = field(2, FitBaseType.Uint16)
-const uint32 = field(4, FitBaseType.Uint32)
+
+/** The largest number that says something. */
+const MAX_UINT32 = 2 ** 32 - 2
+const uint32 = (number: number, value: number) => field(4, FitBaseType.Uint32)(number, Math.min(value, MAX_UINT32))
 const sint32 = field(4, FitBaseType.Sint32)
 
 // 180 degrees would be one more than the largest number: the last one is practically the same meridian.
@@ -70,12 +73,12 @@ const distancesOf = (geometry: ReadonlyArray<Position>): Float64Array => {
   return metres
 }
 
-const MAX_UINT32 = 2 ** 32 - 2
+const centimetres = (metres: number) => Math.round(100 * metres)
 
-const centimetres = (metres: number) => Math.min(Math.round(100 * metres), MAX_UINT32)
+const milliseconds = (seconds: number) => Math.round(1000 * seconds)
 
 /** Scale 5, offset 500 (FIT profile). */
-const altitude = (elevation: number) => Math.min(Math.max(0, Math.round(5 * (elevation + 500))), MAX_UINT32)
+const altitude = (elevation: number) => Math.max(0, Math.round(5 * (elevation + 500)))
 
 const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number): Array<FitEncoderField> => [
   uint32(TIMESTAMP, time),
@@ -116,7 +119,7 @@ export const writeFit = (
     uint32(2, start),
     ...(geometry[0] === undefined ? [] : [semicircles(3, geometry[0][1]), semicircles(4, geometry[0][0])]),
     ...(last === undefined ? [] : [semicircles(5, last[1]), semicircles(6, last[0])]),
-    ...(duration === undefined ? [] : [uint32(7, Math.round(1000 * duration)), uint32(8, Math.round(1000 * duration))]),
+    ...(duration === undefined ? [] : [uint32(7, milliseconds(duration)), uint32(8, milliseconds(duration))]),
     uint32(9, centimetres(length))
   ])
   encoder.writeMessage(EVENT, [uint32(TIMESTAMP, start), enumerated(0, EVENT_TIMER), enumerated(1, EVENT_START)])
