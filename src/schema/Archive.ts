@@ -14,7 +14,7 @@ export const MAX_FILES = 50_000
 export const ArchivedFile = Schema.Struct({
   name: Schema.String,
   size: Count,
-  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
+  sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/u))
 })
 export type ArchivedFile = typeof ArchivedFile.Type
 
@@ -30,7 +30,7 @@ export const Manifest = Schema.Struct({
 export type Manifest = typeof Manifest.Type
 
 const Instant = Schema.String.check(
-  Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+  Schema.isPattern(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/u),
   Schema.makeFilter((text) => !Number.isNaN(Date.parse(text)), { expected: "an ISO 8601 instant" })
 )
 

@@ -31,7 +31,7 @@ const Include = Schema.Literals(Object.keys(INCLUDED)).annotate({
 
 const fields = {
   cursor: Schema.optionalKey(
-    Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,1024}$/, { expected: "the cursor of the last response" }))
+    Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,1024}$/u, { expected: "the cursor of the last response" }))
       .annotate({ description: "The `cursor` of the last response; the whole account without one" })
   ),
   limit: Schema.optionalKey(decimal(1, MAX_LIMIT, `How many changes at most; ${DEFAULT_LIMIT} if absent`)),

@@ -7,7 +7,7 @@ export const DEFAULT_LIMIT = 100
 const MAX_OFFSET = Number.MAX_SAFE_INTEGER
 
 export const decimal = (minimum: number, maximum: number, description: string) =>
-  Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/, { expected: "a plain decimal number" })).pipe(
+  Schema.String.check(Schema.isPattern(/^(0|[1-9][0-9]{0,15})$/u, { expected: "a plain decimal number" })).pipe(
     Schema.decodeTo(
       Schema.Number.check(Schema.isBetween({ minimum, maximum }).abort(), Schema.isInt()).annotate({ description }),
       {
@@ -19,7 +19,7 @@ export const decimal = (minimum: number, maximum: number, description: string) =
 
 /** Fits the longest position, a name of 255 characters that JSON escapes. */
 const Cursor = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z0-9_-]{1,4096}$/, { expected: "the cursor of a `next` link" })
+  Schema.isPattern(/^[A-Za-z0-9_-]{1,4096}$/u, { expected: "the cursor of a `next` link" })
 )
   .annotate({ description: "Where the page begins, from the `next` link of the one before it; not with `offset`" })
 

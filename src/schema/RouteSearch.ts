@@ -60,7 +60,7 @@ const Bbox = Schema.String.annotate({
 )
 
 const MetresFromQuery = Schema.String.check(
-  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/, { expected: "a number of metres" })
+  Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/u, { expected: "a number of metres" })
 ).pipe(
   Schema.decodeTo(Metres.check(Schema.isBetween({ minimum: 0, maximum: MAX_DISTANCE })), {
     decode: SchemaGetter.transform(Number),
@@ -90,7 +90,7 @@ export const ROUTE_FILTERS = {
 }
 
 const CountryCode = Schema.String.check(
-  Schema.isPattern(/^[A-Za-z]{2}$/, { expected: "2 letters (ISO 3166-1 alpha-2)" })
+  Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "2 letters (ISO 3166-1 alpha-2)" })
 )
 
 const IsFavourite = Schema.Literals(["true", "false"]).annotate({

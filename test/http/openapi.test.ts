@@ -258,6 +258,23 @@ describe("the OpenAPI document", () => {
     })
   })
 
+  it("says of every text in a query which texts are taken", () => {
+    const texts = operations.flatMap(({ operation: { operationId, parameters } }) =>
+      parameters.filter((parameter) => parameter.in === "query" && parameter.schema["type"] === "string")
+        .map(({ name, schema }) => ({ text: `${operationId} ${name}`, schema }))
+    )
+    const isBounded = ({ schema }: { readonly schema: JsonSchema }) =>
+      ["enum", "format", "maxLength", "pattern"].some((key) => key in schema)
+    assert.deepStrictEqual(texts.filter((text) => !isBounded(text)), [])
+    const include = texts.find(({ text }) => text.endsWith(" include"))
+    assert.deepStrictEqual(include?.schema["enum"], [
+      "routes",
+      "collections",
+      "routes,collections",
+      "collections,routes"
+    ])
+  })
+
   it("keeps every digit in generated clients: each number has a format, each array its items", () => {
     const schemas = schemasIn(openApiDocument())
     const without = (type: string, member: string) =>

@@ -25,15 +25,20 @@ const oneText = (schema: JsonObject): JsonObject => {
     : schema
 }
 
-const schemaOf = (parameter: Parameter, decoded: JsonObject | undefined): JsonObject =>
-  decoded === undefined || decoded["type"] === "object" || "anyOf" in decoded
-    ? oneText({ ...parameter.schema })
-    : decoded
+/** Whether one text stands for an object, or for a list with commas. */
+const isTextOf = (encoded: JsonObject, decoded: JsonObject) =>
+  decoded["type"] === "object" || (decoded["type"] === "array" && encoded["type"] === "string")
+
+const schemaOf = (encoded: JsonObject, decoded: JsonObject | undefined): JsonObject =>
+  decoded === undefined || isTextOf(encoded, decoded) || "anyOf" in decoded ? oneText(encoded) : decoded
 
 type Parameter = OpenApi.OpenAPISpecParameter
 
 const describe = (parameter: Parameter, decoded: JsonObject | undefined) => {
-  const { description, ...schema } = { description: wordsFor(parameter.name), ...schemaOf(parameter, decoded) }
+  const { description, ...schema } = {
+    description: wordsFor(parameter.name),
+    ...schemaOf({ ...parameter.schema }, decoded)
+  }
   return { ...parameter, schema, ...(description === undefined ? {} : { description }) }
 }
 
