@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { Visibility } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
@@ -39,7 +40,7 @@ export type CollectionPatch = typeof CollectionPatch.Type
 export const Addition = Schema.Struct({
   routeId: RouteId,
   position: Schema.optionalKey(
-    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_ROUTES })))
+    Schema.NullOr(Schema.Int.check(upTo(MAX_ROUTES)))
   )
 }).annotate({ identifier: "Addition" })
 export type Addition = typeof Addition.Type

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { MAX_POSITIONS } from "./Geometry.ts"
-import { MAX_DISTANCE, MAX_DURATION } from "./Measures.ts"
+import { MAX_DISTANCE, MAX_DURATION, upTo } from "./Measures.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
 /** A route of 500 km through a city has fewer. */
@@ -11,21 +11,19 @@ export const MAX_INSTRUCTION = 500
 
 const MAX_TYPE = 255
 
-const upTo = (maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum }))
-
 /** In the shape and with the types of Valhalla, so that a computed maneuver is stored as it is. */
 export const Maneuver = Schema.Struct({
   instruction: WellFormedString.check(isCodePointLength(0, MAX_INSTRUCTION)).annotate({
     description: "What to do, for people"
   }),
-  type: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_TYPE })).annotate({
+  type: Schema.Int.check(upTo(MAX_TYPE)).annotate({
     description: "The kind of maneuver, by the numbers of Valhalla: 8 goes on, 10 turns right, 15 left, 4 arrives"
   }),
-  begin_shape_index: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: MAX_POSITIONS - 1 })).annotate({
+  begin_shape_index: Schema.Int.check(upTo(MAX_POSITIONS - 1)).annotate({
     description: "The index of its position in the line, from 0"
   }),
-  length: upTo(MAX_DISTANCE / 1000).annotate({ description: "Kilometres until the next one" }),
-  time: upTo(MAX_DURATION).annotate({ description: "Seconds until the next one" })
+  length: Schema.Finite.check(upTo(MAX_DISTANCE / 1000)).annotate({ description: "Kilometres until the next one" }),
+  time: Schema.Finite.check(upTo(MAX_DURATION)).annotate({ description: "Seconds until the next one" })
 }).annotate({ identifier: "Maneuver" })
 export type Maneuver = typeof Maneuver.Type
 

@@ -1,4 +1,5 @@
 import { Schema, Struct } from "effect"
+import { upTo } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 
@@ -11,7 +12,7 @@ export type Visibility = typeof Visibility.Type
 export const Activity = Schema.Literals(["run", "cycle", "walk"])
 export type Activity = typeof Activity.Type
 
-const Speed = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 200 })).annotate({
+const Speed = Schema.Finite.check(upTo(200)).annotate({
   description: "Kilometres per hour"
 })
 

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
-import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds } from "./Measures.ts"
+import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds, upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
 import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
@@ -16,8 +16,6 @@ export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", 
 export type Provenance = typeof Provenance.Type
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
-
-const upTo = (maximum: number) => Schema.isBetween({ minimum: 0, maximum })
 
 const Distance = Metres.check(upTo(MAX_DISTANCE))
 

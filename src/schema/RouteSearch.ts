@@ -1,7 +1,6 @@
 import { Schema, SchemaGetter } from "effect"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
-import { Metres } from "./Measures.ts"
-import { MAX_DISTANCE } from "./Measures.ts"
+import { MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
 import { listQuery } from "./Page.ts"
 import { Activity, Visibility } from "./Preferences.ts"
 import { TagFilter } from "./Tags.ts"
@@ -62,7 +61,7 @@ const Bbox = Schema.String.annotate({
 const MetresFromQuery = Schema.String.check(
   Schema.isPattern(/^(0|[1-9][0-9]{0,8})(\.[0-9]{1,20})?([Ee]-[0-9]{1,3})?$/u, { expected: "a number of metres" })
 ).pipe(
-  Schema.decodeTo(Metres.check(Schema.isBetween({ minimum: 0, maximum: MAX_DISTANCE })), {
+  Schema.decodeTo(Metres.check(upTo(MAX_DISTANCE)), {
     decode: SchemaGetter.transform(Number),
     encode: SchemaGetter.String()
   })

@@ -10,81 +10,70 @@ import { Tier } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
 import { IdempotencyHeader, JsonBody } from "./Requests.ts"
 import { Success } from "./Success.ts"
-import { texts } from "./texts/LinksTexts.ts"
+import { type LinkTexts, texts } from "./texts/LinksTexts.ts"
 
-const query = listQuery({})
-
-const made = { success: ShareLink.pipe(HttpApiSchema.status("Created")), error: [NotFound, Conflict] }
-
-const ofRoute = { id: RouteIdFromPath }
-const linkOfRoute = { ...ofRoute, linkId: LinkIdFromPath }
-
-const ofCollection = { id: CollectionIdFromPath }
-const linkOfCollection = { ...ofCollection, linkId: LinkIdFromPath }
+const linkEndpoints = <
+  const Kind extends string,
+  Id extends typeof RouteIdFromPath | typeof CollectionIdFromPath,
+  Shared extends typeof Route | typeof Collection
+>(
+  { id, kind, path, shared, texts }: {
+    readonly kind: Kind
+    readonly path: "/routes" | "/collections"
+    readonly id: Id
+    readonly shared: Shared
+    readonly texts: LinkTexts
+  }
+) =>
+  [
+    HttpApiEndpoint.get(`listOf${kind}`, `${path}/:id/links`, {
+      params: { id },
+      query: listQuery({}),
+      success: Schema.Array(ShareLink),
+      error: NotFound
+    })
+      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
+      .annotateMerge(texts.list),
+    HttpApiEndpoint.post(`createFor${kind}`, `${path}/:id/links`, {
+      headers: IdempotencyHeader,
+      params: { id },
+      payload: NewShareLink,
+      success: ShareLink.pipe(HttpApiSchema.status("Created")),
+      error: [NotFound, Conflict]
+    }).annotateMerge(texts.create),
+    HttpApiEndpoint.patch(`changeOf${kind}`, `${path}/:id/links/:linkId`, {
+      params: { id, linkId: LinkIdFromPath },
+      payload: ShareLinkPatch,
+      success: ShareLink,
+      error: NotFound
+    }).annotateMerge(texts.change),
+    HttpApiEndpoint.delete(`removeOf${kind}`, `${path}/:id/links/:linkId`, {
+      params: { id, linkId: LinkIdFromPath },
+      success: Success,
+      error: NotFound
+    }).annotateMerge(texts.remove),
+    HttpApiEndpoint.post(`replace${kind}ShareToken`, `${path}/:id/share-token`, {
+      params: { id },
+      success: shared,
+      error: NotFound
+    }).annotateMerge(texts.replaceShareToken)
+  ] as const
 
 export class LinksApi extends HttpApiGroup.make("links")
-  .add(
-    HttpApiEndpoint.get("listOfRoute", "/routes/:id/links", {
-      params: ofRoute,
-      query,
-      success: Schema.Array(ShareLink),
-      error: NotFound
-    })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
-      .annotateMerge(texts.route.list),
-    HttpApiEndpoint.post("createForRoute", "/routes/:id/links", {
-      headers: IdempotencyHeader,
-      params: ofRoute,
-      payload: NewShareLink,
-      ...made
-    }).annotateMerge(texts.route.create),
-    HttpApiEndpoint.patch("changeOfRoute", "/routes/:id/links/:linkId", {
-      params: linkOfRoute,
-      payload: ShareLinkPatch,
-      success: ShareLink,
-      error: NotFound
-    }).annotateMerge(texts.route.change),
-    HttpApiEndpoint.delete("removeOfRoute", "/routes/:id/links/:linkId", {
-      params: linkOfRoute,
-      success: Success,
-      error: NotFound
-    }).annotateMerge(texts.route.remove),
-    HttpApiEndpoint.post("replaceRouteShareToken", "/routes/:id/share-token", {
-      params: ofRoute,
-      success: Route,
-      error: NotFound
-    }).annotateMerge(texts.route.replaceShareToken),
-    HttpApiEndpoint.get("listOfCollection", "/collections/:id/links", {
-      params: ofCollection,
-      query,
-      success: Schema.Array(ShareLink),
-      error: NotFound
-    })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
-      .annotateMerge(texts.collection.list),
-    HttpApiEndpoint.post("createForCollection", "/collections/:id/links", {
-      headers: IdempotencyHeader,
-      params: ofCollection,
-      payload: NewShareLink,
-      ...made
-    }).annotateMerge(texts.collection.create),
-    HttpApiEndpoint.patch("changeOfCollection", "/collections/:id/links/:linkId", {
-      params: linkOfCollection,
-      payload: ShareLinkPatch,
-      success: ShareLink,
-      error: NotFound
-    }).annotateMerge(texts.collection.change),
-    HttpApiEndpoint.delete("removeOfCollection", "/collections/:id/links/:linkId", {
-      params: linkOfCollection,
-      success: Success,
-      error: NotFound
-    }).annotateMerge(texts.collection.remove),
-    HttpApiEndpoint.post("replaceCollectionShareToken", "/collections/:id/share-token", {
-      params: ofCollection,
-      success: Collection,
-      error: NotFound
-    }).annotateMerge(texts.collection.replaceShareToken)
-  )
+  .add(...linkEndpoints({
+    kind: "Route",
+    path: "/routes",
+    id: RouteIdFromPath,
+    shared: Route,
+    texts: texts.route
+  }))
+  .add(...linkEndpoints({
+    kind: "Collection",
+    path: "/collections",
+    id: CollectionIdFromPath,
+    shared: Collection,
+    texts: texts.collection
+  }))
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
   .annotateEndpoints(Tier, "moderate")

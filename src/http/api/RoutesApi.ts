@@ -25,6 +25,8 @@ import {
 import { Success } from "./Success.ts"
 import { texts } from "./texts/RoutesTexts.ts"
 
+const seen = { headers: NoneMatchHeader, params: { ref: RouteRef }, error: NotFound }
+
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
     HttpApiEndpoint.get("list", "/", { query: OwnRoutesQuery, success: Schema.Array(Route) })
@@ -70,20 +72,16 @@ export class RoutesApi extends HttpApiGroup.make("routes")
   .middleware(CallerAuthentication)
   .add(
     HttpApiEndpoint.get("get", "/:ref", {
-      headers: NoneMatchHeader,
-      params: { ref: RouteRef },
+      ...seen,
       query: FormQuery,
-      success: Route,
-      error: NotFound
+      success: Route
     })
       .middleware(OptionalAuthentication)
       .annotateMerge(texts.get),
     HttpApiEndpoint.get("profile", "/:ref/profile", {
-      headers: NoneMatchHeader,
-      params: { ref: RouteRef },
+      ...seen,
       query: ProfileQuery,
-      success: ElevationProfile,
-      error: NotFound
+      success: ElevationProfile
     })
       .middleware(OptionalAuthentication)
       .annotateMerge(texts.profile)

@@ -124,23 +124,22 @@ export class Authenticator extends Context.Service<Authenticator, {
         return live.value.principal
       })
 
+      type ByCookie = ReturnType<typeof byCookie>
+      const reading = <E>(
+        decided: (byCookie: ByCookie) => Effect.Effect<Option.Option<Principal>, E, Effect.Services<ByCookie>>
+      ) =>
+        Effect.fnUntraced(function*(endpoint: Endpoint) {
+          yield* varyByCredential
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const authorization = request.headers["authorization"]
+          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
+          const cookie = request.cookies[SESSION_COOKIE]
+          return cookie === undefined ? Option.none() : yield* decided(byCookie(request, cookie, endpoint))
+        })
+
       return Authenticator.of({
-        read: Effect.fnUntraced(function*(endpoint) {
-          yield* varyByCredential
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const authorization = request.headers["authorization"]
-          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
-          const cookie = request.cookies[SESSION_COOKIE]
-          return cookie === undefined ? Option.none() : Option.some(yield* byCookie(request, cookie, endpoint))
-        }),
-        readOptional: Effect.fnUntraced(function*(endpoint) {
-          yield* varyByCredential
-          const request = yield* HttpServerRequest.HttpServerRequest
-          const authorization = request.headers["authorization"]
-          if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
-          const cookie = request.cookies[SESSION_COOKIE]
-          return cookie === undefined ? Option.none() : yield* Effect.option(byCookie(request, cookie, endpoint))
-        }),
+        read: reading(Effect.asSome),
+        readOptional: reading(Effect.option),
         clearStaleCookie: Effect.fnUntraced(function*(endpoint) {
           const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
           const cookie = cookies[SESSION_COOKIE]

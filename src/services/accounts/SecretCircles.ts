@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 import type { PrivacyZone } from "../../schema/PrivacyZone.ts"
 import { type Circle, destination, METRES_OF_A_DEGREE } from "../geometry/Circles.ts"
-import { metresBetween } from "../geometry/Geodesy.ts"
+import { metresBetween, radians } from "../geometry/Geodesy.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 
 /**
@@ -24,7 +24,7 @@ const UINT32 = 2 ** 32
 /** Squares of about a radius on each side: centres of one home, from two devices, are in one or two of them. */
 const cellOf = ({ center: [lng, lat], radius }: PrivacyZone) => {
   const row = Math.floor(lat * METRES_OF_A_DEGREE / radius)
-  const width = Math.max(Math.cos(row * radius / METRES_OF_A_DEGREE * Math.PI / 180), Number.EPSILON)
+  const width = Math.max(Math.cos(radians(row * radius / METRES_OF_A_DEGREE)), Number.EPSILON)
   return [row, Math.floor(lng * width * METRES_OF_A_DEGREE / radius)]
 }
 

@@ -1,4 +1,5 @@
 import type { Position } from "../../schema/Geometry.ts"
+import { radians } from "../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
@@ -51,7 +52,7 @@ export class NearestPositions {
   /** The first of several; 0 for an empty polyline. */
   indexOf([lng, lat]: readonly [lng: number, lat: number]): number {
     const found: Found = { index: 0, squared: Infinity }
-    this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(lat * Math.PI / 180) }, found)
+    this.#search(0, 0, this.#longitudes.length, { lng, lat, scale: Math.cos(radians(lat)) }, found)
     return found.index
   }
 

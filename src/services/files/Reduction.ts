@@ -1,8 +1,9 @@
 import type { Position } from "../../schema/Geometry.ts"
+import { radians } from "../geometry/Geodesy.ts"
 
 /** Twice the area of the triangle: how much the polyline changes without the middle position. */
 const deviation = (before: Position, position: Position, after: Position): number => {
-  const scale = Math.cos(position[1] * Math.PI / 180)
+  const scale = Math.cos(radians(position[1]))
   const [byLng, byLat] = [(position[0] - before[0]) * scale, position[1] - before[1]]
   const [toLng, toLat] = [(after[0] - before[0]) * scale, after[1] - before[1]]
   return Math.abs(byLng * toLat - byLat * toLng)

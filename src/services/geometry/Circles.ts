@@ -1,4 +1,4 @@
-import { metresBetween } from "./Geodesy.ts"
+import { EARTH_RADIUS, metresBetween, radians } from "./Geodesy.ts"
 
 /** Degrees and metres. */
 export interface Circle {
@@ -7,11 +7,8 @@ export interface Circle {
   readonly radius: number
 }
 
-const EARTH_RADIUS = 6_371_000
+export const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
 
-export const METRES_OF_A_DEGREE = EARTH_RADIUS * Math.PI / 180
-
-const radians = (degrees: number) => degrees * Math.PI / 180
 const degrees = (radians: number) => radians * 180 / Math.PI
 
 /** West or east of another longitude by the shorter way. */

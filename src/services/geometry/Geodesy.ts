@@ -1,7 +1,12 @@
 import { distance } from "geokdbush"
 import type { Coordinates } from "./Coordinates.ts"
 
-/** Great circle on a sphere of 6,371 km (haversine). */
+/** In metres, of the sphere that `geokdbush` measures on. */
+export const EARTH_RADIUS = 6_371_000
+
+export const radians = (degrees: number): number => degrees * Math.PI / 180
+
+/** Great circle (haversine). */
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 

@@ -1,4 +1,5 @@
 import type { Coordinates } from "./Coordinates.ts"
+import { radians } from "./Geodesy.ts"
 
 const MAX_SIMPLIFIED = 200
 
@@ -29,7 +30,7 @@ interface Budget {
 }
 
 const pointsOf = ({ lats, lngs }: Coordinates): Points => {
-  const scale = Math.cos(((lats[0] ?? 0) * Math.PI) / 180)
+  const scale = Math.cos(radians(lats[0] ?? 0))
   const points = { x: new Float64Array(lngs.length), y: lats, index: new Uint32Array(lngs.length) }
   for (let at = 0; at < lngs.length; at++) {
     points.x[at] = (lngs[at] ?? 0) * scale

@@ -1,4 +1,5 @@
 import type { Coordinates } from "../geometry/Coordinates.ts"
+import { EARTH_RADIUS, radians } from "../geometry/Geodesy.ts"
 import { nearest } from "../geometry/Polylines.ts"
 import type { Points } from "./Paths.ts"
 
@@ -22,12 +23,10 @@ export interface Projected {
 const MAX_LATITUDE = 85.051_128_78
 
 const FULL_TURN = 360
-const EARTH_CIRCUMFERENCE = 2 * Math.PI * 6_371_000
+const EARTH_CIRCUMFERENCE = 2 * Math.PI * EARTH_RADIUS
 
 /** A point has no extent of its own: its surroundings do. */
 const LEAST_METRES = 200
-
-const radians = (degrees: number) => (degrees * Math.PI) / 180
 
 const northing = (lat: number) => {
   const inside = Math.min(Math.max(lat, -MAX_LATITUDE), MAX_LATITUDE)

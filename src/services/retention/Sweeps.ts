@@ -66,6 +66,10 @@ export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>):
     Effect.catchCause((cause) => sweepFailed(name, cause))
   )
 
+/** What a run left was locked or failed, and is overdue. */
+export const overdue = <E, R>(isDue: Effect.Effect<boolean, E, R>): Effect.Effect<Option.Option<Date>, E, R> =>
+  Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+
 const RETRY_INTERVAL = Duration.minutes(1)
 
 interface Schedule<R> {

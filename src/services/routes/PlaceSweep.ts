@@ -4,7 +4,7 @@ import { RouteIdColumn } from "../../schema/Columns.ts"
 import type { RouteId } from "../../schema/Ids.ts"
 import { Places } from "../places/Places.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
-import { nothingSwept, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
+import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
 import { placeValues } from "./RouteColumns.ts"
 
 const BATCH = 100
@@ -121,8 +121,7 @@ export const placeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sweeping = scheduled({
     longestSleep: Config.succeed(LONGEST_SLEEP),
     run: runSweep("places", deriveDue),
-    // The rest was locked or failed, and is overdue.
-    earliestDue: Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+    earliestDue: overdue(isDue)
   })
   // Startup does not wait for the cities.
   yield* Effect.forkScoped(Effect.flatMap(hasCities, (found) => found ? sweeping : Effect.void))

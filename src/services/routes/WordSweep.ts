@@ -1,6 +1,6 @@
-import { Config, Context, Duration, Effect, Layer, Option } from "effect"
+import { Config, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { nothingSwept, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
+import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
 
 const BATCH = 100
 
@@ -85,7 +85,6 @@ export const wordSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
   yield* scheduled({
     longestSleep: Config.succeed(Duration.hours(1)),
     run: runSweep("words", writeDue),
-    // The rest was locked or failed, and is overdue.
-    earliestDue: Effect.map(isDue, (due) => due ? Option.some(new Date(0)) : Option.none())
+    earliestDue: overdue(isDue)
   })
 }))

@@ -29,6 +29,8 @@ const textsOf = (kind: "route" | "collection") => ({
   )
 })
 
+export type LinkTexts = ReturnType<typeof textsOf>
+
 export const texts = {
   route: textsOf("route"),
   collection: textsOf("collection"),

@@ -34,7 +34,7 @@ const headOf = (
     url,
     pictured: routes.find(({ shareToken, visibility }) => shareToken !== undefined && visibility !== "private")
       ?.shareToken,
-    oembed: `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`,
+    hasOEmbed: true,
     data: collection.visibility !== "public" ? undefined : {
       "@type": "ItemList",
       name: collection.name,

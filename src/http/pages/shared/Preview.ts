@@ -7,8 +7,7 @@ export interface Preview {
   readonly url: string
   /** Of the route whose picture it shows. */
   readonly pictured: string | undefined
-  /** The address of the oEmbed response. */
-  readonly oembed?: string | undefined
+  readonly hasOEmbed: boolean
   /** schema.org; for what may be found. */
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
@@ -33,17 +32,22 @@ const image = (root: string, ref: string, title: string) =>
   }<meta name="twitter:card" content="summary_large_image">
 `
 
+const oembedAddress = (root: string, url: string) =>
+  `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`
+
 /** OpenGraph (ogp.me), oEmbed discovery (oembed.com, 4) and schema.org. */
 export const previewHead = (
   root: string,
-  { data, description, oembed, pictured, title, url }: Preview
+  { data, description, hasOEmbed, pictured, title, url }: Preview
 ): Html =>
   html`<link rel="canonical" href="${url}">
 <meta name="description" content="${description}">
 ${property("type", "website")}${property("site_name", "Route Planning Service")}${property("title", title)}${
     property("description", description)
   }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, title)}${
-    oembed === undefined
-      ? html``
-      : html`<link rel="alternate" type="application/json+oembed" href="${oembed}" title="${title}">\n`
+    hasOEmbed
+      ? html`<link rel="alternate" type="application/json+oembed" href="${
+        oembedAddress(root, url)
+      }" title="${title}">\n`
+      : html``
   }${data === undefined ? html`` : linkedData({ "@context": "https://schema.org", ...data })}`

@@ -40,7 +40,7 @@ const headOf = (route: StoredRoute, ref: string, { root }: PageLinks): Html => {
     description: summaryOf(route) || "A planned route",
     url,
     pictured: ref,
-    oembed: `${root}oembed?${new URLSearchParams({ format: "json", url }).toString()}`,
+    hasOEmbed: true,
     data: route.visibility === "public" ? dataOf(route, url, root, ref) : undefined
   })
 }

@@ -36,6 +36,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
           description: count,
           url,
           pictured: routes.items[0]?.shareToken,
+          hasOEmbed: false,
           data: { "@type": "ProfilePage", url, mainEntity: { "@type": "Person", name, alternateName: handle, url } }
         }),
         body: html`<p class="lead">@${handle}, ${count}</p>
