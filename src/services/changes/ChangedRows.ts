@@ -1,14 +1,14 @@
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
 import type { StoredCollection } from "../../schema/Collection.ts"
-import { VersionColumn } from "../../schema/Columns.ts"
+import { CollectionIdColumn, RouteIdColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { collectionQueries } from "../collections/CollectionRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { boundedRoutes } from "../routes/RoutePages.ts"
+import { boundedRoutes, unboundedCount } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
@@ -48,6 +48,10 @@ const NumberedRow = Schema.Struct({
   change: Schema.NullOr(NumberedChange)
 })
 
+const decodeLast = Schema.decodeUnknownEffect(Schema.Struct({ id: RouteIdColumn }))
+
+const decodeCollectionIds = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: CollectionIdColumn })))
+
 const isCollectionId = Schema.is(CollectionId)
 
 const routeChange = (route: StoredRoute): StoredChange => ({ type: "route", route })
@@ -67,10 +71,10 @@ export const changedRows = Effect.gen(function*() {
     function*(ids: Statement.Fragment, order: Statement.Fragment, form: GeometryForm, limit: number) {
       const rows = yield* boundedRoutes(sql, ids, order, form)
       const shown = rows.slice(0, limit)
-      const isLast = shown.length === Number(rows[0]?.page_rows ?? 0)
+      const isLast = shown.length === (yield* unboundedCount(rows))
       return {
         routes: (yield* decodeRoutes(shown)).map((row) => toStoredRoute(row, pseudonyms)),
-        last: isLast ? undefined : Number(shown.at(-1)?.id)
+        last: isLast ? undefined : (yield* Effect.orDie(decodeLast(shown.at(-1)))).id
       }
     }
   )
@@ -99,14 +103,18 @@ export const changedRows = Effect.gen(function*() {
   })
 
   // A row that is deleted and purged while an account is read has no place in the order any more.
-  const placeOf = (table: string, owner: UserId, id: number) =>
-    sql<{ place: string }>`SELECT created_at::text AS place FROM ${sql(table)} WHERE id = ${id} AND user_id = ${owner}`
+  const findPlace = SqlSchema.findOneOption({
+    Request: Schema.Struct({ table: Schema.String, owner: UserId, id: Schema.Int }),
+    Result: Schema.Struct({ place: Schema.String }),
+    execute: ({ id, owner, table }) =>
+      sql`SELECT created_at::text AS place FROM ${sql(table)} WHERE id = ${id} AND user_id = ${owner}`
+  })
 
   const startAfter = Effect.fnUntraced(function*(table: string, alias: string, owner: UserId, id: number) {
     if (id === 0) return sql`true`
-    const [row] = yield* placeOf(table, owner, id)
+    const row = yield* findPlace({ table, owner, id })
     const columns = sql.literal(`(${alias}.created_at, ${alias}.id)`)
-    return row === undefined ? undefined : sql`${columns} < (${row.place}::text::timestamptz, ${id})`
+    return Option.isNone(row) ? undefined : sql`${columns} < (${row.value.place}::text::timestamptz, ${id})`
   })
 
   /** Unchanged since the number: what changed comes after the account. */
@@ -145,11 +153,11 @@ export const changedRows = Effect.gen(function*() {
     collectionsAfter: Effect.fnUntraced(function*(owner: UserId, number: number, after: number, limit: number) {
       const start = yield* startAfter("collections", "c", owner, after)
       if (start === undefined) return undefined
-      const rows = yield* sql<{ id: bigint }>`
+      const rows = yield* sql`
         SELECT c.id FROM collections c
         WHERE ${ofCollections.own(owner)} AND ${start} AND ${unchanged("collection", "c", owner, number)}
         ORDER BY c.created_at DESC, c.id DESC LIMIT ${limit + 1}`
-      const ids = rows.slice(0, limit).map(({ id }) => Number(id))
+      const ids = (yield* Effect.orDie(decodeCollectionIds(rows.slice(0, limit)))).map(({ id }) => id)
       const found = yield* ownCollections(owner, ids)
       return { changes: found.map(collectionChange), last: rows.length > limit ? ids.at(-1) : undefined }
     }),

@@ -7,7 +7,7 @@ import type { Page } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { LinkUses } from "../links/LinkUses.ts"
-import { boundedPage, extentOf, type PageRow } from "../routes/RoutePages.ts"
+import { boundedPage, extentOf } from "../routes/RoutePages.ts"
 import { RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
@@ -24,7 +24,9 @@ import {
 
 const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direction: "ASC" }
 
-const decodeOpened = Schema.decodeUnknownEffect(Schema.Struct({ ...OpenedFields, collectionOwner: UserIdColumn }))
+const decodeOpened = Schema.decodeUnknownEffect(
+  Schema.Struct({ ...OpenedFields, collectionOwner: UserIdColumn, total: Schema.Int })
+)
 
 export const collectionRouteQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -41,7 +43,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
       const viewerId = idOf(viewer)
       const now = yield* DateTime.nowAsDate
       const select = (opening: Opening) =>
-        sql<PageRow & { total: number }>`
+        sql`
         WITH opened AS (
           ${selectOpened(sql`c.id, c.user_id`, opening, { viewer: viewerId, now })}
         ), shown AS (
@@ -71,8 +73,8 @@ export const collectionRouteQueries = Effect.gen(function*() {
         return { ...hasHiddenToken ? Struct.omit(route, ["shareToken"]) : route, favourite: false }
       }
       return Option.some({
-        ...extentOf(found),
-        total: first.total,
+        ...yield* extentOf(found),
+        total: opened.total,
         items: items.map(shown)
       })
     })

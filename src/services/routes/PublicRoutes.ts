@@ -1,5 +1,5 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
-import { SqlClient, type SqlError, type Statement } from "effect/sql"
+import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
 import type { Missing } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
@@ -9,10 +9,11 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
+import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import { boxesOf, PUBLIC_SCOPE, routeFilters } from "./RouteFilters.ts"
-import { boundedPage, extentOf, type PageRow } from "./RoutePages.ts"
+import { boundedPage, extentOf, unboundedCount } from "./RoutePages.ts"
 import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
@@ -33,8 +34,8 @@ const NEWEST_UPDATED = latest("r.updated_at")
 const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">) =>
   q === undefined ? statement : statement.unprepared
 
-const countOf = (counted: Statement.Statement<{ readonly total: number }>, listing: Pick<Listing, "q"> = {}) =>
-  Effect.map(planned(counted, listing), (rows) => rows[0]?.total ?? 0)
+const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
+  Effect.flatMap(planned(counted, listing), totalOf)
 
 /** Public routes, for anyone. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
@@ -68,18 +69,16 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         })
 
       const count = (where: Statement.Fragment) =>
-        sql<
-          { total: number }
-        >`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
+        sql`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
 
       const listOf = Effect.fnUntraced(function*(
-        found: Effect.Effect<ReadonlyArray<PageRow>, SqlError.SqlError>,
+        found: Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>,
         { after, limit, offset }: Page,
         counted: ReturnType<typeof countOf>
       ) {
         const rows = yield* views.completed(found)
-        const page = { ...extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
-        const fetched = Number(rows[0]?.page_rows ?? 0)
+        const page = { ...yield* extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
+        const fetched = yield* unboundedCount(rows)
         const seen = offset + Math.min(fetched, limit)
         const isAll = after === undefined && fetched <= limit && (fetched > 0 || offset === 0)
         if (isAll) return { ...page, total: seen }

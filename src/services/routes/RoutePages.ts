@@ -1,7 +1,9 @@
+import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
+import { CountColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
-import { keyset, type ListOrder, type Positioned, positionOf } from "../sql/Keyset.ts"
+import { keyset, type ListOrder, positionOf } from "../sql/Keyset.ts"
 import { asSeenBy, routeColumns, seenColumns } from "./RouteRows.ts"
 
 const LINE_BYTES: Record<GeometryForm, string> = {
@@ -24,14 +26,6 @@ export interface Selection {
   readonly seenBy: SeenBy
 }
 
-export interface PageRow extends Positioned {
-  /** Rows of the page without its limit of bytes, and one more if there are more. */
-  readonly page_rows: bigint
-  readonly id: bigint | null
-  /** In a page for others: a view that is not made yet. */
-  readonly isDue?: boolean | null
-}
-
 interface Bounded {
   /** As `f`. */
   readonly ids: Statement.Fragment
@@ -44,11 +38,11 @@ interface Bounded {
 }
 
 /** Sizes are read before texts, so that nothing over the page is read. */
-const bounded = <A extends object>(
+const bounded = (
   sql: SqlClient.SqlClient,
   { form, ids, limit, order, position, seenBy }: Bounded
 ) =>
-  sql<A>`
+  sql`
     SELECT r.page_rows, r.page_place, r.list_position, ${
     sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
   } FROM (
@@ -67,7 +61,7 @@ const bounded = <A extends object>(
 export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page, seenBy }: Selection) => {
   const { after, bounds } = keyset(sql, order, page)
   const direction = sql.literal(order.direction)
-  return bounded<PageRow>(sql, {
+  return bounded(sql, {
     ids: sql`SELECT ${sql.literal(order.id)} AS id, ${
       sql.literal(order.by)
     } AS sort FROM ${from} AND ${after} ${bounds}`,
@@ -86,7 +80,7 @@ export const boundedRoutes = (
   order: Statement.Fragment,
   form: GeometryForm
 ) =>
-  bounded<Pick<PageRow, "page_rows"> & { readonly id: bigint }>(sql, {
+  bounded(sql, {
     ids,
     order,
     position: sql`NULL`,
@@ -95,8 +89,20 @@ export const boundedRoutes = (
     seenBy: "owner"
   })
 
+const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: CountColumn }))
+
+/** The number of rows that a page would have without its limit of bytes, and one more if the list goes on. */
+export const unboundedCount = ([row]: ReadonlyArray<unknown>): Effect.Effect<number> =>
+  row === undefined
+    ? Effect.succeed(0)
+    : decodeCounted(row).pipe(Effect.orDie, Effect.map(({ page_rows }) => page_rows))
+
 /** How much of its list a page covers, and where it ends. */
-export const extentOf = (rows: ReadonlyArray<PageRow>): Pick<PageOf<unknown>, "covered" | "end"> => {
-  const last = rows.at(-1)
-  return { covered: rows.length, end: last && Number(last.page_rows) > rows.length ? positionOf(last) : undefined }
-}
+export const extentOf = Effect.fnUntraced(function*(rows: ReadonlyArray<unknown>) {
+  const isWhole = (yield* unboundedCount(rows)) <= rows.length
+  const extent: Pick<PageOf<unknown>, "covered" | "end"> = {
+    covered: rows.length,
+    end: isWhole ? undefined : yield* positionOf(rows.at(-1))
+  }
+  return extent
+})

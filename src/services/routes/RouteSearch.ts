@@ -7,10 +7,11 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import { type OwnRoutesFilter, type RouteSort, TagCount } from "../../schema/RouteSearch.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
+import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { ownScope, routeFilters } from "./RouteFilters.ts"
-import { boundedPage, extentOf, type PageRow, type Selection } from "./RoutePages.ts"
+import { boundedPage, extentOf, type Selection } from "./RoutePages.ts"
 import { RouteRow, toStoredRoute } from "./RouteRows.ts"
 
 const by = (by: string, type: ListOrder["type"], direction: ListOrder["direction"]): ListOrder => ({
@@ -29,11 +30,6 @@ const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
   "-distance": by("coalesce(r.distance, -1)", "float8", "DESC"),
   distance: by("coalesce(r.distance, 'Infinity')", "float8", "ASC"),
   relevance: by("m.rank", "real", "DESC")
-}
-
-interface ListRow extends PageRow {
-  readonly total: number
-  readonly id: bigint | null
 }
 
 /** An owner's live routes of every visibility. */
@@ -80,7 +76,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
       }
 
       const listOf = (counted: Statement.Fragment, paged: Statement.Fragment) =>
-        sql<ListRow>`
+        sql`
           SELECT c.total, p.* FROM (SELECT count(*)::int AS total FROM ${counted}) c LEFT JOIN (${paged}) p ON true
           ORDER BY p.page_place`
 
@@ -95,7 +91,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
           from: sql`matched WHERE true`,
           order: { ...order, by: "matched.sort", id: "matched.id" }
         }
-        return sql<ListRow>`
+        return sql`
           WITH matched AS MATERIALIZED (
             SELECT ${sql.literal(order.id)} AS id, ${sql.literal(order.by)} AS sort FROM ${from}
           ) ${listOf(sql`matched`, boundedPage(sql, matched))}`.unprepared
@@ -116,7 +112,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
           const rows = yield* isWhole ? listAll(selection) : listMatching(selection)
           const found = rows.filter(({ id }) => id !== null)
           const items = (yield* decodeRows(found)).map((row) => toStoredRoute(row, pseudonyms))
-          return { ...extentOf(found), items, total: rows[0]?.total ?? 0 }
+          return { ...yield* extentOf(found), items, total: yield* totalOf(rows) }
         }, Effect.orDie),
 
         // By bytes, so that a position in the list compares alike in any language.

@@ -74,7 +74,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
             const total = yield* countRows(sql, from)
             const rows = yield* boundedPage(sql, { from, order: NEWEST_DELETION, page, form, seenBy: "owner" })
             const items = (yield* decodeRows(rows)).map((row) => toStoredRoute(row, pseudonyms))
-            return { ...extentOf(rows), items, total }
+            return { ...yield* extentOf(rows), items, total }
           },
           sql.withTransaction,
           Effect.orDie

@@ -1,5 +1,5 @@
 import { Cause, Context, Duration, Effect, Fiber, FiberMap, Layer, Option, Schema, Semaphore } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
 import { RouteIdColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
@@ -7,7 +7,6 @@ import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
-import type { PageRow } from "./RoutePages.ts"
 import { IS_CURRENT } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
@@ -36,6 +35,10 @@ const WholeRow = Schema.Struct({
 })
 type WholeRow = typeof WholeRow.Type
 
+const DueRow = Schema.Struct({ id: RouteIdColumn })
+
+const decodeDue = Schema.decodeUnknownEffect(Schema.Array(DueRow))
+
 /**
  * What others see of routes whose owner has privacy zones: cut once, kept in `route_views` for a version of the route, of
  * the zones and of the places. A reader who finds none that is current sees nothing that a zone may hide.
@@ -44,9 +47,9 @@ export class RouteViews extends Context.Service<RouteViews, {
   /** Makes the view of a route unless it is current. `Overloaded` under load. */
   readonly make: (id: RouteId) => Effect.Effect<void, Overloaded>
   /** Reads a page again where views were missing, once they are made or a second has passed. */
-  readonly completed: <Row extends Pick<PageRow, "id" | "isDue">, E>(
-    page: Effect.Effect<ReadonlyArray<Row>, E>
-  ) => Effect.Effect<ReadonlyArray<Row>, E>
+  readonly completed: <E>(
+    page: Effect.Effect<ReadonlyArray<SqlConnection.Row>, E>
+  ) => Effect.Effect<ReadonlyArray<SqlConnection.Row>, E>
   /** Makes all views of an owner beside the requests, so that a search finds the routes again. */
   readonly refresh: (owner: UserId) => Effect.Effect<void>
   /** As `refresh`, and returns when it is done: how many routes were due. */
@@ -86,7 +89,7 @@ export class RouteViews extends Context.Service<RouteViews, {
 
       const findDueOf = SqlSchema.findAll({
         Request: Schema.Struct({ owner: UserId, after: Schema.Int }),
-        Result: Schema.Struct({ id: RouteIdColumn }),
+        Result: DueRow,
         execute: ({ after, owner }) =>
           sql`
             SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
@@ -172,9 +175,9 @@ export class RouteViews extends Context.Service<RouteViews, {
 
         completed: Effect.fnUntraced(function*(page) {
           const rows = yield* page
-          const due = rows.flatMap(({ id, isDue }) => isDue === true && id !== null ? [RouteId.make(Number(id))] : [])
+          const due = yield* Effect.orDie(decodeDue(rows.filter(({ isDue }) => isDue === true)))
           if (due.length === 0) return rows
-          yield* Effect.forEach(due, makeIfPossible, { concurrency: LIST_CONCURRENCY }).pipe(
+          yield* Effect.forEach(due, ({ id }) => makeIfPossible(id), { concurrency: LIST_CONCURRENCY }).pipe(
             Effect.timeoutOption(MAX_LIST_WAIT)
           )
           return yield* page

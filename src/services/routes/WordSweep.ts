@@ -1,5 +1,5 @@
-import { Config, Context, Duration, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
 
 const BATCH = 100
@@ -11,6 +11,15 @@ const PAUSE = Duration.millis(50)
 
 /** Shorter than the database takes to find a deadlock, so that the sweep gives way and not a request. */
 const LOCK_TIMEOUT = "100ms"
+
+const DueRow = Schema.Struct({ user_id: Schema.BigInt, route_id: Schema.BigInt })
+
+const BatchRow = Schema.Struct({
+  taken: Schema.Int,
+  kept: Schema.Int,
+  user_id: Schema.NullOr(Schema.BigInt),
+  route_id: Schema.NullOr(Schema.BigInt)
+})
 
 /** Writes the words of routes that were stored before the database wrote them itself. */
 export class WordSweep extends Context.Service<WordSweep, {
@@ -27,36 +36,50 @@ export class WordSweep extends Context.Service<WordSweep, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
+      const findDue = SqlSchema.findOneOption({
+        Request: Schema.Void,
+        Result: DueRow,
+        execute: () => sql`SELECT user_id, route_id FROM route_words_due FOR UPDATE SKIP LOCKED`
+      })
+
       // Routes that are being deleted are skipped, since words refer to them, and the batch is taken again.
+      const writeAfter = SqlSchema.findOne({
+        Request: DueRow,
+        Result: BatchRow,
+        execute: ({ route_id, user_id }) =>
+          sql`
+            WITH batch AS (
+              SELECT id, user_id FROM (
+                SELECT id, user_id, row_number() OVER so_far AS place,
+                  sum(octet_length(waypoints) + coalesce(octet_length(description), 0)) OVER so_far AS bytes
+                FROM (
+                  SELECT * FROM routes WHERE (user_id, id) > (${user_id}, ${route_id})
+                  ORDER BY user_id, id LIMIT ${BATCH}
+                ) r
+                WINDOW so_far AS (ORDER BY user_id, id ROWS UNBOUNDED PRECEDING)
+              ) r WHERE place = 1 OR bytes <= ${BATCH_BYTES}
+            ), kept AS (
+              SELECT r.* FROM routes r WHERE id IN (SELECT id FROM batch) FOR KEY SHARE SKIP LOCKED
+            ), written AS (
+              INSERT INTO route_words (route_id, words)
+              SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility,
+                deleted_at)
+              FROM kept WHERE NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = kept.id)
+              ORDER BY user_id, id
+              ON CONFLICT (route_id) DO NOTHING
+            )
+            SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM kept) AS kept,
+              last.user_id, last.id AS route_id
+            FROM (SELECT) one
+              LEFT JOIN (SELECT user_id, id FROM batch ORDER BY user_id DESC, id DESC LIMIT 1) last ON true`
+      })
+
       const writeBatch = Effect.gen(function*() {
-        const [due] = yield* sql<{ user_id: bigint; route_id: bigint }>`
-          SELECT user_id, route_id FROM route_words_due FOR UPDATE SKIP LOCKED`
-        if (due === undefined) return nothingSwept
+        const due = yield* findDue()
+        if (Option.isNone(due)) return nothingSwept
         yield* sql`SELECT set_config('lock_timeout', ${LOCK_TIMEOUT}, true)`
-        const [batch] = yield* sql<{ taken: number; kept: number; user_id: bigint | null; route_id: bigint | null }>`
-          WITH batch AS (
-            SELECT id, user_id FROM (
-              SELECT id, user_id, row_number() OVER so_far AS place,
-                sum(octet_length(waypoints) + coalesce(octet_length(description), 0)) OVER so_far AS bytes
-              FROM (
-                SELECT * FROM routes WHERE (user_id, id) > (${due.user_id}, ${due.route_id}) ORDER BY user_id, id LIMIT ${BATCH}
-              ) r
-              WINDOW so_far AS (ORDER BY user_id, id ROWS UNBOUNDED PRECEDING)
-            ) r WHERE place = 1 OR bytes <= ${BATCH_BYTES}
-          ), kept AS (
-            SELECT r.* FROM routes r WHERE id IN (SELECT id FROM batch) FOR KEY SHARE SKIP LOCKED
-          ), written AS (
-            INSERT INTO route_words (route_id, words)
-            SELECT id, route_lexemes(user_id, name, description, tags, waypoints, place_city, place_region, visibility,
-              deleted_at)
-            FROM kept WHERE NOT EXISTS (SELECT FROM route_words w WHERE w.route_id = kept.id)
-            ORDER BY user_id, id
-            ON CONFLICT (route_id) DO NOTHING
-          )
-          SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM kept) AS kept,
-            last.user_id, last.id AS route_id
-          FROM (SELECT) one LEFT JOIN (SELECT user_id, id FROM batch ORDER BY user_id DESC, id DESC LIMIT 1) last ON true`
-        if (batch === undefined || batch.taken === 0) {
+        const batch = yield* writeAfter(due.value)
+        if (batch.taken === 0) {
           yield* sql`DELETE FROM route_words_due`
           return nothingSwept
         }

@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { type Page, Position } from "../../schema/Page.ts"
 
@@ -34,10 +34,8 @@ export const keyset = (sql: SqlClient.SqlClient, { by, direction, id, type }: Li
   } satisfies Record<string, Statement.Fragment>
 }
 
-export interface Positioned {
-  readonly list_position: string
-}
+const decodePositioned = Schema.decodeUnknownEffect(Schema.Struct({ list_position: Schema.fromJsonString(Position) }))
 
-const decodePosition = Schema.decodeUnknownSync(Schema.fromJsonString(Position))
-
-export const positionOf = ({ list_position }: Positioned): Position => decodePosition(list_position)
+/** Of a row with `position` as `list_position`. */
+export const positionOf = (row: unknown): Effect.Effect<Position> =>
+  decodePositioned(row).pipe(Effect.orDie, Effect.map(({ list_position }) => list_position))
