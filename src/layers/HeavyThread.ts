@@ -2,7 +2,7 @@ import { readProfile } from "../services/archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../services/archive/ListJobs.ts"
 import { readManifest } from "../services/archive/Manifests.ts"
 import { readRouteBatch } from "../services/batches/BatchJobs.ts"
-import { readEncodedLine } from "../services/geometry/EncodedLine.ts"
+import { readPolyline6 } from "../services/geometry/Polyline6Reader.ts"
 import { measureProfile } from "../services/geometry/Profiles.ts"
 import { serveJobs } from "../services/heavy/ServeJobs.ts"
 import { drawPng, drawSvg } from "../services/pictures/PictureJobs.ts"
@@ -25,7 +25,7 @@ serveJobs([
   readBare,
   readBareLine,
   readCollections,
-  readEncodedLine,
+  readPolyline6,
   readFile,
   readHeights,
   readManifest,

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
-import { EncodedLine, Positions } from "./Geometry.ts"
+import { Polyline6Input, Positions } from "./Geometry.ts"
 import { Metres } from "./Measures.ts"
 import { decimal } from "./Page.ts"
 import { oneGeometry } from "./Route.ts"
 
 export const ElevationRequest = Schema.Struct({
   geometry: Schema.optionalKey(Schema.NullOr(Positions)),
-  polyline6: Schema.optionalKey(Schema.NullOr(EncodedLine))
+  polyline6: Schema.optionalKey(Schema.NullOr(Polyline6Input))
 }).check(oneGeometry).annotate({ identifier: "ElevationRequest" })
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))

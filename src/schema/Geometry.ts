@@ -92,7 +92,7 @@ export const POLYLINE_PRECISION = 6
 const MAX_POLYLINE_LENGTH = 12 * MAX_POSITIONS
 
 /** Decoded later, off the event loop where it is long: only then its positions are checked. */
-export const EncodedLine = Schema.String.check(Schema.isMaxLength(MAX_POLYLINE_LENGTH)).annotate({
+export const Polyline6Input = Schema.String.check(Schema.isMaxLength(MAX_POLYLINE_LENGTH)).annotate({
   description: `At most ${MAX_POSITIONS} positions in place of \`geometry\`: an encoded polyline with six decimals`,
   format: "polyline6"
 })

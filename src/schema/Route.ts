@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { Coordinate, EncodedLine, Polyline6, Positions } from "./Geometry.ts"
+import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds, upTo } from "./Measures.ts"
@@ -49,7 +49,7 @@ const clearable = {
   description: nullable(Description),
   activity: nullable(Activity),
   geometry: nullable(Positions),
-  polyline6: nullable(EncodedLine),
+  polyline6: nullable(Polyline6Input),
   distance: nullable(Distance),
   duration: nullable(Duration),
   elevationGain: nullable(Elevation),

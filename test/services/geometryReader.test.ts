@@ -3,8 +3,8 @@ import { Result } from "effect"
 import * as fc from "fast-check"
 import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
 import { NewRoute } from "../../src/schema/Route.ts"
-import { scanLine } from "../../src/services/geometry/LineScanner.ts"
-import { routeLine } from "../../src/services/geometry/RouteLine.ts"
+import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { scanPositions } from "../../src/services/geometry/PositionScanner.ts"
 import { decodeBounded } from "../../src/services/json/BoundedJson.ts"
 import { limitsOf } from "../../src/services/json/JsonLimits.ts"
 import { readerWithLine, type WithLine } from "../../src/services/routes/GeometryReader.ts"
@@ -17,7 +17,7 @@ const read = readerWithLine(decode)
 const readAsWhole = (text: Buffer) =>
   Result.map(decode(text), ({ geometry, ...rest }): WithLine<NewRoute> => ({
     rest,
-    line: geometry && routeLine(geometry)
+    line: geometry && measurePositions(geometry)
   }))
 
 const assertSame = (json: string) => {
@@ -154,7 +154,7 @@ describe("the body of a route", () => {
     fc.assert(
       fc.property(fc.array(sound, { minLength: 1, maxLength: 300, size: "max" }), (positions) => {
         const json = `[${positions.join(",")}]`
-        const scanned = scanLine(Buffer.from(`{"a":${json}}`), `{"a":`.length)
+        const scanned = scanPositions(Buffer.from(`{"a":${json}}`), `{"a":`.length)
         const expected: ReadonlyArray<ReadonlyArray<number>> = JSON.parse(json)
         assert.strictEqual(scanned?.line.json, json)
         assert.deepStrictEqual([...scanned?.line.coordinates.lngs ?? []], expected.map(([lng = 0]) => lng))
@@ -172,7 +172,7 @@ describe("the body of a route", () => {
     fc.assert(
       fc.property(decimal, (elevation) => {
         const text = JSON.stringify([[9, 47, elevation]])
-        const scanned = scanLine(Buffer.from(text), 0)
+        const scanned = scanPositions(Buffer.from(text), 0)
         if (/e|\d{16}/.test(text.replace(".", ""))) return
         assert.strictEqual(scanned?.line.json, text)
         assert.deepStrictEqual(scanned?.line.start, [9, 47, elevation])

@@ -3,7 +3,7 @@ import polyline from "@mapbox/polyline"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
-import { encodedLine } from "../../src/services/geometry/EncodedLine.ts"
+import { measurePolyline6 } from "../../src/services/geometry/Polyline6Reader.ts"
 import { decodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
 import { polyline6 } from "../../src/services/geometry/Polylines.ts"
 
@@ -34,7 +34,7 @@ it("a polyline is stored as the positions that it was made of, and is read as it
   fc.assert(
     fc.property(line, (positions) => {
       const encoded = polyline.encode(positions.map(([lng, lat]) => [lat, lng]), 6)
-      const stored = encodedLine(encoded)
+      const stored = measurePolyline6(encoded)
       assert.strictEqual(stored?.polyline6, encoded)
       assert.strictEqual(stored?.json, JSON.stringify(positions.map(([lng, lat]) => [lng + 0, lat + 0])))
     }),

@@ -3,7 +3,7 @@ import type { ImportWarning } from "../../schema/Import.ts"
 import { MAX_DURATION } from "../../schema/Measures.ts"
 import { type NewRoute } from "../../schema/Route.ts"
 import { durationOf } from "../../services/files/Times.ts"
-import type { RouteLine } from "../../services/geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../../services/geometry/MeasuredPolyline.ts"
 import { Elevations } from "../../services/routing/Elevations.ts"
 
 /** The default duration is the time between the first and the last waypoint with a timestamp. */
@@ -21,7 +21,7 @@ const missingElevations = (count: number): ImportWarning => ({
 /** Lines with the elevations that the engine has, and warnings where some are missing. */
 export const makeWithElevations = Effect.map(
   Elevations,
-  (elevations) => (lines: ReadonlyArray<RouteLine>) =>
+  (elevations) => (lines: ReadonlyArray<MeasuredPolyline>) =>
     Effect.map(elevations.fillIfPossible(lines), (filled) =>
       filled.map(({ line, missing }) => ({
         line,

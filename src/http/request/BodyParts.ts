@@ -1,16 +1,16 @@
 import { Context, Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { Position } from "../../schema/Geometry.ts"
-import { BROKEN_LINE, encodedBytes, readEncodedLine } from "../../services/geometry/EncodedLine.ts"
-import type { RouteLine } from "../../services/geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../../services/geometry/MeasuredPolyline.ts"
+import { BROKEN_POLYLINE6, polyline6Bytes, readPolyline6 } from "../../services/geometry/Polyline6Reader.ts"
 import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
 import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 
 export interface Parts {
   /** The geometry of a long body, removed from its text. */
-  readonly line?: RouteLine
+  readonly line?: MeasuredPolyline
   /** Those of a batch, by operation. */
-  readonly lines?: ReadonlyArray<RouteLine | undefined>
+  readonly lines?: ReadonlyArray<MeasuredPolyline | undefined>
   readonly trace?: MeasuredTrace
   /** SHA-256 of the body. */
   readonly digest?: () => string
@@ -28,8 +28,8 @@ interface GivenLine {
 /** Null in `geometry` or `polyline6` clears the geometry. */
 export const makeWithGeometry = Effect.map(HeavyWork, (heavy) => {
   const measure = Effect.fnUntraced(function*(encoded: string) {
-    const line = yield* heavy.run(readEncodedLine, encoded, encodedBytes(encoded))
-    return line ?? (yield* ValidationFailed.of([BROKEN_LINE]))
+    const line = yield* heavy.run(readPolyline6, encoded, polyline6Bytes(encoded))
+    return line ?? (yield* ValidationFailed.of([BROKEN_POLYLINE6]))
   })
 
   return Effect.fnUntraced(function*<A extends GivenLine>({ geometry, polyline6, ...payload }: A) {

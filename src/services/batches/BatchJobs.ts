@@ -1,13 +1,13 @@
 import { Result } from "effect"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { type BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
-import type { RouteLine } from "../geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { splitRoute } from "../routes/RouteJobs.ts"
 
 type Split<A> = Result.Result<
-  { readonly rest: A; readonly line?: RouteLine },
+  { readonly rest: A; readonly line?: MeasuredPolyline },
   ReadonlyArray<ValidationIssue>
 >
 

@@ -8,7 +8,7 @@ import { MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.
 import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
-import { elevationsOf } from "../geometry/RouteLine.ts"
+import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { activityOf } from "./Activities.ts"
 import { metresOf } from "./Choice.ts"
 import {

@@ -11,8 +11,8 @@ import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/formats/FitWriter.ts"
 import { readPacked } from "../files/ReadPacked.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { boundsOf } from "../geometry/Polylines.ts"
-import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 
@@ -30,7 +30,7 @@ interface GivenFile extends ImportOptions {
 
 interface ReadFile {
   readonly route: Omit<RouteDraft, "geometry">
-  readonly line: RouteLine
+  readonly line: MeasuredPolyline
   readonly distance: number
   readonly bounds: BoundingBox | undefined
   readonly warnings: ReadonlyArray<ImportWarning>
@@ -67,7 +67,7 @@ const routeOf = Effect.fnUntraced(function*(draft: Draft) {
     decodeNewRoute({ ...route, ...measures, provenance: "gpx-import" }),
     ({ message }) => InvalidInput.at("", message)
   )
-  const line = routeLine(geometry)
+  const line = measurePositions(geometry)
   const file: ReadFile = {
     route: decoded,
     line,

@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
-import { scanLine, type ScannedLine } from "../geometry/LineScanner.ts"
-import { measured, routeLine } from "../geometry/RouteLine.ts"
+import { measurePolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
+import { type ScannedPositions, scanPositions } from "../geometry/PositionScanner.ts"
 import { endOfString } from "../json/JsonScanner.ts"
 import type { Line } from "./RouteColumns.ts"
 
@@ -51,13 +51,13 @@ const nextGeometry = (text: Buffer, from: number, levels: 0 | 1): number => {
 
 interface CutText {
   readonly rest: Buffer
-  readonly scanned: ScannedLine
+  readonly scanned: ScannedPositions
 }
 
 /** Undefined where the geometry is not the only one, or not written as `JSON.stringify` would. */
 const cutGeometry = (text: Buffer): CutText | undefined => {
   const start = nextGeometry(text, 0, 0)
-  const scanned = start === -1 ? undefined : scanLine(text, start)
+  const scanned = start === -1 ? undefined : scanPositions(text, start)
   if (scanned === undefined || nextGeometry(text, scanned.end, 1) !== text.length) return undefined
   return { rest: Buffer.concat([text.subarray(0, start), TAKEN_OUT, text.subarray(scanned.end)]), scanned }
 }
@@ -90,7 +90,7 @@ export const readerWithLine =
     if (cut !== undefined) {
       const { line, values } = cut.scanned
       const decoded = decode(cut.rest, values - 1)
-      if (Result.isSuccess(decoded)) return Result.map(decoded, withLine(() => measured(line)))
+      if (Result.isSuccess(decoded)) return Result.map(decoded, withLine(() => measurePolyline(line)))
     }
-    return Result.map(decode(text, 0), withLine((geometry) => geometry && routeLine(geometry)))
+    return Result.map(decode(text, 0), withLine((geometry) => geometry && measurePositions(geometry)))
   }

@@ -1,22 +1,23 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
-import { boxAround, type RouteLine, routeLine } from "../geometry/RouteLine.ts"
+import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import type { RouteChanges } from "./RouteRecord.ts"
 
-type Geometry = ReadonlyArray<Position> | RouteLine | null | undefined
+type Geometry = ReadonlyArray<Position> | MeasuredPolyline | null | undefined
 
 export type RouteDraft = Omit<NewRoute, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
 
 export type RouteChange = Omit<RoutePatch, "geometry" | "polyline6"> & { readonly geometry?: Geometry }
 
-export type Line = RouteLine | null | undefined
+export type Line = MeasuredPolyline | null | undefined
 
-const isMeasured = (geometry: Geometry): geometry is RouteLine =>
+const isMeasured = (geometry: Geometry): geometry is MeasuredPolyline =>
   geometry !== null && geometry !== undefined && "json" in geometry
 
-export const lineOf = (geometry: Geometry): Line => isMeasured(geometry) ? geometry : geometry && routeLine(geometry)
+export const lineOf = (geometry: Geometry): Line =>
+  isMeasured(geometry) ? geometry : geometry && measurePositions(geometry)
 
 export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
   line?.start ?? waypoints[0]?.coord ?? [0, 0]
@@ -44,7 +45,7 @@ export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord
   line?.box ?? boxAround(waypoints.map(({ coord }) => coord))
 
 /** Every form that a response may need is stored, so that no read converts. */
-const lineValues = (line: RouteLine | null) => ({
+const lineValues = (line: MeasuredPolyline | null) => ({
   geometry: line?.json ?? null,
   simplified: line?.simplified ?? null,
   polyline6: line?.polyline6 ?? null,

@@ -4,14 +4,14 @@ import { type CueBeyondLine, DuplicateRoutes, type QuotaExceeded } from "../../s
 import type { Duplicate } from "../../schema/Duplicate.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import type { RouteLine } from "../geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 import { Routes } from "./Routes.ts"
 import { digestOf, sameLines } from "./SameLines.ts"
 
-export type ReadDraft = RouteDraft & { readonly geometry: RouteLine }
+export type ReadDraft = RouteDraft & { readonly geometry: MeasuredPolyline }
 
 /** Own live routes with the same positions as one that is to be imported, rounded to 1e-6 degrees. */
 export class RouteDuplicates extends Context.Service<RouteDuplicates, {

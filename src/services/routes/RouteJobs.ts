@@ -3,8 +3,8 @@ import { ElevationRequest } from "../../schema/Elevation.ts"
 import type { Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
-import { BROKEN_LINE, encodedLine } from "../geometry/EncodedLine.ts"
-import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
+import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
+import { BROKEN_POLYLINE6, measurePolyline6 } from "../geometry/Polyline6Reader.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
@@ -16,14 +16,14 @@ interface GivenLine {
 }
 
 interface RouteParts {
-  readonly line?: RouteLine
+  readonly line?: MeasuredPolyline
 }
 
 const lineOf = (
   { line, rest: { polyline6 } }: WithLine<GivenLine>
 ): Result.Result<Line, ReadonlyArray<ValidationIssue>> =>
   typeof polyline6 === "string"
-    ? Result.fromNullishOr(encodedLine(polyline6), () => [BROKEN_LINE])
+    ? Result.fromNullishOr(measurePolyline6(polyline6), () => [BROKEN_POLYLINE6])
     : Result.succeed(line === undefined ? polyline6 : line)
 
 /** A null polyline stays in the text. */
@@ -37,7 +37,7 @@ const split = <A extends GivenLine>(body: WithLine<A>) =>
 
 /** A decoded body without its line, which is measured: synchronous, for a thread. */
 export const splitRoute = ({ geometry, ...rest }: NewRoute | RoutePatch) =>
-  split({ rest, line: geometry && routeLine(geometry) })
+  split({ rest, line: geometry && measurePositions(geometry) })
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 

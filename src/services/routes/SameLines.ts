@@ -3,14 +3,14 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
 import { RouteIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
-import type { RouteLine } from "../geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 
 const LineDigest = Schema.Struct({ positions: Schema.Int, bytes: Schema.Int, digest: Schema.String })
 export type LineDigest = typeof LineDigest.Type
 
 /** Of the positions, rounded to 1e-6 degrees. */
-export const digestOf = ({ polyline6, positionCount }: RouteLine): LineDigest => ({
+export const digestOf = ({ polyline6, positionCount }: MeasuredPolyline): LineDigest => ({
   positions: positionCount,
   bytes: Buffer.byteLength(polyline6),
   digest: createHash("md5").update(polyline6).digest("hex")

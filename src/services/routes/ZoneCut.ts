@@ -4,7 +4,7 @@ import { type Maneuver, Maneuvers } from "../../schema/Maneuver.ts"
 import { Waypoint } from "../../schema/Route.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
-import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
+import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { boxOf, cueText, waypointText } from "./RouteColumns.ts"
 
@@ -18,7 +18,7 @@ interface WholeRoute {
 
 /** What is left of a route outside of all circles. */
 interface CutRoute {
-  readonly line: RouteLine | null
+  readonly line: MeasuredPolyline | null
   readonly waypoints: string
   /** Of which all is left, with indexes into the positions that are. */
   readonly cues: string | null
@@ -116,7 +116,7 @@ const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>)
   const piece = pieceOf(line, circles)
   const { from, to } = piece
   if (to - from === line.length && shown.length === waypoints.length) return undefined
-  const left = to - from === 0 ? null : routeLine(line.slice(from, to))
+  const left = to - from === 0 ? null : measurePositions(line.slice(from, to))
   return {
     line: left,
     waypoints: waypointText(shown),
@@ -128,7 +128,7 @@ const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>)
   }
 }
 
-/** Cuts a route by the circles of its owner: synchronous, as `routeLine`. */
+/** Cuts a route by the circles of its owner: synchronous, as `measurePositions`. */
 export const cutRoute: HeavyJob<WholeRoute, Cut> = {
   name: "cut route",
   share: "views",

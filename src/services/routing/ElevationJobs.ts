@@ -1,8 +1,8 @@
 import { Option, Schema } from "effect"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { polyline6 } from "../geometry/Polylines.ts"
-import { type RouteLine, routeLine } from "../geometry/RouteLine.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 
 const SHARE = "elevations"
@@ -53,7 +53,7 @@ export const readHeights: HeavyJob<string, Float64Array | undefined> = {
 }
 
 export interface FilledLine {
-  readonly line: RouteLine
+  readonly line: MeasuredPolyline
   readonly filled: number
   readonly missing: number
 }
@@ -76,6 +76,6 @@ export const fillHeights: HeavyJob<Bare, FilledLine> = {
       seen.filled++
       return [position[0], position[1], height]
     })
-    return { line: routeLine(positions), filled: seen.filled, missing: seen.bare - seen.filled }
+    return { line: measurePositions(positions), filled: seen.filled, missing: seen.bare - seen.filled }
   }
 }

@@ -1,6 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
-import type { RouteLine } from "../geometry/RouteLine.ts"
+import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { type BarePositions, type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
 import { type EngineFailure, unusable } from "./EngineRefusals.ts"
@@ -15,10 +15,10 @@ const CALLS_AT_ONCE = 2
 /** Elevations of positions, from the routing engine. */
 export class Elevations extends Context.Service<Elevations, {
   /** Elevations that are there stay; where the engine has none, a position stays as it is. */
-  readonly fill: (line: RouteLine) => Effect.Effect<FilledLine, EngineFailure>
+  readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
   /** Leaves a line as it is where the engine fails, or takes more than 4 seconds for all. */
   readonly fillIfPossible: (
-    lines: ReadonlyArray<RouteLine>
+    lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
 }>()("route-planning-service/Elevations") {
   static readonly layer = Layer.effect(
@@ -34,14 +34,14 @@ export class Elevations extends Context.Service<Elevations, {
           (text) => Effect.filterOrFail(readBy(heavy, readHeights)(text), ({ length }) => length === count, unusable)
         )
 
-      const bareOf = (line: RouteLine) => heavy.run(readBare, line.json, line.json.length)
+      const bareOf = (line: MeasuredPolyline) => heavy.run(readBare, line.json, line.json.length)
 
-      const filledBy = (line: RouteLine, parts: ReadonlyArray<Float64Array>) => {
+      const filledBy = (line: MeasuredPolyline, parts: ReadonlyArray<Float64Array>) => {
         const heights = Float64Array.from(parts.flatMap((part) => [...part]))
         return heavy.run(fillHeights, { json: line.json, heights }, FILL_WEIGHT * line.json.length)
       }
 
-      const fill = Effect.fnUntraced(function*(line: RouteLine) {
+      const fill = Effect.fnUntraced(function*(line: MeasuredPolyline) {
         const bare = yield* bareOf(line)
         if (bare.length === 0) return { line, filled: 0, missing: 0 }
         return yield* filledBy(line, yield* Effect.forEach(bare, heightsOf, { concurrency: CALLS_AT_ONCE }))

@@ -7,7 +7,7 @@ import { lengthOf } from "./Geodesy.ts"
 import { boundsOf, polyline6, simplifiedLine } from "./Polylines.ts"
 
 /** A route's polyline in every stored form, as a thread returns it. */
-export interface RouteLine {
+export interface MeasuredPolyline {
   readonly json: string
   readonly simplified: string
   readonly polyline6: string
@@ -25,7 +25,7 @@ export const boxAround = (positions: ReadonlyArray<Position>): string | null => 
   return bounds === undefined ? null : boxText(bounds)
 }
 
-export interface WrittenLine {
+export interface ParsedPolyline {
   readonly coordinates: Coordinates
   readonly json: string
   readonly elevations: Float64Array | undefined
@@ -39,7 +39,7 @@ const gainOf = (coordinates: Coordinates, elevations: Float64Array | undefined) 
 }
 
 /** Synchronous: 0.1 s for 100,000 positions. */
-export const measured = ({ coordinates, elevations, json, start, textAt }: WrittenLine): RouteLine => {
+export const measurePolyline = ({ coordinates, elevations, json, start, textAt }: ParsedPolyline): MeasuredPolyline => {
   const bounds = boundsOf(coordinates)
   const positionCount = coordinates.lngs.length
   return {
@@ -61,8 +61,8 @@ export const elevationsOf = (positions: ReadonlyArray<Position>): Float64Array =
 }
 
 /** Synchronous: 0.2 s for 100,000 positions. */
-export const routeLine = (positions: ReadonlyArray<Position>): RouteLine =>
-  measured({
+export const measurePositions = (positions: ReadonlyArray<Position>): MeasuredPolyline =>
+  measurePolyline({
     coordinates: coordinatesOf(positions),
     elevations: elevationsOf(positions),
     json: JSON.stringify(positions),

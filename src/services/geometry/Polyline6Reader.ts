@@ -2,13 +2,13 @@ import { DEGREES, isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } f
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import type { Coordinates } from "./Coordinates.ts"
+import { type MeasuredPolyline, measurePolyline } from "./MeasuredPolyline.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"
-import { measured, type RouteLine } from "./RouteLine.ts"
 
 /** Work for a position of a polyline, which has as little as two bytes. */
 const POSITION_BYTES = 16
 
-export const BROKEN_LINE: ValidationIssue = {
+export const BROKEN_POLYLINE6: ValidationIssue = {
   path: "polyline6",
   message:
     `Expected an encoded polyline with six decimals of at most ${MAX_POSITIONS} positions, ${DEGREES.latitude} and `
@@ -18,7 +18,7 @@ export const BROKEN_LINE: ValidationIssue = {
 const isOnEarth = ({ lats, lngs }: Coordinates) => lats.every(isLatitude) && lngs.every(isLongitude)
 
 /** Synchronous: 0.1 s for 100,000 positions. Undefined for an invalid or too long polyline. */
-export const encodedLine = (encoded: string): RouteLine | undefined => {
+export const measurePolyline6 = (encoded: string): MeasuredPolyline | undefined => {
   if (positionCount(encoded) > MAX_POSITIONS) return undefined
   const coordinates = decodePolyline(encoded, 10 ** POLYLINE_PRECISION)
   if (coordinates === undefined || !isOnEarth(coordinates)) return undefined
@@ -26,14 +26,14 @@ export const encodedLine = (encoded: string): RouteLine | undefined => {
   const textAt = (index: number) => `[${lngs[index] ?? 0},${lats[index] ?? 0}]`
   const texts = Array.from(lngs, (_, index) => textAt(index))
   const start = lngs.length === 0 ? undefined : [lngs[0] ?? 0, lats[0] ?? 0] as const
-  return measured({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt })
+  return measurePolyline({ coordinates, elevations: undefined, json: `[${texts.join(",")}]`, start, textAt })
 }
 
-export const encodedBytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)
+export const polyline6Bytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)
 
 /** A short body may have a polyline of many positions. */
-export const readEncodedLine: HeavyJob<string, RouteLine | undefined> = {
-  name: "read encoded line",
+export const readPolyline6: HeavyJob<string, MeasuredPolyline | undefined> = {
+  name: "read polyline6",
   share: "bodies",
-  run: encodedLine
+  run: measurePolyline6
 }

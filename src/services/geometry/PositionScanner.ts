@@ -1,5 +1,5 @@
 import { isLatitude, isLongitude, MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
-import type { WrittenLine } from "./RouteLine.ts"
+import type { ParsedPolyline } from "./MeasuredPolyline.ts"
 
 const COMMA = 0x2c
 const MINUS = 0x2d
@@ -18,8 +18,8 @@ const POWERS = Float64Array.from({ length: 16 }, (_, exponent) => 10 ** exponent
 
 const LEAST_POSITION_BYTES = 6
 
-export interface ScannedLine {
-  readonly line: WrittenLine
+export interface ScannedPositions {
+  readonly line: ParsedPolyline
   readonly end: number
   readonly values: number
 }
@@ -90,7 +90,7 @@ class NumberReader {
  * Reads positions into numbers, without an object for each. Undefined for anything but what `JSON.stringify` writes,
  * such as white space or digits without effect: the text is then its own normal form.
  */
-export const scanLine = (text: Buffer, from: number): ScannedLine | undefined => {
+export const scanPositions = (text: Buffer, from: number): ScannedPositions | undefined => {
   if (text[from] !== OPEN) return undefined
   const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
   const { elevations, lats, lngs, starts } = scratchOf(most)
