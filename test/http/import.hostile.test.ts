@@ -16,20 +16,13 @@ const attacker = Effect.gen(function*() {
   return { rider, files: yield* unzipped((yield* exported(rider)).bytes) }
 })
 
-/** How long something took that should take no time to speak of. */
-const timed = Effect.fnUntraced(function*<A>(call: Effect.Effect<A>) {
-  const begun = performance.now()
-  return { answer: yield* call, millis: performance.now() - begun }
-})
-
 layer(TestServer.layer())("a hostile archive", (it) => {
   it.effect("of nothing but line feeds is refused at the first of them", () =>
     Effect.gen(function*() {
       const { files, rider } = yield* attacker
       const bytes = yield* sealed({ ...files, "routes.json": "[" + "\n".repeat(7 * MIB) })
-      const { answer, millis } = yield* timed(imported(rider, bytes))
-      assert.deepStrictEqual(issuesOf(answer.body), [{ path: "routes.json:2", message: "Expected an element" }])
-      assert.isBelow(millis, 5000)
+      const { body } = yield* imported(rider, bytes)
+      assert.deepStrictEqual(issuesOf(body), [{ path: "routes.json:2", message: "Expected an element" }])
     }))
 
   it.effect("with more elements than it says is refused at the first of them", () =>

@@ -317,12 +317,12 @@ layer(TestServer.layer())("the protocol", (it) => {
       const { origin } = yield* TestServer
       const rider = yield* signedIn
       const body = JSON.stringify(newRoute({}))
-      const headers = { ...JSON_TYPE, cookie: rider.cookie, "content-length": body.length + 10 }
+      const length = body.length + 10
+      const headers = { ...JSON_TYPE, "cookie": rider.cookie, "content-length": length, "expect": "100-continue" }
       yield* Effect.callback<void>((resume) => {
         const sent = request(`${origin}/api/v1/routes`, { method: "POST", headers })
-        sent.on("error", () => resume(Effect.void))
-        sent.write(body)
-        setTimeout(() => sent.destroy(), 50)
+        sent.on("close", () => resume(Effect.void)).on("error", () => undefined)
+        sent.on("continue", () => sent.write(body, () => sent.destroy())).flushHeaders()
       })
       assert.strictEqual((yield* rider.get("/routes")).headers.get("x-total-count"), "0")
     }))

@@ -2,8 +2,10 @@ import { assert, layer, vi } from "@effect/vitest"
 import { Effect, Fiber, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { anonymous } from "../support/Actors.ts"
+import { sampled } from "../support/Connections.ts"
 import { ask, asked, fresh, lastAsked, REQUEST, serverLayer, TRIP } from "../support/RoutingCalls.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "../support/StandInEngine.ts"
+import { until } from "../support/Waiting.ts"
 
 const Warned = Schema.Struct({ warnings: Schema.Array(Schema.Struct({ code: Schema.String, message: Schema.String })) })
 
@@ -205,11 +207,18 @@ layer(serverLayer())("a computed route", (it) => {
   it.effect("is computed once for those who ask at once, and kept", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
-      yield* engine.behave((_request, response) =>
-        void setTimeout(() => json(TRIP)({ path: "", body: "" }, response), 50)
-      )
+      const held: Array<() => void> = []
+      yield* engine.behave((request, response) => void held.push(() => json(TRIP)(request, response)))
       const before = engine.asked.length
-      const answers = yield* Effect.all(Array.from({ length: 20 }, () => ask(fresh(999))), { concurrency: "unbounded" })
+      const asking = yield* Effect.forkChild(
+        Effect.all(Array.from({ length: 20 }, () => ask(fresh(999))), { concurrency: "unbounded" })
+      )
+      // With the request that reads the count.
+      yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 20 + 1))
+      yield* until(Effect.sync(() => held.length > 0))
+      yield* engine.behave(json(TRIP))
+      held.forEach((respond) => respond())
+      const answers = yield* Fiber.join(asking)
       assert.isTrue(answers.every(({ status }) => status === 200))
       assert.strictEqual(engine.asked.slice(before).filter(({ path }) => path === "/route").length, 1)
       assert.strictEqual(answers.filter(({ headers }) => headers.get("x-cache") === "miss").length, 1)

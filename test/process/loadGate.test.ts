@@ -68,10 +68,11 @@ it.live("a saturated process that has had a quarter of its most requests for a w
 it.live("bursts one after the other are no standing load", () =>
   Effect.gen(function*() {
     const { gate, status } = yield* started
+    const standing = yield* started
     yield* saturated
-    times(2, () => gate.add(1))
+    for (const load of [gate, standing.gate]) times(2, () => load.add(1))
     gate.add(-1)
-    yield* Effect.sleep("1100 millis")
+    yield* until(standing.status, 503)
     gate.add(1)
     assert.strictEqual(yield* status, 200)
   }).pipe(Effect.scoped))
@@ -80,6 +81,5 @@ it.live("a process whose event loop has time takes as many as come", () =>
   Effect.gen(function*() {
     const { gate, status } = yield* started
     times(100, () => gate.add(1))
-    yield* Effect.sleep("300 millis")
-    assert.strictEqual(yield* status, 200)
+    yield* until(status, 200)
   }).pipe(Effect.scoped))

@@ -1,8 +1,9 @@
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Redacted, Schema } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { signedIn, withHeaders } from "../support/Actors.ts"
+import { sampled } from "../support/Connections.ts"
 import { emptyDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { MailProvider } from "../support/MailProvider.ts"
@@ -95,10 +96,17 @@ describe.skipIf(!hasRedis)(
         Effect.gen(function*() {
           const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
           const { cursor } = syncIn((yield* onA.get("/sync")).body)
-          const [{ id }, ...answers] = yield* Effect.all([
-            Effect.delay(Effect.map(onB.post("/routes", newRoute({})), ({ body }) => created(body)), "500 millis"),
-            ...[onA, onB, onC].map((caller) => caller.get(`/sync?cursor=${cursor}&wait=30`))
-          ], { concurrency: 4 })
+          const waiting = yield* Effect.forkChild(
+            Effect.all([onA, onB, onC].map((caller) => caller.get(`/sync?cursor=${cursor}&wait=30`)), {
+              concurrency: 3
+            })
+          )
+          for (const { server } of Object.values(yield* Replicas)) {
+            const waits = Effect.provideService(sampled("change_waits"), TestServer, server)
+            yield* until(Effect.map(waits, (count) => count === 1))
+          }
+          const { id } = created((yield* onB.post("/routes", newRoute({}))).body)
+          const answers = yield* Fiber.join(waiting)
           for (const { body } of answers) assert.deepStrictEqual(syncIn(body).changes, [{ type: "route", id }])
         }))
 

@@ -20,6 +20,8 @@ export class StandInEngine extends Context.Service<StandInEngine, {
   readonly url: string
   /** The bodies of what was asked of it, but for its status. */
   readonly asked: Array<{ readonly path: string; readonly body: string }>
+  /** How many times its status was asked. */
+  readonly statusCalls: Effect.Effect<number>
   /** Answers its status with the date of another map; with none not at all. */
   readonly setMapDate: (date: number | undefined) => Effect.Effect<void>
   readonly behave: (behaviour: Behaviour) => Effect.Effect<void>
@@ -37,15 +39,18 @@ export class StandInEngine extends Context.Service<StandInEngine, {
         listener: RequestListener | undefined
         isDown: boolean
         mapDate: number | undefined
+        statusCalls: number
       } = {
         behaviour: json({}),
         listener: undefined,
         isDown: false,
-        mapDate: 1_700_000_000
+        mapDate: 1_700_000_000,
+        statusCalls: 0
       }
       const answer = async (request: IncomingMessage, response: ServerResponse) => {
         const path = request.url ?? ""
         if (path === "/status") {
+          state.statusCalls += 1
           const { mapDate } = state
           if (mapDate === undefined) return
           json({ version: "3.9.1", tileset_last_modified: mapDate })({ path, body: "" }, response)
@@ -69,6 +74,7 @@ export class StandInEngine extends Context.Service<StandInEngine, {
       return StandInEngine.of({
         url: `http://127.0.0.1:${port}`,
         asked,
+        statusCalls: Effect.sync(() => state.statusCalls),
         setMapDate: (date) => Effect.sync(() => void (state.mapDate = date)),
         behave: (behaviour) => Effect.sync(() => void Object.assign(state, { behaviour, listener: undefined })),
         misbehave: (listener) => Effect.sync(() => void (state.listener = listener)),
