@@ -13,7 +13,7 @@ const notUsed = Effect.suspend(() =>
 const clientOf = (url: Redacted.Redacted) =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      // Of the modules of the service 4 in 10: only for those who have a Redis.
+      // 40 % of the modules of the service: loaded only with `REDIS_URL`.
       try: async () => {
         const { createClient } = await import("redis")
         return createClient({

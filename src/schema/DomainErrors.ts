@@ -4,7 +4,7 @@ import { summaryOf } from "./Issues.ts"
 import { UpstreamError } from "./UpstreamErrors.ts"
 import { QUOTAS } from "./Usage.ts"
 
-/** Input that no Schema can judge, such as a file or a password. A `path` is in the input; empty for all of it. */
+/** Input that no Schema can judge, such as a file or a password. `path` is a member of it, empty for the whole. */
 export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInput", {
   issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
 }) {
@@ -17,7 +17,7 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
   }
 }
 
-/** One file of an upload, or all of them, unpacked. */
+/** A file of an upload, or all files together after unpacking. */
 export class FilesTooLarge extends Schema.TaggedError<FilesTooLarge>()("FilesTooLarge", { limitBytes: Schema.Int }) {}
 
 /** No file of an upload has a format that is read. */
@@ -70,7 +70,7 @@ export class DuplicateRoutes extends Schema.TaggedError<DuplicateRoutes>()("Dupl
 
 export class CollectionFull extends Schema.TaggedError<CollectionFull>()("CollectionFull", { limit: Schema.Int }) {}
 
-/** Of an account that has `used` of them and gets more. */
+/** The account has `used` zones, and would have more than `limit`. */
 export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   limit: Schema.Int,
   used: Schema.Int
@@ -140,8 +140,8 @@ export class ProviderEmailUnverified
 export class LinkedElsewhere extends Schema.TaggedError<LinkedElsewhere>()("LinkedElsewhere", {}) {}
 
 /**
- * A limit of this process that other requests have reached, or of one job: of `job_time` and `job_memory`, and after
- * `job_ended`, its work is undone.
+ * Other requests have reached a limit of this process, or a job exceeded its own (`job_time`, `job_memory`). After
+ * those and `job_ended` nothing of the job is stored.
  */
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   reason: Schema.Literals([
@@ -178,7 +178,7 @@ export class NotReady extends Schema.TaggedError<NotReady>()("NotReady", {
 
 export class MetricsDisabled extends Schema.TaggedError<MetricsDisabled>()("MetricsDisabled", {}) {}
 
-/** Other files of this process have all the room on the disk. */
+/** Files of other requests use all the disk space that this process may use. */
 export class SpoolFull extends Schema.TaggedError<SpoolFull>()("SpoolFull", {}) {}
 
 /**

@@ -7,7 +7,7 @@ export interface ValidationIssue {
 
 export const MAX_ISSUES = 100
 
-/** The first of them, for people. */
+/** The first three, as one line. */
 export const summaryOf = (issues: ReadonlyArray<ValidationIssue>): string =>
   issues.slice(0, 3).map(({ message, path }) => path === "" ? message : `${path}: ${message}`).join("; ")
 

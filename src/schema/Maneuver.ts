@@ -29,7 +29,7 @@ export type Maneuver = typeof Maneuver.Type
 
 export const Maneuvers = Schema.Array(Maneuver).check(Schema.isMaxLength(MAX_MANEUVERS))
 
-/** Those of Valhalla 3.9. */
+/** The locales of Valhalla 3.9. */
 const LOCALES = [
   "ar-SA",
   "bg-BG",

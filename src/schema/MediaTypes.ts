@@ -19,6 +19,6 @@ export const MEDIA_TYPES = {
   metrics: "text/plain; version=0.0.4; charset=utf-8"
 } as const
 
-/** Of a `Content-Type`, without parameters; empty if absent (RFC 9110, 8.3.1). */
+/** A `Content-Type` without its parameters; empty if absent (RFC 9110, 8.3.1). */
 export const mediaTypeOf = (contentType: string | undefined): string =>
   (contentType ?? "").split(";", 1).join("").trim().toLowerCase()

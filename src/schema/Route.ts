@@ -26,7 +26,7 @@ export const MAX_ELEVATION_GAIN = 1_000_000
 
 const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
 
-/** Of a route or a waypoint, in characters. */
+/** Characters in the name of a route or waypoint. */
 export const MAX_NAME = 255
 
 /** Chosen by the rider. Known types: `routed`, `direct`. */
@@ -150,7 +150,7 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly polyline6: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
-  /** Of the owner's privacy zones, where a part is cut off for the viewer; the distance is of the whole route. */
+  /** The revision of the owner's privacy zones, where they cut a part off. `distance` is of the whole route. */
   readonly cutRevision?: number
 }
 

@@ -39,7 +39,7 @@ const Leg = Schema.Struct({
   summary: Schema.Struct({ length: Kilometres, time: Seconds })
 })
 
-/** As parameters of the query they replace the members of the body. */
+/** Query parameters override the members of the body. */
 export const DirectionsQuery = {
   directions: Schema.optionalKey(
     Schema.Literals(["true", "false"]).annotate({ description: "`true` for `maneuvers`" })

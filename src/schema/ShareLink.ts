@@ -3,7 +3,7 @@ import { LinkId, ShareToken } from "./Ids.ts"
 import { trimmedText } from "./Text.ts"
 import { Instant, Timestamp } from "./Timestamp.ts"
 
-/** Of a route or of a collection, without those that are expired. */
+/** For each route or collection; expired links do not count. */
 export const MAX_LINKS = 50
 
 const changeable = {
@@ -43,7 +43,7 @@ export const ShareLink = Schema.Struct({
 }).annotate({ identifier: "ShareLink" })
 export type ShareLink = typeof ShareLink.Type
 
-/** Of what was opened. */
+/** Present where a link was opened. */
 export const AllowDownload = Schema.optionalKey(
   Schema.Boolean.annotate({
     description: "`false` where it was opened by a link that does not open files; else absent"

@@ -51,7 +51,7 @@ layer(TestServer.layer())("cues", (it) => {
       assert.notProperty((yield* owner.get(path)).body, "cues")
     }))
 
-  it.effect("beside the line are refused, by every way to store a route", () =>
+  it.effect("with an index outside the polyline are refused wherever a route is stored", () =>
     Effect.gen(function*() {
       const owner = yield* signedIn
       const beyond = { cues: [cue(2), cue(3)] }

@@ -63,7 +63,7 @@ layer(serverLayer())("directions", (it) => {
       for (const known of ["language", "\\\"de\\\"", "\\\"de-DE\\\"", "\\\"vi-VN\\\""]) assert.include(text, known)
     }))
 
-  it.effect("that point beside the line are not passed on", () =>
+  it.effect("with an index outside the polyline are left out of the response", () =>
     Effect.gen(function*() {
       yield* (yield* StandInEngine).behave(tripOf([maneuver(2, 1, "Losfahren.")]))
       assert.strictEqual((yield* ask({ ...REQUEST, directions: true, language: "fr" })).status, 502)

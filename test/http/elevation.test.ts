@@ -131,7 +131,7 @@ layer(serverLayer())("elevations", (it) => {
       assert.deepInclude(body, { geometry: LINE, warnings: [warning(2)] })
     }))
 
-  it.effect("are a profile, for whom the route is visible", () =>
+  it.effect("are returned as a profile to those who may see the route", () =>
     Effect.gen(function*() {
       const owner = yield* signedIn
       const geometry = Array.from({ length: 11 }, (_, index) => [9, 47 + index / 1000, 400 + 10 * index])

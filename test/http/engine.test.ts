@@ -73,7 +73,7 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.deepInclude(maneuvers?.at(-1), { instruction: "Ziel erreicht.", type: 4, begin_shape_index: last })
       }))
 
-    it.effect("an engine without elevation data fills none, and says so", () =>
+    it.effect("an engine without elevation data fills none, and the response has a warning", () =>
       Effect.gen(function*() {
         const geometry = [[10, 0.01], [10.001, 0.01, 12]]
         const { body } = yield* (yield* anonymous).post("/routing/elevation", { geometry })

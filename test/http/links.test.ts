@@ -135,7 +135,7 @@ layer(TestServer.layer())("links", (it) => {
       assert.deepInclude((yield* owner.get(`/routes/${token}`)).body, { shareToken: route.shareToken })
     }))
 
-  it.effect("refuse files to others with `allowDownload: false`, and say so with the line", () =>
+  it.effect("refuse files to others with `allowDownload: false`, which the route's JSON names", () =>
     Effect.gen(function*() {
       const { owner, path, visitor } = yield* unlisted
       const { token } = yield* linkTo(owner, path, { allowDownload: false })
@@ -213,7 +213,7 @@ layer(TestServer.layer())("links", (it) => {
       }
     }))
 
-  it.effect("are not in exports, from which a route is known again after its share token was replaced", () =>
+  it.effect("are not in exports, by which an import recognises a route after its share token was replaced", () =>
     Effect.gen(function*() {
       const { owner, path } = yield* unlisted
       const { token } = yield* linkTo(owner, path)

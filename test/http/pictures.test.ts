@@ -55,7 +55,7 @@ layer(TestServer.layer({ PICTURE_CACHE_BYTES: "100 KiB" }))("pictures of routes"
       }
     }))
 
-  it.effect("are for those who may see the route, and may be stored where anyone with the link may", () =>
+  it.effect("are visible to those who may see the route, and cacheable where anyone with the link may", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const { path, rider, route } = yield* shared()

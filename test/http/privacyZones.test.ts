@@ -234,7 +234,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones", (it)
       assert.deepStrictEqual(listedPositions(body), [])
     }))
 
-  it.effect("let the sweep cut what a process left that ended", () =>
+  it.effect("are applied by the sweep where a process ended before it did so", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { id } = yield* publish(rider, { name: "Holunderrunde" })
@@ -267,7 +267,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones", (it)
       assert.strictEqual(yield* totalIn(beside(north, 3000, 4700)), "3")
     }))
 
-  it.effect("show in a list, in which a route cannot be cut within a second, that route without a line", () =>
+  it.effect("show a route that cannot be cut within a second without its polyline in a list", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const visitor = yield* anonymous

@@ -142,7 +142,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       })
     }))
 
-  it.effect("open what the API opens for the same caller, and are 404 pages else", () =>
+  it.effect("show what the API returns to the same caller, else a 404 page", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const visitor = yield* anonymous

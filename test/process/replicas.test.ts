@@ -92,7 +92,7 @@ describe.skipIf(!hasRedis)(
           assert.deepStrictEqual(statuses, [401, 401, 401])
         }))
 
-      it.effect("return a change to requests that wait at each of them, whichever made it", () =>
+      it.effect("return a change to requests that wait at each of them, whichever process made it", () =>
         Effect.gen(function*() {
           const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
           const { cursor } = syncIn((yield* onA.get("/sync")).body)

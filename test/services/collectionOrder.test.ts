@@ -34,7 +34,7 @@ it("what stays in its order keeps its positions while others are added and taken
   }))
 })
 
-it("a place without room, and a collection as long as may be, get new positions", () => {
+it("routes get new positions where two have no room between them, and in the longest collection", () => {
   const ids = Array.from({ length: 1000 }, (_, index) => Schema.decodeUnknownSync(RouteId)(index + 1))
   const crowded = ids.slice(0, 200).reduce(
     (current: ReturnType<typeof positionsOf>, id) =>

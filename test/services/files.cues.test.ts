@@ -75,7 +75,7 @@ describe("cues in files", () => {
       ])
     }))
 
-  it.effect("are left out of the waypoints when our FIT is read again, and said to be", () =>
+  it.effect("are left out of the waypoints when a FIT file of this service is read again, and reported", () =>
     Effect.gen(function*() {
       const { dropped, tracks } = yield* readFit(writeFit(ROUTE))
       assert.deepStrictEqual(tracks[0]?.waypoints.map(({ name }) => name), ["Start"])
@@ -86,7 +86,7 @@ describe("cues in files", () => {
       assert.deepStrictEqual((yield* readFit(writeFit(without))).dropped, [])
     }))
 
-  it("that point beside the line of a file are dropped, and said to be", () => {
+  it("with an index outside the polyline of a file are dropped, and reported", () => {
     const text = written(ROUTE, "gpx").replace("<rps:maneuver>4 3 ", "<rps:maneuver>4 4 ")
     const { document, dropped } = read(text, "gpx")
     assert.notProperty(document, "cues")

@@ -21,7 +21,7 @@ const refusal = ({ limit, resetSeconds }: RateLimit) =>
     details: { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds }
   })
 
-/** What of an endpoint of the contract, or of a page, decides who may call it and how often. */
+/** What the rules of access and rate limits read of an endpoint or a page. */
 export type Endpoint = Pick<HttpApiEndpoint.Top, "annotations" | "method" | "path">
 
 type Count = (

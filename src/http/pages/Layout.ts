@@ -16,10 +16,10 @@ export interface Page {
   readonly head?: Html | undefined
   /** Wide enough for pictures. */
   readonly isWide?: boolean
-  /** Without the header of the site, in a frame of another. */
+  /** Without the header of the site: the page is embedded in another site. */
   readonly isFramed?: boolean
   readonly isIndexable?: boolean
-  /** Directives of the Content-Security-Policy that differ. */
+  /** Directives that differ from the default Content-Security-Policy. */
   readonly policy?: Readonly<Record<string, string>>
 }
 

@@ -14,7 +14,7 @@ import { sitemapLayer } from "./shared/Sitemap.ts"
 import { userPageLayer } from "./shared/UserPage.ts"
 import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
-/** Targets of mailed links, and of shared routes, for operators without a front end. */
+/** Pages for mailed links and shared routes, for operators without a front end. */
 export const pagesLayer = Layer.unwrap(
   Effect.map(pagesEnabled, (isEnabled) =>
     isEnabled

@@ -6,14 +6,14 @@ import { baseUrl, pagesEnabled } from "../../services/settings/Addresses.ts"
 export interface PageLinks {
   /** The address of the service, with a slash at its end. */
   readonly root: string
-  /** Of the page that opens for others; undefined for a private route, and without pages. */
+  /** Undefined for a private route, and where pages are switched off. */
   readonly routeUrl: (route: Pick<StoredRoute, "shareToken" | "visibility">) => string | undefined
   readonly collectionUrl: (
     collection: Pick<StoredCollection, "id" | "shareToken" | "visibility">
   ) => string | undefined
 }
 
-/** Addresses of pages for people, from `BASE_URL`. */
+/** Addresses of HTML pages, from `BASE_URL`. */
 export const pageLinks: Config.Config<PageLinks> = Config.map(
   Config.all({ baseUrl, pagesEnabled }),
   ({ baseUrl, pagesEnabled }) => {
@@ -23,7 +23,7 @@ export const pageLinks: Config.Config<PageLinks> = Config.map(
     return {
       root,
       routeUrl: ({ shareToken, visibility }) => whenShared(visibility, `r/${shareToken}`),
-      // Of another user's public collection the token is not known: it would open the unlisted routes in it.
+      // By id where the token is missing: that of another user's public collection would open its unlisted routes.
       collectionUrl: ({ id, shareToken = String(id), visibility }) => whenShared(visibility, `c/${shareToken}`)
     }
   }

@@ -41,7 +41,7 @@ const beyondEngine = ({ limit }: BeyondEngine) => {
   return new ValidationFailed({ message, details: { reason, issues: [{ path: "", message }] } })
 }
 
-/** The words of the failures of upstream services, and of limits of the routing engine. */
+/** Messages for failures of upstream services, and for limits of the routing engine. */
 export const PUBLIC_UPSTREAM = {
   UpstreamUnusable: ({ name }) => new BadGateway({ message: `${name} sent an unusable response` }),
   UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),

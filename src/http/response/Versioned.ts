@@ -32,10 +32,10 @@ export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean 
   ifNoneMatch !== undefined
   && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
 
-/** Caches ask again each time, so that a route that is no longer shared is gone at once. */
+/** Caches revalidate each time, so that a route that is no longer shared is absent at once. */
 export const STORABLE = { [HEADERS.cacheControl.key]: "no-cache" }
 
-/** A request with a credential, also one that is refused, gets a response of its own, often with a cookie. */
+/** The response to a credential, even to a refused one, is for one client and often sets a cookie. */
 export const storableFor = (
   { cookies, headers }: HttpServerRequest.HttpServerRequest,
   visibility: Visibility

@@ -35,7 +35,7 @@ type Zones = ReadonlyArray<PrivacyZone>
 /** What an owner hides from others in all their routes. Nobody else sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
-  /** Takes effect on the next read: each route is cut again when it is read, or beside the requests. */
+  /** Takes effect on the next read: each route is cut again when it is read, or in the background. */
   readonly replace: (owner: UserId, zones: Zones) => Effect.Effect<Zones>
   /** Adds those that the account lacks. `ZonesFull`, which changes nothing, where it would have too many. */
   readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
@@ -76,7 +76,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
         yield* sql`UPDATE users SET zones_revision = ${revision} WHERE id = ${owner}`
       })
 
-      // Of two changes at once, the later one knows the circles of the earlier.
+      // Locked, so that of two concurrent changes the later reuses the circles of the earlier.
       const changing = <E>(owner: UserId, change: (stored: Zones) => Effect.Effect<Zones, E>) =>
         Effect.gen(function*() {
           yield* lockAccount(owner)

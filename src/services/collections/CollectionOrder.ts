@@ -3,7 +3,7 @@ import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId } from "../../schema/Ids.ts"
 import { longestRising } from "./LongestRising.ts"
 
-/** For 1,000 routes half of the positions that an integer has. */
+/** 1,000 routes use half of the range of an integer. */
 const GAP = 2 ** 20
 
 const MAX_POSITION = 2 ** 31 - 1

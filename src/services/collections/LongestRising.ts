@@ -1,4 +1,4 @@
-/** Where a value belongs in rising ones. */
+/** The index at which an ascending list stays sorted with the value. */
 const placeIn = (values: ReadonlyArray<number>, value: number, from = 0, to = values.length): number => {
   if (from === to) return from
   const middle = (from + to) >> 1
@@ -18,7 +18,7 @@ const itemsOf = <A>(link: Link<A> | undefined): ReadonlyArray<A> => {
   return items.toReversed()
 }
 
-/** The longest part of a list, in its order, whose values rise: by the least last value for each length. */
+/** The longest increasing subsequence: keeps the least last value for each length. */
 export const longestRising = <A>(items: ReadonlyArray<A>, valueOf: (item: A) => number): ReadonlyArray<A> => {
   const ends: Array<number> = []
   const links: Array<Link<A>> = []

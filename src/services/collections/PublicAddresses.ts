@@ -5,14 +5,14 @@ import { routeFilters } from "../routes/RouteFilters.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
-/** Ids of a part: no part has more addresses. The protocol of sitemaps allows 50,000. */
+/** A part has so many ids, and no more addresses. The protocol of sitemaps allows 50,000. */
 const PART_IDS = 10_000
 
 export const ADDRESSED = ["routes", "collections"] as const
 export type Addressed = typeof ADDRESSED[number]
 
 interface Address {
-  /** Of the page's path: a route's share token, or a collection's id. */
+  /** The ref in the page's path: a route's share token, or a collection's id. */
   readonly name: string
   readonly updatedAt: string
 }
@@ -23,7 +23,7 @@ const Highest = Schema.Struct({ id: Schema.NullOr(Schema.Finite) })
 
 const rangeOf = (part: number) => ({ after: (part - 1) * PART_IDS, upTo: part * PART_IDS })
 
-/** The public routes and collections of everybody, in parts by id, so that a part is read by the primary key alone. */
+/** The public routes and collections of all users, in ranges of ids, so that each is read by the primary key alone. */
 export class PublicAddresses extends Context.Service<PublicAddresses, {
   /** How many parts there are; some may be empty. */
   readonly parts: (of: Addressed) => Effect.Effect<number>

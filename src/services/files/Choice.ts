@@ -60,7 +60,7 @@ const together = ({ activity, cues = [], descriptions, names, tags, tracks, wayp
   tags: [...tags, ...tracks.flatMap((track) => track.tags)],
   activity: tracks.map((track) => track.activity).find((activity) => activity !== undefined) ?? activity,
   waypoints: [...tracks.flatMap((track) => track.waypoints), ...waypoints],
-  // Indexes into the line of another track would be wrong.
+  // On the polyline of another track the indexes are wrong.
   cues: tracks.length === 1 ? [...tracks.flatMap((track) => track.cues ?? []), ...cues] : [],
   segments: tracks.flatMap(({ segments }) => segments),
   seconds: sumOf(tracks.map(({ seconds }) => seconds))

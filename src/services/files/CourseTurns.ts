@@ -62,7 +62,7 @@ const TURNS: Readonly<Record<number, Turn>> = {
 
 export const turnOf = ({ type }: Maneuver): Turn => TURNS[type] ?? NOTE
 
-/** In our own files beside the instruction: type, index, kilometres and seconds. */
+/** In files that this service writes, beside the instruction: type, index, kilometres and seconds. */
 export const OWN_MANEUVER = "rps:maneuver"
 
 export const maneuverMark = ({ begin_shape_index, length, time, type }: Maneuver) => ({
@@ -71,7 +71,7 @@ export const maneuverMark = ({ begin_shape_index, length, time, type }: Maneuver
 
 const decodeManeuver = Schema.decodeUnknownOption(Maneuver)
 
-/** Undefined where the mark is not one of ours. */
+/** Undefined for text that `maneuverMark` does not write. */
 export const maneuverOf = (mark: string, instruction: string | undefined): Maneuver | undefined => {
   const [type, begin_shape_index, length, time] = mark.trim().split(" ", 5).map(Number)
   return Option.getOrUndefined(
@@ -81,10 +81,10 @@ export const maneuverOf = (mark: string, instruction: string | undefined): Maneu
 
 const WAYPOINT_MARK = "rps waypoints "
 
-/** The `product_name` of our FIT files with cues: which of their course points, the first ones, are waypoints. */
+/** The `product_name` of FIT files written with cues: how many of the first course points are waypoints. */
 export const waypointMark = (count: number): string => `${WAYPOINT_MARK}${count}`
 
-/** Infinity for all, in a file without our mark. */
+/** Infinity (all) in a file that another program wrote. */
 export const markedWaypoints = (mark: unknown): number => {
   const count = typeof mark === "string" && mark.startsWith(WAYPOINT_MARK) ? mark.slice(WAYPOINT_MARK.length) : ""
   return /^\d{1,4}$/.test(count) ? Number(count) : Infinity

@@ -55,7 +55,7 @@ interface About {
   readonly tags: ReadonlyArray<string>
   readonly activity: string | undefined
   readonly waypoints: ReadonlyArray<DraftWaypoint>
-  /** Of our own files. */
+  /** In files that this service wrote. */
   readonly cues?: ReadonlyArray<Maneuver>
 }
 

@@ -136,7 +136,7 @@ const warningsOf = ({ segments }: Draft, positions: number, dropped: ReadonlyArr
   return warnings.filter((warning) => warning !== undefined)
 }
 
-/** All or none: indexes are wrong where the line is another. */
+/** All or none: on another polyline the indexes are wrong. */
 const cuesOf = ({ cues = [] }: Draft, geometry: ReadonlyArray<Position>, isWhole: boolean) => {
   const isUsable = isWhole && cues.length <= MAX_MANEUVERS
     && cues.every(({ begin_shape_index }) => begin_shape_index < geometry.length)

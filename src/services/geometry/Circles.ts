@@ -11,10 +11,10 @@ export const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
 
 const degrees = (radians: number) => radians * 180 / Math.PI
 
-/** West or east of another longitude by the shorter way. */
+/** A difference of longitudes, by the shorter way around the Earth. */
 const turned = (lng: number) => lng - 360 * Math.round(lng / 360)
 
-/** What is `metres` away in a direction (radians, clockwise from north). */
+/** The position `metres` away in a direction (radians, clockwise from north). */
 export const destination = (lng: number, lat: number, bearing: number, metres: number) => {
   const angle = metres / EARTH_RADIUS
   const from = radians(lat)

@@ -17,7 +17,7 @@ interface Use {
   readonly lastUsedAt: number
 }
 
-/** A page counts, and not the pictures in it. */
+/** Whether a read counts as a use: that of a page does, those of its pictures do not. */
 export const CountsUses = Context.Reference<boolean>("route-planning-service/CountsUses", {
   defaultValue: () => true
 })
@@ -29,7 +29,7 @@ const PRECISION = Duration.minutes(1)
  * process that is killed loses those of its last minute at most; one that shuts down none.
  */
 export class LinkUses extends Context.Service<LinkUses, {
-  /** What others than the owner get for a ref that is a link, counted as a use: its own token in place of the share token. */
+  /** Counts a use where a link was opened, and returns the link's token to show in place of the share token. */
   readonly follow: (ref: number | ShareToken, opened: Opened) => Effect.Effect<Followed>
 }>()("route-planning-service/LinkUses") {
   static readonly layer = Layer.effect(

@@ -77,7 +77,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const shareToken = yield* shareTokens
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
-      /** Live links of it; the values are parameters. */
+      /** The links that are not expired. */
       const linksOf = ({ id, kind }: Shared, now: Date) =>
         sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isLinkLive(sql, now)}`
 

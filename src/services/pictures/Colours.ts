@@ -1,6 +1,6 @@
 import type { PictureOptions } from "../../schema/Picture.ts"
 
-/** Those of the pages (`pages.css`); `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
+/** The colours of the pages (`pages.css`); `line` has a contrast of 3:1 or more with `ground` (WCAG 2.2, 1.4.11). */
 export const COLOURS = {
   light: {
     ground: "#f3f5f1",

@@ -13,7 +13,7 @@ import { type Box, project } from "./Projection.ts"
 export interface Subject {
   readonly name: string
   readonly positions: ReadonlyArray<Position>
-  /** Where there is no line, and between its ends. */
+  /** Drawn where there is no line, and between its ends. */
   readonly waypoints: ReadonlyArray<Position>
   readonly attribution: string | undefined
 }
@@ -21,7 +21,7 @@ export interface Subject {
 /** Smaller pictures have no room for texts. */
 const LEAST_SIDE_WITH_TEXT = 160
 
-/** Below it the attribution stands above the scale bar. */
+/** In narrower pictures the attribution is above the scale bar. */
 const LEAST_WIDTH_OF_ONE_ROW = 400
 
 /** A scale bar that is true for a part of the picture only would mislead. */

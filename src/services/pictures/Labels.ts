@@ -1,11 +1,11 @@
 import { type Html, html } from "../html/Html.ts"
 
-/** The first is the one that PNGs are drawn with. */
+/** PNGs are drawn with the first. */
 const FONTS = "DejaVu Sans, Verdana, Arial, sans-serif"
 
 export const FONT_SIZE = 11
 
-/** On average, in digits and small letters of the widest of the fonts. */
+/** The average of digits and lowercase letters in the widest of the fonts. */
 const CHARACTER_WIDTH = 0.63 * FONT_SIZE
 
 export const widthOf = (text: string): number => text.length * CHARACTER_WIDTH

@@ -4,10 +4,10 @@ export interface Points {
   readonly ys: Float64Array
 }
 
-/** The nearest that two drawn points may be, in pixels. */
+/** The least distance between two drawn points, in pixels. */
 const LEAST_STEP = 1.2
 
-/** A zigzag across the whole picture has no near points. */
+/** A zigzag across the whole picture has no points that are too near to be drawn. */
 const MAX_POINTS = 3000
 
 /** With the first and the last point, and at most `MAX_POINTS`. */

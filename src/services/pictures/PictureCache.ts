@@ -54,7 +54,7 @@ export const makePictureCache = <E>() =>
       yield* Metric.update(other === undefined ? OUTCOMES.made : OUTCOMES.joined, 1)
       if (other !== undefined) return yield* Fiber.join(other)
       const fiber = yield* Effect.forkIn(madeAndKept(key, made), scope)
-      // One that has ended already would stay.
+      // A fiber that has ended already would stay in the map.
       if (fiber.pollUnsafe() === undefined) running.set(key, fiber)
       return yield* Fiber.join(fiber)
     })

@@ -8,7 +8,7 @@ import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
   readonly name: string
-  /** Of the route as its viewer sees it. */
+  /** As the viewer sees it. */
   readonly geometry: string
   readonly waypoints: string
   readonly attribution: string | undefined

@@ -14,10 +14,10 @@ import { makePictureCache } from "./PictureCache.ts"
 import { drawPng, drawSvg } from "./PictureJobs.ts"
 
 export interface FoundPicture {
-  /** Another picture has another digest. */
+  /** Differs for each picture. */
   readonly digest: string
   readonly visibility: Visibility
-  /** Made when it is run, unless it is kept. `Overloaded` under load. */
+  /** Draws the picture unless it is cached. `Overloaded` under load. */
   readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
 }
 
@@ -83,7 +83,7 @@ const MAX_SIMPLIFIED_SIDE = 400
 const isSmall = ({ height, profile, width }: PictureOptions) =>
   !profile && Math.max(width, height) <= MAX_SIMPLIFIED_SIDE
 
-/** Of all that the picture shows to its viewer: the simplified line changes with the line. */
+/** Of all that the picture shows to its viewer; the simplified polyline changes with the whole one. */
 const digestOf = (
   { cutRevision, geometry, id, name, provenance, version, waypoints }: StoredRoute,
   format: PictureFormat,

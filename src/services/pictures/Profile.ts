@@ -7,7 +7,7 @@ import { distance, FONT_SIZE, label, metres, round, widthOf } from "./Labels.ts"
 import { pathOf, thinned } from "./Paths.ts"
 import type { Box } from "./Projection.ts"
 
-/** Of positions with a plausible elevation, in order. */
+/** The positions with a plausible elevation, in order. */
 export interface Profile {
   readonly at: Float64Array
   readonly elevations: Float64Array

@@ -25,7 +25,7 @@ const MAX_LATITUDE = 85.051_128_78
 const FULL_TURN = 360
 const EARTH_CIRCUMFERENCE = 2 * Math.PI * EARTH_RADIUS
 
-/** A point has no extent of its own: its surroundings do. */
+/** A single point is shown with its surroundings. */
 const LEAST_METRES = 200
 
 const northing = (lat: number) => {

@@ -14,7 +14,7 @@ const LINE_BYTES: Record<GeometryForm, string> = {
   polyline6: "2 * coalesce(octet_length(r.polyline6), 0) + coalesce(octet_length(r.cues), 0)"
 }
 
-/** Who sees a page: its owner, or the id of a viewer. */
+/** The owner, or the id of another viewer. */
 type SeenBy = "owner" | number
 
 export interface Selection {
@@ -73,7 +73,7 @@ export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page,
   })
 }
 
-/** Of an owner's routes `ids`, in an order of `f, r`, as many as a page may have bytes. */
+/** As many of the owner's routes `ids` as a page may have bytes, in an order of `f, r`. */
 export const boundedRoutes = (
   sql: SqlClient.SqlClient,
   ids: Statement.Fragment,

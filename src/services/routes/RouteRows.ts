@@ -9,7 +9,7 @@ import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 
-/** Where a column is read that others may not see whole. */
+/** The SQL of a column that others may not see whole. */
 type Source = (column: string) => string
 
 const NOTHING = "NULL::text"

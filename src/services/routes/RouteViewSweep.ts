@@ -6,7 +6,7 @@ import { RouteViews } from "./RouteViews.ts"
 
 const BATCH = 100
 
-/** Makes what a process that ended, or one of another version, left unmade; searches do not find those routes. */
+/** Makes the views that a process left when it ended or had another version; searches do not find those routes. */
 const makeDue = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews

@@ -104,7 +104,7 @@ export class RouteViews extends Context.Service<RouteViews, {
         return (yield* places.at(start)).placeCity === placeCity ? placeCity : null
       })
 
-      // Of a route or zones that were changed meanwhile, nothing is stored that is newer than what was read.
+      // Stores nothing where the route changed since it was read, and replaces no view of later zones.
       const store = Effect.fnUntraced(function*(id: RouteId, row: WholeRow, cut: Cut) {
         const city = cut === undefined ? null : yield* cityOf(row, cut)
         const line = cut?.line

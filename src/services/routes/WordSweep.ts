@@ -4,7 +4,7 @@ import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept
 
 const BATCH = 100
 
-/** Of waypoints and descriptions in a batch: the words of a megabyte take a second. */
+/** Waypoints and descriptions in a batch: the words of a megabyte take a second. */
 const BATCH_BYTES = 1024 * 1024
 
 const PAUSE = Duration.millis(50)

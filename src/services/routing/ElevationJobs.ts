@@ -10,7 +10,7 @@ const SHARE = "elevations"
 /** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
 const POSITIONS_A_CALL = 20_000
 
-/** Higher or lower there is no ground; the engine's -32,768 is none. */
+/** No ground is higher or lower; the engine sends -32,768 where it has no elevation. */
 const MAX_HEIGHT = 12_000
 
 const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
@@ -42,7 +42,7 @@ const Heights = Schema.Struct({
 
 const decodeHeights = Schema.decodeUnknownOption(Schema.fromJsonString(Heights))
 
-/** NaN for none; undefined for an unusable response. */
+/** NaN for a position without an elevation; undefined for an unusable response. */
 export const readHeights: HeavyJob<string, Float64Array | undefined> = {
   name: "read elevations",
   share: SHARE,
@@ -60,7 +60,7 @@ export interface FilledLine {
 
 interface Bare {
   readonly json: string
-  /** Of the positions without an elevation, in their order. */
+  /** For the positions without an elevation, in their order. */
   readonly heights: Float64Array
 }
 

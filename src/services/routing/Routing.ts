@@ -102,7 +102,7 @@ const keyOf = (request: RoutingRequest) => Effect.orDie(Schema.encodeEffect(Requ
 
 const requestOf = (key: string) => Effect.orDie(Schema.decodeEffect(RequestText)(key))
 
-/** Of a maneuver beside its instruction. */
+/** The other members of a maneuver, as text. */
 const MANEUVER_CHARACTERS = 100
 
 const isShort = ({ legs, maneuvers = [] }: RoutingAnswer) =>

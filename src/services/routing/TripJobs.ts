@@ -40,7 +40,7 @@ const snappedOf = (lines: Lines) =>
     .filter(isOnEarth)
     .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
 
-/** Those of all legs, with indexes into their joined line; the engine counts in each leg. */
+/** The maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
 const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
   const joined = { offset: 0 }
   return legs.flatMap(({ maneuvers = [] }, leg) => {

@@ -38,7 +38,7 @@ export const firstOpened = <A, E, R>(
       (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref })
     )
 
-/** Of what a link opened; null for what was opened by its id or share token. */
+/** Of the link that was opened; null by an id or a share token. */
 export const OpenedFields = {
   linkId: Schema.NullOr(LinkIdColumn),
   allowDownload: Schema.NullOr(Schema.Boolean)
@@ -49,7 +49,7 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
-/** On `share_links`: those that are not expired. */
+/** The condition on `share_links` that are not expired. */
 export const isLinkLive = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 /** The rules that routes and collections share, on a row by its alias and its owner `users u`. */

@@ -7,12 +7,12 @@ const bytes = (limit: number) => limit >= KIB * KIB ? `${limit / KIB / KIB} MiB`
 const whoOf = ({ callers }: Declared): string => {
   switch (callers.kind) {
     case "anybody":
-      return "Anybody; no credential counts."
+      return "Anyone; credentials are ignored."
     case "signed-out":
-      return "Anybody but a personal access token."
+      return "Anyone, except with a personal access token."
     case "visitor":
-      return "Anybody, a session, or any personal access token. A bad `Authorization` is refused; a session cookie that is no "
-        + "longer good is cleared, and the caller is nobody in particular."
+      return "Anyone, a session, or any personal access token. An invalid `Authorization` is refused; an invalid session "
+        + "cookie is cleared, and the caller is anonymous."
     case "session":
       return "A session; personal access tokens are refused."
     case "caller":
@@ -22,7 +22,7 @@ const whoOf = ({ callers }: Declared): string => {
 
 const pendingOf = ({ callers, isOpenWhilePending }: Declared): string => {
   if (callers.kind === "anybody" || callers.kind === "signed-out") return ""
-  if (callers.kind === "visitor") return " An account that is pending deletion sees what anybody sees."
+  if (callers.kind === "visitor") return " An account that is pending deletion sees what an anonymous caller sees."
   return isOpenWhilePending ? " Open to an account that is pending deletion." : ""
 }
 

@@ -67,7 +67,7 @@ ${collection.description === undefined ? html`` : html`<p class="text">${collect
 ${cards(routes, offset, root)}`
 })
 
-/** Opens what `GET /collections/{ref}` opens for the same viewer, with the routes of `GET /collections/{ref}/routes`. */
+/** Shows what `GET /collections/{ref}` and `GET /collections/{ref}/routes` return to the same viewer. */
 export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const collections = yield* Collections
   const links = yield* pageLinks

@@ -12,7 +12,7 @@ const SHOTS = {
   narrow: { width: 400, height: 300, profile: true }
 }
 
-/** What anyone with the share token sees, in a frame of any site: never by the session of the browser that shows it. */
+/** What anyone with the share token sees, in a frame of any site. The session of the browser is ignored. */
 export const embedPageLayer = Layer.unwrap(Effect.map(Routes, (routes) =>
   sharedPageLayer(
     SHARED_PAGES.embed,

@@ -43,7 +43,7 @@ const frameOf = (query: URLSearchParams) => {
 
 const withinSides = (pixels: number) => Math.min(Math.max(pixels, PICTURE_SIDE.minimum), PICTURE_SIDE.maximum)
 
-/** `r` or `c`, and what follows it. */
+/** The first segment, `r` or `c`, and the ref. */
 const partsOf = (address: string, root: string) => {
   const url = URL.parse(address)
   const path = url === null ? "" : `${url.origin}${url.pathname}`
@@ -60,7 +60,7 @@ const common = (title: string, user: StoredRoute["user"], root: string) => ({
   provider_url: root
 })
 
-/** oembed.com: JSON only; a format that is not implemented is 501. */
+/** oEmbed (oembed.com) in JSON; other formats are 501. */
 export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const collections = yield* Collections
   const limiter = yield* Limiter

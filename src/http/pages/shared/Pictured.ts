@@ -20,7 +20,7 @@ export const picturePath = (
   return `api/v1/routes/${ref}/picture.${format}?${query.toString()}`
 }
 
-/** Pictures of a page: texts in a picture of a wide screen are too small on a phone. */
+/** A phone gets a narrow picture: the texts of the wide one would be too small. */
 interface Shots {
   readonly wide: Shot
   readonly narrow?: Shot
@@ -32,7 +32,7 @@ const DARK = "(prefers-color-scheme: dark)"
 
 const sized = ({ height, width }: Shot) => html`width="${width}" height="${height}"`
 
-/** Follows the colours and the width of the page. */
+/** The browser chooses by colour scheme and width. */
 export const picture = (ref: string, { isLazy = false, narrow, wide }: Shots, alt: string, root: string): Html => {
   const source = (shot: Shot, theme: "light" | "dark", media: string) =>
     html`<source media="${media}" srcset="${root}${picturePath(ref, "svg", shot, theme)}" ${sized(shot)}>\n`

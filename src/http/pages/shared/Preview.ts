@@ -5,14 +5,14 @@ export interface Preview {
   readonly title: string
   readonly description: string
   readonly url: string
-  /** Of the route whose picture it shows. */
+  /** The ref of the route whose picture is shown. */
   readonly pictured: string | undefined
   readonly hasOEmbed: boolean
-  /** schema.org; for what may be found. */
+  /** schema.org, for pages that search engines may index. */
   readonly data: Readonly<Record<string, unknown>> | undefined
 }
 
-/** The size that most sites show whole. */
+/** Most sites show this size without cropping it. */
 const PREVIEW_SHOT = { width: 1200, height: 630, profile: true } as const
 
 export const previewPicture = (root: string, ref: string): string => `${root}${picturePath(ref, "png", PREVIEW_SHOT)}`

@@ -4,12 +4,12 @@ import { type Html, html } from "../../../services/html/Html.ts"
 import { summaryOf } from "./Facts.ts"
 import { picture } from "./Pictured.ts"
 
-/** Fills rows of two and three. */
+/** Fills rows of two and of three cards. */
 const CARDS = 24
 
 const MAX_PAGE = 9999
 
-/** `?page=`, from 1; the first for what is none. */
+/** `?page=`, from 1; anything else is the first page. */
 export const cardPage = (query: URLSearchParams): { readonly limit: number; readonly offset: number } => {
   const page = Number(/^[1-9]\d{0,3}$/.exec(query.get("page") ?? "")?.[0] ?? 1)
   return { limit: CARDS, offset: (Math.min(page, MAX_PAGE) - 1) * CARDS }
@@ -17,7 +17,7 @@ export const cardPage = (query: URLSearchParams): { readonly limit: number; read
 
 const SHOTS = { wide: { width: 360, height: 225 }, isLazy: true }
 
-/** An unlisted route in a collection that was opened by a link opens by no token that this viewer may know. */
+/** No link for an unlisted route of a collection opened by a share link: its own token would outlive that link. */
 const card = (route: StoredCollectionRoute, root: string) =>
   route.shareToken === undefined
     ? html`<li><h2>${route.name}</h2>

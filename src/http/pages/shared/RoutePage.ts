@@ -96,7 +96,7 @@ const pageOf = (
   policy: map?.policy ?? {}
 })
 
-/** Opens what `GET /routes/{ref}` opens for the same viewer. */
+/** Shows what `GET /routes/{ref}` returns to the same viewer. */
 export const routePageLayer = Layer.unwrap(Effect.gen(function*() {
   const links = yield* pageLinks
   const map = Option.getOrUndefined(yield* routeMap)

@@ -16,7 +16,7 @@ import { type Page, pageResponse, pageText, rootFrom } from "../Layout.ts"
 import { DEADLINE, failure, orPage, queryOf } from "../PageRoutes.ts"
 
 export interface SharedRequest {
-  /** Of the path: what stands behind its first segment. */
+  /** The rest of the path after its first segment. */
   readonly name: string
   readonly query: URLSearchParams
   readonly viewer: Viewer
@@ -60,7 +60,7 @@ const respond = (path: string, page: Page | SharedPage, request: HttpServerReque
     : HttpServerResponse.setHeaders(pageResponse(path, shown, text), headers)
 }
 
-/** A page that shows what its viewer may see, by the session cookie if there is one. */
+/** A page that shows what its viewer may see: the user of the session cookie, if there is one. */
 export const sharedPageLayer = <E, R>(
   path: typeof SHARED_PAGES[keyof typeof SHARED_PAGES],
   show: (request: SharedRequest) => Effect.Effect<SharedPage, E, R>
