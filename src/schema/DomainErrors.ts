@@ -20,7 +20,6 @@ export class InvalidInput extends Schema.TaggedError<InvalidInput>()("InvalidInp
 /** A file of an upload, or all files together after unpacking. */
 export class FilesTooLarge extends Schema.TaggedError<FilesTooLarge>()("FilesTooLarge", { limitBytes: Schema.Int }) {}
 
-/** No file of an upload has a format that is read. */
 export class UnknownFormat extends Schema.TaggedError<UnknownFormat>()("UnknownFormat", {}) {}
 
 export class UnknownEncoding extends Schema.TaggedError<UnknownEncoding>()("UnknownEncoding", {
@@ -76,7 +75,6 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   used: Schema.Int
 }) {}
 
-/** Why a personal access token is refused. */
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
 }) {}
@@ -86,7 +84,6 @@ export class TooManyLinks extends Schema.TaggedError<TooManyLinks>()("TooManyLin
 /** The link was made with `allowDownload: false`. */
 export class DownloadRefused extends Schema.TaggedError<DownloadRefused>()("DownloadRefused", {}) {}
 
-/** `member` must be in the future. */
 export class AlreadyPast extends Schema.TaggedError<AlreadyPast>()("AlreadyPast", { member: Schema.String }) {}
 
 export class TooManyTokens extends Schema.TaggedError<TooManyTokens>()("TooManyTokens", { limit: Schema.Int }) {}
@@ -107,7 +104,6 @@ export class NothingToCancel extends Schema.TaggedError<NothingToCancel>()("Noth
 /** Administrators may not delete their own account as one of a user. */
 export class OwnAccount extends Schema.TaggedError<OwnAccount>()("OwnAccount", {}) {}
 
-/** Another archive is being imported into the account. */
 export class ImportRunning extends Schema.TaggedError<ImportRunning>()("ImportRunning", {}) {}
 
 /** The deletion of the account was requested during an import into it. */

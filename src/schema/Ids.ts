@@ -1,6 +1,5 @@
 import { Schema, SchemaGetter, SchemaTransformation } from "effect"
 
-/** Inside the safe-integer range of JSON. */
 const Id = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
 
 export const UserId = Id.pipe(Schema.brand("UserId"))

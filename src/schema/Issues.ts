@@ -7,7 +7,6 @@ export interface ValidationIssue {
 
 export const MAX_ISSUES = 100
 
-/** The first three, as one line. */
 export const summaryOf = (issues: ReadonlyArray<ValidationIssue>): string =>
   issues.slice(0, 3).map(({ message, path }) => path === "" ? message : `${path}: ${message}`).join("; ")
 

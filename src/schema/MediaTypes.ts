@@ -15,7 +15,6 @@ export const MEDIA_TYPES = {
   svg: "image/svg+xml",
   png: "image/png",
   bytes: "application/octet-stream",
-  /** The text format of Prometheus. */
   metrics: "text/plain; version=0.0.4; charset=utf-8"
 } as const
 

@@ -7,7 +7,6 @@ export const MAX_ZONES = 10
 /** In metres. */
 export const ZONE_RADIUS = { minimum: 100, maximum: 2000 } as const
 
-/** A circle that an owner hides from others. */
 export const PrivacyZone = Schema.Struct({
   center: Coordinate,
   radius: Schema.Finite.check(Schema.isBetween(ZONE_RADIUS)).annotate({ description: "In metres" }),

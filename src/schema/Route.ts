@@ -26,7 +26,6 @@ export const MAX_ELEVATION_GAIN = 1_000_000
 
 const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
 
-/** Characters in the name of a route or waypoint. */
 export const MAX_NAME = 255
 
 /** Chosen by the rider. Known types: `routed`, `direct`. */
@@ -154,7 +153,6 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly cutRevision?: number
 }
 
-/** As a collection shows it. */
 export type StoredCollectionRoute =
   & Omit<StoredRoute, "shareToken">
   & Partial<Pick<StoredRoute, "shareToken">>

@@ -77,7 +77,6 @@ export const isRange = Schema.makeFilter(({ maxDistance, minDistance }: Range) =
   || { path: ["maxDistance"], issue: "Expected at least minDistance" }
 )
 
-/** Filters of a list of routes, one's own or public ones. */
 export const ROUTE_FILTERS = {
   q: Schema.optionalKey(SearchText),
   tag: Schema.optionalKey(TagFilter),

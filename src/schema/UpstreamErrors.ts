@@ -24,7 +24,6 @@ export class EngineBusy extends Schema.TaggedError<EngineBusy>()("EngineBusy", {
 /** The engine refused a request for a mistake that is not the client's. */
 export class EngineMisused extends Schema.TaggedError<EngineMisused>()("EngineMisused", {}) {}
 
-/** A limit of the engine that the request exceeds. */
 export class BeyondEngine extends Schema.TaggedError<BeyondEngine>()("BeyondEngine", {
   limit: Schema.Literals(["locations", "points", "distance", "bounds", "gaps"])
 }) {}

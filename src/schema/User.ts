@@ -140,7 +140,6 @@ export interface TokenPrincipal {
   readonly userId: UserId
   readonly tokenId: TokenId
   readonly scope: Scope
-  /** ISO 8601 */
   readonly expiresAt: string | null
 }
 

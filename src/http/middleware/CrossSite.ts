@@ -6,10 +6,8 @@ import { origins } from "../../services/settings/SettingTypes.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { SameSite } from "../api/Requests.ts"
 
-/** Exact origins, comma-separated. */
 export const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
 
-/** Protects against CSRF. */
 export class CrossSite extends Context.Service<CrossSite, {
   /**
    * Fails with `Forbidden` unless the request is same-origin, from an allowed origin, or not from a browser: browsers

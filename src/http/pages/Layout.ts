@@ -14,7 +14,6 @@ export interface Page {
   readonly body: Html
   readonly error?: ServiceError | undefined
   readonly head?: Html | undefined
-  /** Wide enough for pictures. */
   readonly isWide?: boolean
   /** Without the header of the site: the page is embedded in another site. */
   readonly isFramed?: boolean

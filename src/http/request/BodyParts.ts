@@ -7,12 +7,10 @@ import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
 import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 
 export interface Parts {
-  /** The geometry of a long body, removed from its text. */
   readonly line?: MeasuredPolyline
   /** Those of a batch, by operation. */
   readonly lines?: ReadonlyArray<MeasuredPolyline | undefined>
   readonly trace?: MeasuredTrace
-  /** SHA-256 of the body. */
   readonly digest?: () => string
 }
 

@@ -7,7 +7,6 @@ import { signedCursors } from "../../services/keys/SignedCursors.ts"
 
 export interface RequestedPage extends Page {
   readonly isByOffset: boolean
-  /** The cursor of the page after a position. */
   readonly cursorAfter: (position: Position) => string
 }
 

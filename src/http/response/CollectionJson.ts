@@ -14,7 +14,6 @@ export const collectionJson = (collection: StoredCollection): string =>
 export const collectionTag = (collection: StoredCollection): string =>
   weakTag(String(collection.version), collectionJson(collection))
 
-/** A single collection, with the address of its page. */
 export const makeVersionedCollection = Effect.map(
   pageLinks,
   ({ collectionUrl }) => (collection: StoredCollection): Versioned => ({

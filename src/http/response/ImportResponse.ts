@@ -38,7 +38,6 @@ const tracksOf = Effect.fnUntraced(function*({ tracks }: ReadFiles) {
     ))
 })
 
-/** The error lists the tracks. */
 export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   if (file.routes.length > 0) return
   const message = `The file has ${file.trackCount} tracks: expected split=true, join=true or track=0 to `

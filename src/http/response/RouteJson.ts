@@ -43,7 +43,6 @@ const shownOf = (
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
 
-/** A single route, with the address of its page. */
 export const makeVersionedRoute = Effect.map(
   pageLinks,
   ({ routeUrl }) => (route: StoredRoute, form?: GeometryForm): Versioned => ({

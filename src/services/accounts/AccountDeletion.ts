@@ -9,7 +9,6 @@ import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
-/** Account deletion with a grace period of 30 days. */
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
    * Hides the account from every read at once, ends its sessions and disables its tokens. A repeated request keeps the

@@ -18,7 +18,6 @@ export interface ComposedMail {
   readonly mail: Mail
 }
 
-/** Composes the mails that prove an address. */
 export class AccountMails extends Context.Service<AccountMails, {
   /** The mail for a request, with a new link; none without a recipient. Call in a transaction. */
   readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>

@@ -37,7 +37,6 @@ interface Credentials {
   readonly password: Redacted.Redacted
 }
 
-/** Accounts by email and password. */
 export class Accounts extends Context.Service<Accounts, {
   /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
   readonly signUp: (

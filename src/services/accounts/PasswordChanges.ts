@@ -38,7 +38,6 @@ import { type SignUp, SignUps } from "./SignUps.ts"
 /** Timeout in the queue behind other uses of the same account's links. */
 const LONGEST_WAIT = Duration.seconds(2)
 
-/** Password resets by mail, and changes with a session. */
 export class PasswordChanges extends Context.Service<PasswordChanges, {
   /** Mails a link that expires after 30 minutes. Same row and time for every address: the caller learns nothing. */
   readonly requestReset: (email: string) => Effect.Effect<void>

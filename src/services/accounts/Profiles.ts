@@ -22,7 +22,6 @@ import { columnsOf } from "../sql/Tables.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
-/** Users' own profiles, and their public ones. */
 export class Profiles extends Context.Service<Profiles, {
   /** Dies without such a user: the id comes from a session. */
   readonly user: (id: UserId) => Effect.Effect<User>

@@ -13,7 +13,6 @@ export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GR
   Config.withDefault({})
 )
 
-/** Health of the service's parts, for operators. */
 export class SystemStatus extends Context.Service<SystemStatus, {
   /** Never fails: a part that cannot be reached is away. */
   readonly get: Effect.Effect<Status>

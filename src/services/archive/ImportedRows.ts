@@ -175,7 +175,6 @@ export const importedRows = Effect.gen(function*() {
         return origins.filter((origin) => !known.has(origin))
       }),
 
-    /** The newest of an owner's routes; 0 without any. */
     newestRoute: (owner: UserId) => Effect.orDie(Effect.map(findNewest(owner), ({ newest }) => newest ?? 0)),
 
     /** Routes with the positions of an own one up to `upTo` are skipped, and stand for it in collections. */

@@ -17,7 +17,6 @@ const Row = Schema.Struct({
 
 /** What a principal was authenticated by. */
 export class CallerCredential extends Context.Service<CallerCredential, {
-  /** In one query. */
   readonly describe: (principal: Principal) => Effect.Effect<Credential>
 }>()("route-planning-service/CallerCredential") {
   static readonly layer = Layer.effect(

@@ -37,7 +37,6 @@ const shareLinks = tableOf("share_links", LinkRecord)
 
 const LinkRow = LinkRecord.select.mapFields(Struct.omit(["routeId", "collectionId"]))
 
-/** A route or a collection by its id. */
 export type Shared =
   | { readonly kind: "route"; readonly id: RouteId }
   | { readonly kind: "collection"; readonly id: CollectionId }
@@ -77,7 +76,6 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const shareToken = yield* shareTokens
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
-      /** The links that are not expired. */
       const linksOf = ({ id, kind }: Shared, now: Date) =>
         sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isLinkLive(sql, now)}`
 

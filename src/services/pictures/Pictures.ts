@@ -21,7 +21,6 @@ export interface FoundPicture {
   readonly bytes: Effect.Effect<Uint8Array, Missing | Overloaded>
 }
 
-/** Pictures of routes' lines, in SVG and PNG. */
 export class Pictures extends Context.Service<Pictures, {
   /** By the rules of `Routes.get`, of what it shows to this viewer. No use of a link. */
   readonly find: (

@@ -20,7 +20,6 @@ export interface ImportOptions extends TrackChoice {
   readonly contentType: string | undefined
   readonly contentEncoding: string | undefined
   readonly fileName: string | undefined
-  /** Overrides the name in the file. */
   readonly name: string | undefined
 }
 

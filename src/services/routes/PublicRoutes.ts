@@ -37,7 +37,6 @@ const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">
 const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
   Effect.flatMap(planned(counted, listing), totalOf)
 
-/** Public routes, for anyone. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
   readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>

@@ -17,7 +17,6 @@ export interface ExportedFile extends SpooledFile {
   readonly name: string
 }
 
-/** Routes as GPX, GeoJSON, TCX, KML and FIT files. */
 export class RouteFiles extends Context.Service<RouteFiles, {
   /** By the rules of `Routes.get`; on disk until the scope closes. `Overloaded` where the disk has no room. */
   readonly write: (

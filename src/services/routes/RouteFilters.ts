@@ -15,7 +15,6 @@ export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [st
 export const ownScope = (owner: number): string => `${owner}/`
 export const PUBLIC_SCOPE = "/"
 
-/** Conditions on `routes r`. */
 export const routeFilters = (sql: SqlClient.SqlClient) => {
   const isIn = (box: string) => sql`r.bounds && ${box}::box`
 

@@ -13,7 +13,6 @@ interface Profiled {
   readonly profile: ElevationProfile
 }
 
-/** Elevation profiles of what a viewer sees of routes. */
 export class RouteProfiles extends Context.Service<RouteProfiles, {
   /** By the rules of `Routes.get`. A long line is measured in a thread: `Overloaded` under load. */
   readonly get: (

@@ -16,7 +16,6 @@ interface WholeRoute {
   readonly circles: ReadonlyArray<Circle>
 }
 
-/** What is left of a route outside of all circles. */
 interface CutRoute {
   readonly line: MeasuredPolyline | null
   readonly waypoints: string

@@ -12,7 +12,6 @@ const TIMEOUT = Duration.seconds(4)
 
 const CALLS_AT_ONCE = 2
 
-/** Elevations of positions, from the routing engine. */
 export class Elevations extends Context.Service<Elevations, {
   /** Elevations that are there stay; where the engine has none, a position stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>

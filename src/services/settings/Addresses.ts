@@ -16,7 +16,6 @@ export const baseUrl = orElse(Config.option(httpRoot("BASE_URL")), listeningAt)
 
 export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
 
-/** A style of MapLibre for the maps of pages. */
 export const mapStyleUrl = Config.option(httpUrl("MAP_STYLE_URL"))
 
 /** The front end that mailed links point to. */

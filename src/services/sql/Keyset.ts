@@ -21,7 +21,6 @@ export const keyset = (sql: SqlClient.SqlClient, { by, direction, id, type }: Li
     /** The position of a row. In JSON no instant loses its microseconds and no number a digit. */
     position: sql.literal(`json_build_array(${by}, ${id})::text`),
 
-    /** The condition on the rows of the page. */
     after: after === undefined
       ? sql`true`
       : sql`(${sql.literal(by)}, ${sql.literal(id)}) ${sql.literal(isAfter)} (${String(after[0])}::text::${

@@ -19,7 +19,6 @@ const decodeTotal = Schema.decodeUnknownEffect(Schema.Struct({ total: Schema.Int
 export const totalOf = (rows: ReadonlyArray<unknown>): Effect.Effect<number> =>
   decodeTotal(rows[0]).pipe(Effect.orDie, Effect.map(({ total }) => total))
 
-/** How many rows tables and a condition have. */
 export const countRows = (
   sql: SqlClient.SqlClient,
   from: Statement.Fragment

@@ -4,7 +4,6 @@ import { LinkIdColumn } from "../../schema/Columns.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Visibility } from "../../schema/Preferences.ts"
 
-/** The user who makes a request; none for an anonymous client. */
 export type Viewer = Option.Option<UserId>
 
 /** No user has this id. */
@@ -12,7 +11,6 @@ export const NOBODY = 0
 
 export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => NOBODY)
 
-/** The id of a user, or the column that has it. */
 type UserIdOrColumn = number | Statement.Fragment
 
 /** An id, or the token of a URL. */

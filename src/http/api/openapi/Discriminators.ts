@@ -6,7 +6,6 @@ const refOf = (schema: unknown) => Predicate.hasProperty(schema, "$ref") ? Strin
 
 const nameOf = (ref: string) => ref.slice(ref.lastIndexOf("/") + 1)
 
-/** The one value that a member may have. */
 const constantOf = (schema: unknown, member: string): string | undefined => {
   if (!Predicate.hasProperty(schema, "properties") || !Predicate.hasProperty(schema.properties, member)) {
     return undefined

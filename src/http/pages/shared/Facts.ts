@@ -26,7 +26,6 @@ export const placeText = ({ placeCity, placeCountryCode, placeRegion }: StoredCo
   return names.length === 0 ? undefined : [...new Set(names)].join(", ")
 }
 
-/** In the order of the page. */
 const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollectionRoute) =>
   [
     ["Distance", distance === undefined ? undefined : distanceText(distance)],
@@ -38,7 +37,6 @@ const factsOf = ({ activity, distance, duration, elevationGain }: StoredCollecti
 const known = (route: StoredCollectionRoute) =>
   factsOf(route).flatMap(([name, value]) => value === undefined ? [] : [[name, value] as const])
 
-/** In one line, for previews and lists. */
 export const summaryOf = (route: StoredCollectionRoute): string =>
   [...known(route).map(([name, value]) => name === "Climb" ? `${value} of climbing` : value), placeText(route)].filter((
     part

@@ -12,7 +12,6 @@ import { missingPage, type SharedPage, sharedPageLayer } from "./SharedPage.ts"
 
 const decodeHandle = Schema.decodeUnknownOption(Handle)
 
-/** A user's public routes, newest first. */
 export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { root: address } = yield* pageLinks
   const { lists } = yield* Bulkheads
