@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)(
               ["/api", "/assets/reference.js", "/api/v1/auth/login-email", "/api/v1/users/me"]
             )
           }),
-        30_000
+        60_000
       )
     })
   }

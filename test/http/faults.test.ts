@@ -102,7 +102,7 @@ layer(TestServer.behindProxy, { excludeTestServices: true, timeout: "60 seconds"
       const { origin } = yield* TestServer
       assert.strictEqual((yield* sendRaw(origin, "GET /health HTTP/1.1\r\nHost: loc")).status, 408)
       assert.strictEqual((yield* sendRaw(origin, requestHead("GET /health/live"))).status, 200)
-    }), 30_000)
+    }), 60_000)
 })
 
 const eventually = <A extends { readonly status: number }>(call: Effect.Effect<A>) =>

@@ -226,7 +226,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       assert.deepStrictEqual<unknown>(route["geometry"], geometry)
       const file = yield* rider.get(`/routes/${route.id}/gpx`)
       assert.strictEqual(file.text.split("<trkpt ").length, 100_001)
-    }), 30_000)
+    }), 60_000)
 
   it.effect("are for those who may open the route", () =>
     Effect.gen(function*() {

@@ -41,7 +41,7 @@ const assertOneWins = (responses: ReadonlyArray<Answer>) => {
   assert.deepStrictEqual(statuses, [200, ...Array.from({ length: responses.length - 1 }, () => 400)])
 }
 
-layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "30 seconds" })("mailed links of one account", (it) => {
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })("mailed links of one account", (it) => {
   for (const times of [2, 16, 64]) {
     it.effect(`that are used ${times} times at once reset the password once, and all others are 400`, () =>
       Effect.gen(function*() {

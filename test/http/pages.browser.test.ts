@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
             // A status of 400 is one for the console.
             assert.deepStrictEqual(visit.problems.filter((text) => !text.includes("400 (Bad Request)")), [])
           }),
-        30_000
+        60_000
       )
     }
 
@@ -128,7 +128,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
             await look()
             assert.deepStrictEqual(faults, [])
           })
-        }), 30_000)
+        }), 60_000)
     }
   })
 })

@@ -145,7 +145,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         const rider = yield* signedIn
         assert.strictEqual((yield* rider.get("/routes")).status, 200)
         yield* until(Effect.map(ask(fresh(311)), ({ status }) => status === 200))
-      }), 20_000)
+      }), 60_000)
 
     it.effect("by hanging, under a crowd, refuses those whom it cannot serve, at once", () =>
       Effect.gen(function*() {

@@ -101,7 +101,7 @@ describe.skipIf(!hasBrowser)(
                 const theme = colorScheme === "dark" ? "theme=dark" : "width="
                 assert.isTrue(visit.requests.some((url) => url.includes("picture.svg") && url.includes(theme)))
               }),
-            30_000
+            60_000
           )
         }
       }
@@ -153,7 +153,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
             assert.deepStrictEqual(visit.problems, [])
             assert.isTrue(visit.requests.some((url) => /\/assets\/maplibre-worker-[\w-]{16}\.js$/.test(url)))
           }),
-        30_000
+        60_000
       )
 
       it.effect("gives way to the picture without scripts, and without the style", () =>
@@ -166,7 +166,7 @@ describe.skipIf(!hasBrowser)("the map of a shared page (skipped where there is n
               assert.isFalse(await page.getByRole("region", { name: "Map of the route" }).isVisible())
             })
           }
-        }), 30_000)
+        }), 60_000)
     }
   )
 })

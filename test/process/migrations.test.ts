@@ -32,7 +32,7 @@ it.live(
       assert.isAbove(counts[0] ?? 0, 3)
       assert.deepStrictEqual(new Set(counts).size, 1)
     }).pipe(Effect.scoped),
-  30_000
+  60_000
 )
 
 it.live("a process waits for the migrations of another for longer than a request may wait for a lock", () =>
@@ -108,7 +108,7 @@ it.live(
         rolreplication: false
       }])
     }).pipe(Effect.scoped),
-  30_000
+  60_000
 )
 
 /** Brings a database up to before a migration. */
@@ -187,7 +187,7 @@ it.live(
         )
       )
     }).pipe(Effect.scoped),
-  30_000
+  60_000
 )
 
 const migrated = Layer.unwrap(Effect.map(clonedDatabase, (url) =>

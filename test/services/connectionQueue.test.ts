@@ -180,6 +180,6 @@ describe("Effect's pool", () => {
         assert.isAtMost(queued.most, 1)
         assert.isBelow(queued.wakes, few.wakes)
       }),
-    20_000
+    60_000
   )
 })

@@ -141,7 +141,7 @@ describe("a route that goes out and comes in again", () => {
   it("with 100,000 positions is read as GPX in less than a second", () => {
     const text = written(longRoute, "gpx")
     assert.isBelow(leastTimeOf(() => read(text), 1000)[0], 1000)
-  }, 30_000)
+  }, 60_000)
 
   it("that has no line comes back without one, and one of a single position with that", () => {
     for (const format of FORMATS) {
@@ -164,7 +164,7 @@ describe.skipIf(!isXmllintThere)(
           execFileSync(XMLLINT, ["--noout", "-"], { input, stdio: "pipe" })
         }
       }
-    }, 30_000)
+    }, 60_000)
 
     it("is, as GPX, valid against the schema of GPX 1.1", () => {
       const directory = mkdtempSync(join(tmpdir(), "gpx-"))
@@ -189,6 +189,6 @@ describe.skipIf(!isXmllintThere)(
       } finally {
         rmSync(directory, { recursive: true })
       }
-    }, 30_000)
+    }, 60_000)
   }
 )

@@ -14,5 +14,5 @@ describe("files as programs and devices write them", () => {
           assert.deepStrictEqual([validity, isSameAgain], [expected, true], `${name} as ${format}`)
         }
       }
-    }), 30_000)
+    }), 60_000)
 })

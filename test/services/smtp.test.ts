@@ -123,7 +123,7 @@ it.live(
       assert.match(JSON.stringify({ ...error }), /SMTP (timeout|ETIMEDOUT)/)
       for (const socket of sockets) socket.destroy()
     }).pipe(Effect.scoped),
-  20_000
+  60_000
 )
 
 it.effect("a malformed SMTP_URL, or one beside EMAIL_API_KEY, refuses the start and is not told", () =>
