@@ -17,9 +17,9 @@ const TITLE = "Choose a new password"
 
 const Password = Schema.RedactedFromValue(NewPassword)
 
-const RULE = `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
+const rule = () => `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
 
-const wrongLength = () => ValidationFailed.at("password", `Use ${RULE}`)
+const wrongLength = () => ValidationFailed.at("password", `Use ${rule()}`)
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
@@ -51,7 +51,7 @@ const formWith = (token: string, error?: ServiceError): Page => {
 <form method="post" action="reset-password" novalidate>
 <input type="hidden" name="token" value="${token}">
 <label for="password">New password</label>
-<p class="hint" id="password-hint">${RULE}. A few words that do not belong together are long and easy to remember.</p>
+<p class="hint" id="password-hint">${rule()}. A few words that do not belong together are long and easy to remember.</p>
 <input type="password" id="password" name="password" autocomplete="new-password" required ${state}>
 <button type="submit">Set the password</button>
 </form>

@@ -36,20 +36,25 @@ export const ASSETS = "/assets"
 
 export const DOCS_ASSET = `${ASSETS}/:file` as const
 
-const templates = FindMyWay.make<string>(ROUTER)
+const inOpenApiSyntax = (path: string) => path.replace(/:(\w+)/g, "{$1}")
 
-// HEAD and methods refused with 405 have the template of GET.
-for (const path of paths) {
-  for (const method of HttpMethod.all) {
-    const endpointOf = (method: string) => path.find((endpoint) => endpoint.method === method)
-    const endpoint = endpointOf(method) ?? endpointOf("GET") ?? path[0]
-    templates.on(method, path[0].path, endpoint.path.replace(/:(\w+)/g, "{$1}"))
-  }
+/** The template of a method at a path; HEAD and methods refused with 405 have that of GET. */
+type TemplateOf = (method: string) => string
+
+const templatesOf = (endpoints: (typeof paths)[number]): TemplateOf => {
+  const byMethod = new Map<string, string>(endpoints.map(({ method, path }) => [method, inOpenApiSyntax(path)]))
+  const otherwise = byMethod.get("GET") ?? inOpenApiSyntax(endpoints[0].path)
+  return (method) => byMethod.get(method) ?? otherwise
 }
 
-for (const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES)] as const) templates.all(path, path)
-for (const path of Object.values(SHARED_PAGES)) templates.all(path, path.replace(/:(\w+)/g, "{$1}"))
-templates.all(DOCS_ASSET, `${ASSETS}/{file}`)
+/** One entry a path and not one a method: the router compares each new entry with all others. */
+const templates = FindMyWay.make<TemplateOf>(ROUTER)
+
+for (const endpoints of paths) templates.on("GET", endpoints[0].path, templatesOf(endpoints))
+
+for (
+  const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES), ...Object.values(SHARED_PAGES), DOCS_ASSET] as const
+) templates.on("GET", path, () => inOpenApiSyntax(path))
 
 /** The router knows only `HttpMethod.all`; no path has TRACE. */
 export const routedMethod = (method: string): HttpMethod.HttpMethod =>
@@ -67,4 +72,4 @@ export const isProbe = (template: string): boolean => template.startsWith("/heal
 
 /** The path template in OpenAPI syntax; undefined for an unknown path. */
 export const templateOf = (method: string, url: string): string | undefined =>
-  isExactPath(url) ? templates.find(routedMethod(method), pathOf(url))?.handler : undefined
+  isExactPath(url) ? templates.find("GET", pathOf(url))?.handler(method) : undefined

@@ -16,7 +16,7 @@ const refusal = (allowed: ReadonlyArray<string>) => {
 const refusalsOf = (path: HttpRouter.PathInput, allowed: ReadonlyArray<string>) =>
   [...HttpMethod.all]
     .filter((method) => !allowed.includes(method))
-    .map((method) => HttpRouter.route(method, path, refusal(allowed)))
+    .map((method) => HttpRouter.route(method, path, Effect.sync(() => refusal(allowed))))
 
 /** 405 for a path outside of the contract. */
 export const methodsRefusedAt = (path: HttpRouter.PathInput, methods: ReadonlyArray<string> = ["GET"]) =>
