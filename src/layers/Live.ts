@@ -19,7 +19,12 @@ export const placesLive = Places.layer
 
 export const rateCountersLive = rateCountersLayer.pipe(Layer.provide(telemetryLayer))
 
-export const httpClientLive = NodeHttpClient.layerUndici
+/** `node:http` is there for the server; Undici's 109 modules would be loaded by the first probe of readiness. */
+export const httpClientLive = NodeHttpClient.layerNodeHttpOptions({
+  keepAlive: true,
+  // An idle connection that the other side is about to close fails the request that takes it.
+  timeout: 4_000
+})
 
 export const randomnessLive = SecureRandom.layerWebCrypto
 
