@@ -1,4 +1,3 @@
-import { iso1A2Code } from "@rapideditor/country-coder"
 import { Context, Effect, Fiber, Layer } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
@@ -16,15 +15,22 @@ export class Places extends Context.Service<Places, {
     Places,
     Effect.gen(function*() {
       const loading = yield* Effect.forkScoped(load)
+      const coder = yield* Effect.cached(countryCoder)
       return Places.of({
-        at: Effect.fn("Places.at")((position) =>
-          Effect.map(Fiber.join(loading), (cities) => placeAt(cities, position))
-        ),
+        at: Effect.fn("Places.at")(function*(position) {
+          const cities = yield* Fiber.join(loading)
+          return placeAt(cities, yield* coder, position)
+        }),
         hasCities: Effect.map(Fiber.join(loading), (cities) => cities !== NONE)
       })
     })
   )
 }
+
+/** Builds its index of all borders when it is imported: 50 ms, which a start does not wait for. */
+const countryCoder = Effect.promise(() => import("@rapideditor/country-coder"))
+
+type CountryCoder = Effect.Success<typeof countryCoder>
 
 const NONE: Cities = { cityAt: () => undefined }
 
@@ -35,7 +41,7 @@ const load: Effect.Effect<Cities> = readCities.pipe(
 
 const RESERVED: Readonly<Record<string, string>> = { AC: "SH", CP: "FR", DG: "IO", EA: "ES", IC: "ES", TA: "SH" }
 
-const placeAt = (cities: Cities, [lng, lat]: Position): Place => {
+const placeAt = (cities: Cities, { iso1A2Code }: CountryCoder, [lng, lat]: Position): Place => {
   // Territories with a code of their own (Puerto Rico, Réunion) are countries in GeoNames and ISO 3166-1.
   const code = iso1A2Code([lng, lat], { level: "territory" })
   if (code === null) return {}
