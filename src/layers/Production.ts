@@ -1,0 +1,25 @@
+import { Layer } from "effect"
+import { applicationLayer, backgroundLayer } from "./Application.ts"
+import { databaseLive } from "./Database.ts"
+import {
+  httpClientLive,
+  httpServerLive,
+  identityProviderLive,
+  mailerLive,
+  placesLive,
+  randomnessLive,
+  rateCountersLive,
+  routingEngineLive
+} from "./Live.ts"
+import { startingLayer } from "./process/StartingServer.ts"
+import { settingsLayer } from "./Settings.ts"
+
+/** The service with all that it has in production. */
+export const productionLayer = applicationLayer.pipe(
+  Layer.provide(httpServerLive),
+  Layer.provide(backgroundLayer),
+  Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
+  Layer.provide([databaseLive, httpClientLive, randomnessLive]),
+  Layer.provide(settingsLayer),
+  Layer.provide(startingLayer)
+)
