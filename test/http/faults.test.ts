@@ -109,6 +109,5 @@ const eventually = <A extends { readonly status: number }>(call: Effect.Effect<A
   call.pipe(
     Effect.filterOrFail(({ status }) => status === 200),
     Effect.tapError(() => Effect.sleep("100 millis")),
-    Effect.retry({ times: 100 }),
-    Effect.orDie
+    Effect.eventually
   )

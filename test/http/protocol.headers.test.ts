@@ -243,7 +243,7 @@ layer(TestServer.layer())("without listed origins", (it) => {
 })
 
 layer(
-  TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled: 300, idle: 300 }))),
+  TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketTimeouts, { headers: 60_000, stalled: 300, idle: 300 }))),
   {
     excludeTestServices: true
   }
