@@ -9,7 +9,7 @@ import { until } from "../support/Waiting.ts"
 class TwoWorkers extends Context.Service<TwoWorkers, Readonly<Record<string, string>>>()("test/TwoWorkers") {
   static readonly layer = Layer.effect(
     TwoWorkers,
-    Effect.map(clonedDatabase, (url) => ({ DATABASE_URL: url, WORKERS: "2", SHUTDOWN_DRAIN_DELAY: "200 millis" }))
+    Effect.map(clonedDatabase, (url) => ({ DATABASE_URL: url, WORKERS: "2", SHUTDOWN_DRAIN_DELAY: "1 second" }))
   )
 }
 
@@ -92,7 +92,8 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
         yield* killedInTurn(primary)
 
         yield* primary.tell("SIGTERM")
-        yield* until(Effect.map(primary.server.call("GET", "//health/ready"), ({ status }) => status === 503))
+        const ready = sendRaw(primary.server.origin, requestHead("GET /health/ready"))
+        yield* until(Effect.map(ready, ({ status }) => status === 503))
         assert.strictEqual((yield* primary.ended).code, 0)
         assert.deepStrictEqual(workersOf(primary).filter(isAlive), [])
       }),
