@@ -100,6 +100,17 @@ layer(TestServer.layer())("cursors", (it) => {
     60_000
   )
 
+  it.effect("lead past the longest names", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (const character of ["\u0001", "山", "a"]) {
+        yield* rider.post("/routes", newRoute({ name: character.repeat(255) }))
+      }
+      const whole = idsIn((yield* rider.get("/routes?sort=name")).body)
+      assert.strictEqual(whole.length, 3)
+      assert.deepStrictEqual(yield* walk(rider, "/routes?sort=name&limit=1", Effect.void), whole)
+    }))
+
   it.effect("a collection's routes are seen once while others are added and taken out", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
