@@ -1,7 +1,7 @@
 import { Duration, Schema, SchemaGetter } from "effect"
 import { Collection } from "./Collection.ts"
 import { GeometryForm } from "./Geometry.ts"
-import { decimal, DEFAULT_LIMIT, MAX_LIMIT } from "./Page.ts"
+import { decimal, DEFAULT_LIMIT, knownQuery, MAX_LIMIT } from "./Page.ts"
 import { Route } from "./Route.ts"
 import { Timestamp } from "./Timestamp.ts"
 
@@ -29,7 +29,7 @@ const Include = Schema.Literals(Object.keys(INCLUDED)).annotate({
   })
 )
 
-const fields = {
+export const SyncQuery = knownQuery({
   cursor: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^[A-Za-z0-9_-]{1,1024}$/u, { expected: "the cursor of the last response" }))
       .annotate({ description: "The `cursor` of the last response; the whole account without one" })
@@ -44,10 +44,6 @@ const fields = {
       "For how many seconds to wait where nothing has changed; does not wait if absent"
     )
   )
-}
-
-export const SyncQuery = Schema.Struct(fields).annotate({
-  messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
 })
 
 const Change = Schema.Struct({

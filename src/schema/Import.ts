@@ -3,7 +3,7 @@ import { Duplicate } from "./Duplicate.ts"
 import { ElevationQuery } from "./Elevation.ts"
 import { Bounds, ImportTrack } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
-import { decimal } from "./Page.ts"
+import { decimal, knownQuery } from "./Page.ts"
 import { Place } from "./Place.ts"
 import { MAX_NAME, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
@@ -59,7 +59,7 @@ export const DryRun = Schema.Struct({
 
 const flag = (description: string) => Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
 
-export const ImportQuery = {
+export const ImportQuery = knownQuery({
   dryRun: flag("`true` reports what an import would do, and stores nothing"),
   split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
@@ -73,4 +73,4 @@ export const ImportQuery = {
   name: Schema.optionalKey(
     trimmedText(1, MAX_NAME).annotate({ description: "The name of the route, in place of what the file says" })
   )
-}
+})

@@ -32,15 +32,17 @@ const PageQuery = {
 const isOneStart = ({ cursor, offset }: { readonly cursor?: string; readonly offset?: number }) =>
   cursor === undefined || offset === undefined
 
-/** With `ONLY_KNOWN` unknown parameters are errors: a misspelt filter would select all rows. */
-export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) => {
-  const fields = { ...filters, ...PageQuery }
-  return Schema.Struct(fields).annotate({
+/** A query for `ONLY_KNOWN`, whose errors name the parameters that are accepted. */
+export const knownQuery = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
+  Schema.Struct(fields).annotate({
     messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
-  }).check(
+  })
+
+/** With `ONLY_KNOWN` unknown parameters are errors: a misspelt filter would select all rows. */
+export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) =>
+  knownQuery({ ...filters, ...PageQuery }).check(
     Schema.makeFilter((query) => isOneStart(query) || { path: ["cursor"], issue: "Expected either cursor or offset" })
   )
-}
 
 export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { decimal } from "./Page.ts"
+import { decimal, knownQuery } from "./Page.ts"
 import type { Provenance } from "./Route.ts"
 
 /** Width and height, in pixels. */
@@ -14,7 +14,7 @@ const side = (name: keyof typeof DEFAULT_PICTURE & ("width" | "height")) =>
 
 const PictureTheme = Schema.Literals(["light", "dark"])
 
-export const PictureQuery = Schema.Struct({
+export const PictureQuery = knownQuery({
   width: side("width"),
   height: side("height"),
   theme: Schema.optionalKey(

@@ -183,6 +183,23 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
       ) assert.deepStrictEqual(pathsIn((yield* rider.get(`/routes?${query}`)).body), [path], query)
     }))
 
+  it.effect("an unknown parameter is refused with those that are accepted", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const refused = [
+        yield* rider.get("/routes?colour=red"),
+        yield* rider.get("/sync?colour=red"),
+        yield* rider.get("/routes/1/picture.svg?colour=red"),
+        yield* rider.post("/routes/import?colour=red", undefined, {
+          raw: "<gpx/>",
+          headers: { "content-type": "application/gpx+xml" }
+        })
+      ]
+      for (const { body } of refused) {
+        assert.match(JSON.stringify(body), /colour: Unknown parameter: Expected one of [a-z]/)
+      }
+    }))
+
   it.effect("a list of tags has how many live routes have each, for a session and a token that reads", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
