@@ -1,15 +1,12 @@
-import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Credential } from "../../schema/Credential.ts"
-import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { OpenWhilePending, RequiredScope } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
 import { texts } from "./texts/CredentialTexts.ts"
 
 export class CredentialApi extends HttpApiGroup.make("credential")
   .add(
-    HttpApiEndpoint.get("describe", "/credential", { success: Credential })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
-      .annotateMerge(texts.describe)
+    HttpApiEndpoint.get("describe", "/credential", { success: Credential }).annotateMerge(texts.describe)
   )
   .annotateEndpoints(OpenWhilePending, true)
   .annotateEndpoints(RequiredScope, "read")
