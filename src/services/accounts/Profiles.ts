@@ -41,23 +41,26 @@ export class Profiles extends Context.Service<Profiles, {
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
 
+      const columns = sql.literal(
+        `${columnsOf(UserColumns)}, email_verified_at IS NOT NULL AS "isEmailVerified", `
+          + `password_hash IS NOT NULL AS "hasPassword"`
+      )
+
       const findUser = SqlSchema.findOne({
         Request: UserId,
         Result: UserRow,
-        execute: (id) =>
-          sql`
-            SELECT ${sql.literal(columnsOf(UserColumns))}, email_verified_at IS NOT NULL AS "isEmailVerified",
-              password_hash IS NOT NULL AS "hasPassword"
-            FROM users WHERE id = ${id}`
+        execute: (id) => sql`SELECT ${columns} FROM users WHERE id = ${id}`
       })
 
-      const findStatistics = SqlSchema.findOne({
+      const findWithStatistics = SqlSchema.findOne({
         Request: UserId,
-        Result: Statistics,
+        Result: Schema.Struct({ ...UserRow.fields, ...Statistics.fields }),
         execute: (id) =>
           sql`
-            SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
-            FROM routes r WHERE ${visibility.own(id)}`
+            SELECT ${columns}, "totalRoutes", "totalDistance" FROM users CROSS JOIN (
+              SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
+              FROM routes r WHERE ${visibility.own(id)}
+            ) s WHERE id = ${id}`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({
@@ -101,11 +104,11 @@ export class Profiles extends Context.Service<Profiles, {
       }, sql.withTransaction)
 
       const profile = Effect.fn("Profiles.profile")(function*(id: UserId) {
-        const [row, statistics, usage] = yield* Effect.all(
-          [findUser(id), findStatistics(id), quotas.usage(id)],
-          { concurrency: "unbounded" }
+        const [{ totalDistance, totalRoutes, ...row }, usage] = yield* Effect.all(
+          [findWithStatistics(id), quotas.usage(id)],
+          { concurrency: 2 }
         )
-        return { ...toUser(row), statistics, usage }
+        return { ...toUser(row), statistics: { totalRoutes, totalDistance }, usage }
       }, Effect.orDie)
 
       return Profiles.of({
