@@ -32,7 +32,7 @@ public final class Walk {
     RoutesApi routes = new RoutesApi(script);
     RouteInput input = new RouteInput().name("java").geometry(line)
       .addWaypointsItem(new Waypoint().coord(List.of(9.5, 47.1)));
-    Route made = routes.routesCreate(input, null, null, null);
+    CreatedRoute made = routes.routesCreate(input, null, null, null);
     same("created", made.getGeometry(), line);
     List<Route> list = routes.routesList(
       null, null, null, null, null, null, null, null, null, null, null, null, null, 1, null, null
