@@ -183,6 +183,34 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
       ) assert.deepStrictEqual(pathsIn((yield* rider.get(`/routes?${query}`)).body), [path], query)
     }))
 
+  it.effect("rules between parameters are reported with everything else", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      for (
+        const [query, paths] of [
+          ["minDistance=20&maxDistance=3&offset=0&cursor=a&sort=relevance&limit=0", [
+            "cursor",
+            "limit",
+            "maxDistance",
+            "sort"
+          ]],
+          ["minDistance=20&maxDistance=3&colour=red", ["colour", "maxDistance"]],
+          // A rule that a refused parameter may have broken is not reported.
+          ["minDistance=20&maxDistance=x&sort=relevance&q=%26", ["maxDistance", "q"]]
+        ] as const
+      ) assert.deepStrictEqual(pathsIn((yield* rider.get(`/routes?${query}`)).body), [...paths], query)
+    }))
+
+  it.effect("an import of an account refuses parameters, which it has none of, rather than ignore dryRun", () =>
+    Effect.gen(function*() {
+      const { body, status } = yield* (yield* signedIn).post("/users/me/import?dryRun=true", undefined, {
+        raw: "PK",
+        headers: { "content-type": "application/zip" }
+      })
+      assert.strictEqual(status, 400)
+      assert.match(JSON.stringify(body), /dryRun: Unknown parameter: Expected none/)
+    }))
+
   it.effect("an unknown parameter is refused with those that are accepted", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -10,6 +10,7 @@ import { ProfilePatch } from "../../src/schema/User.ts"
 import { boundsOf } from "../../src/services/json/BoundedJson.ts"
 import { type JsonLimits, limitsOf } from "../../src/services/json/JsonLimits.ts"
 import { excessOf } from "../../src/services/json/JsonScanner.ts"
+import { ruleIssues } from "../../src/services/json/RuleIssues.ts"
 
 /** The schemas of all JSON bodies that the service takes. */
 const bodies = Object.values(Api.groups).flatMap((group) =>
@@ -82,9 +83,21 @@ describe("a JSON text", () => {
         const reasons = Exit.isSuccess(exit) ?
           [] :
           exit.cause.reasons.flatMap((reason) => reason._tag === "Fail" ? issuesOf(reason.error) : [])
-        assert.deepStrictEqual(refusalsOf(JSON.stringify(value)), reasons.slice(0, MAX_ISSUES))
+        const isOfMembers = reasons.length > 0 && reasons.every(({ path }) => path !== "")
+        const refusals = [...reasons, ...(isOfMembers ? ruleIssues(schema.ast, value) : [])]
+        assert.deepStrictEqual(refusalsOf(JSON.stringify(value)), refusals.slice(0, MAX_ISSUES))
       })
       fc.assert(property)
     }
+  })
+
+  it("is refused for a rule between members too, unless a member that the rule reads is refused", () => {
+    const { refusalsOf } = boundsOf(TraceRequest)
+    const ofRule = { path: "", message: "Expected either shape or encodedPolyline" }
+    const pathsOf = (body: unknown) => refusalsOf(JSON.stringify(body)).map(({ path }) => path)
+    assert.deepInclude(refusalsOf(JSON.stringify({ activity: "swim" })), ofRule)
+    assert.deepStrictEqual(pathsOf({ activity: "swim" }), ["activity", ""])
+    assert.deepStrictEqual(pathsOf({ activity: "swim", encodedPolyline: "a" }), ["activity"])
+    assert.deepStrictEqual(pathsOf({ encodedPolyline: 1 }), ["encodedPolyline"])
   })
 })

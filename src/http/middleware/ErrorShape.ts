@@ -1,5 +1,5 @@
-import { Cause, Duration, Effect, Layer, Schema } from "effect"
-import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
+import { Array, Cause, Duration, Effect, Equivalence, Layer, Schema } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
 import {
@@ -11,6 +11,7 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
+import { ruleIssues } from "../../services/json/RuleIssues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
@@ -20,12 +21,25 @@ import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
+const sameIssue = Equivalence.Struct({
+  path: Equivalence.strictEqual<string>(),
+  message: Equivalence.strictEqual<string>()
+})
+
+/** The decoder looks at the rules between parameters only where each parameter is accepted. */
+const withRules = (issues: ReadonlyArray<ValidationIssue>, schema: Schema.Constraint | undefined, query: unknown) =>
+  schema === undefined ? issues : Array.unionWith(issues, ruleIssues(schema.ast, query), sameIssue)
+
 const isServiceError = Schema.is(ServiceError)
 
 /** A response that does not match its schema is a defect. */
 export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
-  (error): Effect.Effect<HttpServerResponse.HttpServerResponse, NotFound | ValidationFailed> => {
+  (error, { endpoint }): Effect.Effect<
+    HttpServerResponse.HttpServerResponse,
+    NotFound | ValidationFailed,
+    HttpServerRequest.ParsedSearchParams
+  > => {
     switch (error.kind) {
       case "Params":
         return Effect.fail(new NotFound({ message: "No such resource" }))
@@ -34,6 +48,11 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
         return Effect.die(error.cause)
       case "Headers":
         return Effect.fail(ValidationFailed.of(issuesOf(error.cause).map(inHeader)))
+      case "Query":
+        return Effect.flatMap(
+          HttpServerRequest.ParsedSearchParams,
+          (query) => Effect.fail(ValidationFailed.of(withRules(issuesOf(error.cause), endpoint.query, query)))
+        )
       default:
         return Effect.fail(ValidationFailed.of(issuesOf(error.cause)))
     }

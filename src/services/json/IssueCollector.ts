@@ -1,5 +1,7 @@
-import { Iterable, Result, Schema, SchemaAST, type SchemaIssue, SchemaParser } from "effect"
+import { Iterable, Result, type Schema, SchemaAST } from "effect"
 import { formatIssue, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
+import { decodersOf, isRecord, type JsonObject, memberAlone } from "./PartDecoders.ts"
+import { ruleIssues } from "./RuleIssues.ts"
 
 type Key = string | number
 
@@ -9,45 +11,18 @@ interface Part {
   readonly path: ReadonlyArray<Key>
 }
 
-type Decode = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
-
-const compile = (ast: SchemaAST.AST, errors: "first" | "all"): Decode =>
-  SchemaParser.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors })
-
-const decoders = new WeakMap<SchemaAST.AST, Readonly<Record<"first" | "all", Decode>>>()
-
-const decodersOf = (ast: SchemaAST.AST) => {
-  const known = decoders.get(ast)
-  if (known !== undefined) return known
-  const made = { first: compile(ast, "first"), all: compile(ast, "all") }
-  decoders.set(ast, made)
-  return made
-}
-
 const isRefused = ({ ast, value }: Part): boolean => Result.isFailure(decodersOf(ast).first(value))
+
+const below = (path: ReadonlyArray<Key>, { message, path: inside }: ValidationIssue): ValidationIssue => ({
+  path: [...path, ...(inside === "" ? [] : [inside])].join("."),
+  message
+})
 
 const issuesOfWhole = ({ ast, path, value }: Part): ReadonlyArray<ValidationIssue> =>
   Result.match(decodersOf(ast).all(value), {
     onSuccess: () => [],
-    onFailure: (issue) =>
-      formatIssue(issue).map((inside) => ({
-        path: [...path, ...(inside.path === "" ? [] : [inside.path])].join("."),
-        message: inside.message
-      }))
+    onFailure: (issue) => formatIssue(issue).map((inside) => below(path, inside))
   })
-
-const isRecord = (value: unknown): value is Readonly<Record<PropertyKey, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const memberSchemas = new WeakMap<SchemaAST.PropertySignature, SchemaAST.Objects>()
-
-const memberSchema = (signature: SchemaAST.PropertySignature): SchemaAST.Objects => {
-  const known = memberSchemas.get(signature)
-  if (known !== undefined) return known
-  const made = new SchemaAST.Objects([signature], [])
-  memberSchemas.set(signature, made)
-  return made
-}
 
 const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   const others = types.filter((type) => !SchemaAST.isNull(type))
@@ -83,18 +58,32 @@ function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
       if (Result.isFailure(first(inside))) yield* issuesIn({ ast: item, path: [...path, index], value: inside })
     }
   } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && isRecord(value)) {
-    for (const signature of ast.propertySignatures) yield* issuesOfMember(signature, path, value)
+    yield* issuesOfMembers(ast, path, value)
   }
+}
+
+function* issuesOfMembers(
+  ast: SchemaAST.Objects,
+  path: ReadonlyArray<Key>,
+  object: JsonObject
+): Generator<ValidationIssue> {
+  let isAccepted = true
+  for (const signature of ast.propertySignatures) {
+    for (const issue of issuesOfMember(signature, path, object)) {
+      isAccepted = false
+      yield issue
+    }
+  }
+  if (!isAccepted) yield* ruleIssues(ast, object).map((issue) => below(path, issue))
 }
 
 const issuesOfMember = (
   signature: SchemaAST.PropertySignature,
   path: ReadonlyArray<Key>,
-  object: Readonly<Record<PropertyKey, unknown>>
+  object: JsonObject
 ): Generator<ValidationIssue> => {
   const { name, type } = signature
-  const isGiven = Object.hasOwn(object, name)
-  const alone = { ast: memberSchema(signature), path, value: isGiven ? { [name]: object[name] } : {} }
+  const alone = { ...memberAlone(signature, object), path }
   const key = typeof name === "symbol" ? name.toString() : name
   return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
 }
