@@ -6,7 +6,7 @@ import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../../src/services/routes/RouteJobs.ts"
 import { joinMatches, measureShortTrace, readTrace } from "../../src/services/routing/TraceJobs.ts"
-import { crash, eat, echo, lengthOf, nest, spin, throwError, work } from "../support/HeavyThread.ts"
+import { crash, eat, echo, environment, lengthOf, nest, spin, throwError, work } from "../support/HeavyThread.ts"
 import { until } from "../support/Waiting.ts"
 
 const entry = new URL("../support/HeavyThread.ts", import.meta.url)
@@ -59,6 +59,15 @@ describe("heavy work", () => {
         assert.isBelow((user + system) / 1000, 150)
         assert.strictEqual(yield* heavy.run(lengthOf, bytes, long, [bytes.buffer]), INLINE_BYTES)
         assert.strictEqual(bytes.length, 0)
+      })
+    ))
+
+  it.live("is done without the environment of the process, but finds the modules that were compiled before", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        assert.deepStrictEqual(yield* heavy.run(environment, null, long), ["NODE_COMPILE_CACHE"])
       })
     ))
 

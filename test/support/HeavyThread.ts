@@ -11,6 +11,12 @@ export const throwError: HeavyJob<string, never> = {
   }
 }
 
+/** Names of the variables that a thread has in its environment. */
+export const environment: HeavyJob<null, ReadonlyArray<string>> = {
+  name: "environment",
+  run: () => Object.keys(process.env)
+}
+
 export const spin: HeavyJob<null, never> = {
   name: "spin",
   run: () => {
@@ -46,4 +52,4 @@ export const nest: HeavyJob<number, unknown> = {
 
 export const echo: HeavyJob<unknown, unknown> = { name: "echo", run: (value) => value }
 
-serveJobs([lengthOf, throwError, spin, work, eat, crash, nest, echo])
+serveJobs([lengthOf, throwError, environment, spin, work, eat, crash, nest, echo])
