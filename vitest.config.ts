@@ -14,6 +14,8 @@ const SHARED = {
   pool: "forks",
   // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
   isolate: false,
+  // Node runs the service as it is: a module runner would load and compile it again in each worker.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
   // A measurement that others on the machine disturbed is repeated; the tries are printed.
   retry: process.env["CI"] === "true" ? 2 : 0,
   // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.
