@@ -8,11 +8,12 @@ import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase, onServer } from "../support/Databases.ts"
 import { newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
+import { within } from "../support/Waiting.ts"
 
 const POOL = 4
 
 /** Far less than the 10 to 15 seconds after which a lost statement ends by itself, and room for a busy machine. */
-const SOON = "3 seconds"
+const SOON = 3000
 
 const times = (count: number, call: Effect.Effect<Answer>) =>
   Effect.forEach(Array.from({ length: count }), () => call, { concurrency: "unbounded" })
@@ -22,8 +23,8 @@ const recovered = (call: Effect.Effect<Answer>) =>
   call.pipe(
     Effect.filterOrFail(({ status }) => status === 200),
     Effect.retry({ schedule: Schedule.spaced("20 millis") }),
-    Effect.timeout(SOON),
-    Effect.orDie
+    Effect.orDie,
+    within(SOON)
   )
 
 /** Calls until a response is as expected. A call that is stuck is left alone. */

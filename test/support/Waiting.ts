@@ -21,3 +21,16 @@ export const until = <E, R>(
 /** Ends when a query finds nothing any more. */
 export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
   until(Effect.map(query, (rows) => rows.length === 0))
+
+/**
+ * Dies where the work takes longer. Counted in short timers one after the other, which a busy machine holds up as it holds up the
+ * work: so much time on an idle one, and as much more as there are others.
+ */
+export const within = (milliseconds: number) => <A, E, R>(work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.raceFirst(
+    work,
+    pause(POLL_INTERVAL).pipe(
+      Effect.repeat({ times: Math.ceil(milliseconds / Duration.toMillis(POLL_INTERVAL)) - 1 }),
+      Effect.andThen(Effect.die(new Error(`not within ${milliseconds} ms`)))
+    )
+  )
