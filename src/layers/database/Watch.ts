@@ -111,24 +111,38 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   }
 
   // A query to a server that hangs does not end when interrupted, so nothing waits for it.
-  const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
-    const seen = suspects().map(([pid, running]) => [pid, running, bytesRead(running.connection)] as const)
+  const ask = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, timeout: Duration.Duration) {
     const activity = yield* Effect.forkDetach(
       activeOf({ ...config, connectTimeout: timeout }, seen.map(([pid]) => pid))
     )
-    const active = yield* Fiber.join(activity).pipe(
+    return yield* Fiber.join(activity).pipe(
       Effect.timeoutOption(timeout),
       Effect.ensuring(Effect.sync(() => activity.interruptUnsafe())),
       Effect.catchCause(() => Effect.succeedNone)
     )
+  })
+
+  // A busy machine may run a back end, or read its response here, after those of the probe: it is asked for twice.
+  const dropUnknown = Effect.fnUntraced(
+    function*(seen: ReadonlyArray<Seen>, known: Activities) {
+      const unknown = seen.filter(([pid]) => !known.has(pid))
+      if (unknown.length === 0) return
+      yield* Effect.sleep(RETRY_INTERVAL)
+      const active = Option.flatten(yield* ask(unknown, PROBE_TIMEOUT))
+      if (Option.isSome(active)) yield* drop(unknown.filter(([pid]) => !active.value.has(pid)))
+    }
+  )
+
+  const probe = Effect.fnUntraced(function*(timeout: Duration.Duration) {
+    const seen = suspects().map(([pid, running]) => [pid, running, bytesRead(running.connection)] as const)
+    const active = yield* ask(seen, timeout)
     if (Option.isNone(active)) {
       if (schedule.isStopping) yield* drop(seen)
       return false
     }
     if (Option.isSome(active.value)) {
-      const known = active.value.value
-      yield* drop(seen.filter(([pid]) => !known.has(pid)))
-      yield* cancelLocked(seen, known)
+      yield* dropUnknown(seen, active.value.value)
+      yield* cancelLocked(seen, active.value.value)
     }
     statements.responses++
     return true
