@@ -38,7 +38,7 @@ const MailLine = Schema.fromJsonString(Schema.Struct({
   spanId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{16}$/))
 }))
 
-layer(MailProvider.layer(0), { excludeTestServices: true })("npm run dev", (it) => {
+layer(MailProvider.layer(0), { excludeTestServices: true, concurrent: true })("npm run dev", (it) => {
   it.effect(
     "sends mails by the provider where there is a key for it, and writes their links nowhere",
     () =>

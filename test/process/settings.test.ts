@@ -6,6 +6,7 @@ import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { generatedSecrets } from "../../development/DevelopmentSecrets.ts"
+import { databaseLive } from "../../src/layers/Database.ts"
 import { awaitDatabase } from "../../src/layers/database/Await.ts"
 import { problemOf, refusalOf } from "../../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
@@ -13,6 +14,7 @@ import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
+import { TestServer } from "../support/TestServer.ts"
 
 const COMPLETE = {
   DATABASE_URL: "postgres://127.0.0.1:1/none",
@@ -23,10 +25,11 @@ const COMPLETE = {
   GOOGLE_CLIENT_SECRET: "secret"
 }
 
+const configured = (settings: Readonly<Record<string, string>>) =>
+  ConfigProvider.layer(ConfigProvider.fromUnknown(settings))
+
 const start = (settings: Readonly<Record<string, string>>) =>
-  Effect.void.pipe(
-    Effect.provide(settingsLayer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))))
-  )
+  Effect.void.pipe(Effect.provide(Layer.provide(settingsLayer, configured(settings))))
 
 const refusal = (settings: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(start(settings)), ({ message }) => message)
@@ -113,6 +116,12 @@ const reasonOf = Effect.fnUntraced(function*(env: Readonly<Record<string, string
     .message
 })
 
+/** What a process with a layer that cannot be built says at its end. */
+const reasonOfLayer = <A, E>(layer: Layer.Layer<A, E>) =>
+  Effect.void.pipe(Effect.provide(layer), Effect.sandbox, Effect.flip, Effect.map(refusalOf))
+
+const BESIDE = { timeout: 60_000, concurrent: true }
+
 describe("a production start", () => {
   it.effect("is refused without its settings, and all that are missing are named at once", () =>
     Effect.gen(function*() {
@@ -191,23 +200,24 @@ describe("a production start", () => {
           "WORKERS: Expected a finite number (for example WORKERS=2)"
         ])
       }),
-    60_000
+    BESIDE
   )
 
   it.live(
     "ends with 1 and says so in one line when the database does not come up in time, or its host is unknown",
     () =>
       Effect.gen(function*() {
-        const databases = ["127.0.0.1:1", "nowhere.invalid"]
-        const reasons = yield* Effect.forEach(databases, (server) =>
-          reasonOf({
-            ...COMPLETE,
-            DATABASE_URL: `postgres://service:canary@${server}/none`,
-            DATABASE_WAIT: "300 millis"
-          }), { concurrency: 2 })
-        const [refused = "", unknown = ""] = reasons
+        const settingsWith = (server: string) => ({
+          ...COMPLETE,
+          DATABASE_URL: `postgres://service:canary@${server}/none`,
+          DATABASE_WAIT: "300 millis"
+        })
+        const [refused, unknown] = yield* Effect.all([
+          reasonOf(settingsWith("127.0.0.1:1")),
+          reasonOfLayer(Layer.provide(databaseLive, configured(settingsWith("nowhere.invalid"))))
+        ], { concurrency: 2 })
         const start = "The database was not reachable within 300ms: see that it runs and that DATABASE_URL is right"
-        for (const reason of reasons) {
+        for (const reason of [refused, unknown]) {
           assert.include(reason, start)
           assert.notInclude(reason, "canary")
         }
@@ -215,7 +225,7 @@ describe("a production start", () => {
         // It is no address that the service listens on.
         assert.notInclude(unknown, "HOST")
       }),
-    60_000
+    BESIDE
   )
 
   it.live(
@@ -223,17 +233,16 @@ describe("a production start", () => {
     () =>
       Effect.gen(function*() {
         const port = yield* listening(createServer())
-        const databases = [COMPLETE.DATABASE_URL, yield* clonedDatabase]
-        const reasons = yield* Effect.forEach(
-          databases,
-          (DATABASE_URL) => reasonOf({ ...COMPLETE, DATABASE_URL, PORT: String(port) }),
-          { concurrency: 2 }
-        )
+        const PORT = String(port)
+        const reasons = yield* Effect.all([
+          reasonOf({ ...COMPLETE, PORT }),
+          reasonOfLayer(TestServer.on(yield* clonedDatabase, { PORT }))
+        ], { concurrency: 2 })
         const expected =
           `Port ${port} of 127.0.0.1 is in use: stop the process that listens there, or set PORT to another`
         assert.deepStrictEqual(reasons, [expected, expected])
       }).pipe(Effect.scoped),
-    60_000
+    BESIDE
   )
 })
 

@@ -20,7 +20,7 @@ const proxiedDatabase = Effect.gen(function*() {
   return { proxy, url: url.href }
 })
 
-describe("a process that gets SIGTERM while its database hangs", () => {
+describe("a process that gets SIGTERM while its database hangs", { concurrent: true }, () => {
   for (const workers of ["1", "2"]) {
     it.live(`ends in time with code 0, with WORKERS=${workers}`, () =>
       Effect.gen(function*() {

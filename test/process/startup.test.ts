@@ -27,14 +27,18 @@ const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 const untilListening = (call: Effect.Effect<Answer>) =>
   Effect.andThen(until(Effect.map(Effect.exit(call), Exit.isSuccess)), call)
 
-describe("a start before the database", () => {
+describe("a start before the database", { concurrent: true }, () => {
   for (const workers of ["1", "2"]) {
     it.live(
       `waits for it, live and not ready, and leaves no call without a response, with WORKERS=${workers}`,
       () =>
         Effect.gen(function*() {
           const database = yield* absentDatabase
-          const process = yield* replica({ DATABASE_URL: database.url, WORKERS: workers })
+          const process = yield* replica({
+            DATABASE_URL: database.url,
+            WORKERS: workers,
+            SHUTDOWN_DRAIN_DELAY: "0 seconds"
+          })
           const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
           const live = yield* untilListening(visitor.get("//health/live"))
           assert.strictEqual(live.status, 200)

@@ -32,9 +32,9 @@ const isAlive = (pid: number) => {
   }
 }
 
-const start = Effect.fnUntraced(function*(count: number) {
+const start = Effect.gen(function*() {
   const primary = yield* replica(yield* TwoWorkers)
-  yield* until(Effect.sync(() => workersOf(primary).length === count))
+  yield* until(Effect.sync(() => workersOf(primary).length === 2))
   return primary
 })
 
@@ -64,12 +64,12 @@ const killedInTurn = Effect.fnUntraced(function*(primary: Replica) {
   yield* Fiber.interrupt(load)
 })
 
-layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("WORKERS", (it) => {
+layer(TwoWorkers.layer, { excludeTestServices: true, concurrent: true, timeout: "60 seconds" })("WORKERS", (it) => {
   it.effect(
     "are as many processes behind one port, replaced as often as they are killed while another serves, and all drained",
     () =>
       Effect.gen(function*() {
-        const primary = yield* start(2)
+        const primary = yield* start
         assert.lengthOf(logged(primary, "WARN").filter(({ message }) => String(message).includes("REDIS_URL")), 1)
         const statuses = yield* Effect.all(
           Array.from({ length: 8 }, () => primary.server.call("GET", "//health/ready"))
@@ -102,7 +102,7 @@ layer(TwoWorkers.layer, { excludeTestServices: true, timeout: "60 seconds" })("W
 
   it.effect("do not outlive the process that started them, however it ended", () =>
     Effect.gen(function*() {
-      const [killed, told] = yield* Effect.all([start(2), start(2)], { concurrency: 2 })
+      const [killed, told] = yield* Effect.all([start, start], { concurrency: 2 })
       yield* killed.tell("SIGKILL")
       yield* gone(workersOf(killed))
       // A worker that is stopped cannot drain.
