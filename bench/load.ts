@@ -27,14 +27,20 @@ export const connected = async ({ origin }: URL, connections: number) => {
   return agent
 }
 
-/** So many clients, each of which sends the next call as soon as it has the response to the one before. */
-export const closedLoop = async (calls: ReadonlyArray<Call>, clients: number, seconds: number) => {
+/** So many clients, each of which sends the next call as soon as it has the response to the one before, until aborted. */
+export const closedLoop = async (
+  calls: ReadonlyArray<Call>,
+  clients: number,
+  seconds: number,
+  signal?: AbortSignal
+) => {
   const agent = await connected(new URL(calls[0]?.url ?? ""), clients)
   const outcomes: Array<Outcome> = []
   const until = performance.now() + seconds * 1000
   const sent = { count: 0 }
+  const isOver = () => performance.now() >= until || signal?.aborted === true
   const client = async () => {
-    while (performance.now() < until) {
+    while (!isOver()) {
       const call = calls[sent.count++ % calls.length]
       if (call !== undefined) outcomes.push(await ask(agent, call))
     }

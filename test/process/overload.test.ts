@@ -114,7 +114,8 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
       Effect.gen(function*() {
         const { server } = yield* Service
         const calls = callsOf(server.origin, yield* signedIn)
-        const load = yield* Effect.forkChild(Effect.promise(() => closedLoop(calls, 200, 2)))
+        const isSeen = new AbortController()
+        const load = yield* Effect.forkChild(Effect.promise(() => closedLoop(calls, 200, 10, isSeen.signal)))
         const refusalOf = (origin: string, size: number) =>
           Effect.repeat(
             server.call("POST", "/auth/login-email", { headers: { origin }, body: { filler: "x".repeat(size) } }),
@@ -122,6 +123,7 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
           )
         const short = yield* refusalOf("https://app.example.com", 10)
         const long = yield* refusalOf("https://other.example.com", 100_000)
+        isSeen.abort()
         yield* Fiber.join(load)
         assert.deepStrictEqual(short.body, {
           statusCode: 503,
