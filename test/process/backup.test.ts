@@ -33,7 +33,7 @@ const query = (url: string, statement: string) =>
 const serverBy = Effect.fnUntraced(
   function*(bin: string, data: string, program: string, options: ReadonlyArray<string>) {
     const owner = yield* Effect.promise(postgresOwner)
-    const made = spawnSync(join(bin, program), ["-D", data, ...options], { ...owner, cwd: "/" })
+    const made = spawnSync(join(bin, program), ["-D", data, "--no-sync", ...options], { ...owner, cwd: "/" })
     assert.strictEqual(made.status, 0, String(made.stderr))
     const port = yield* Effect.promise(() => freePort())
     yield* Effect.acquireRelease(
