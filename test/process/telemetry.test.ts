@@ -1,11 +1,12 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import { SpanStatusCode } from "@opentelemetry/api"
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
-import { Deferred, Effect, Exit, Fiber, Redacted } from "effect"
+import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { collectorExporter } from "../../src/layers/telemetry/CollectorExport.ts"
 import { redacting } from "../../src/layers/telemetry/SpanExport.ts"
 import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
 import { Collector, type ExportedSpan } from "../support/Collector.ts"
+import { clonedDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -15,6 +16,10 @@ import { until, within } from "../support/Waiting.ts"
 const TRACE = "0af7651916cd43dd8448eb211c80319c"
 const PARENT = "b7ad6b7169203331"
 
+class DatabaseUrl extends Context.Service<DatabaseUrl, string>()("test/DatabaseUrl") {
+  static readonly layer = Layer.effect(DatabaseUrl, clonedDatabase)
+}
+
 /** Runs some work against a server that sends its traces to the collector; when it is over, all are there. */
 const traced = <A, E>(
   work: Effect.Effect<A, E, TestServer | Mailbox>,
@@ -23,7 +28,7 @@ const traced = <A, E>(
   Effect.gen(function*() {
     const { url } = yield* Collector
     return yield* work.pipe(
-      Effect.provide(TestServer.layer({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...settings }))
+      Effect.provide(TestServer.on(yield* DatabaseUrl, { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...settings }))
     )
   })
 
@@ -46,8 +51,8 @@ const aSpan = Effect.sync(() => {
 
 const onCollector = Effect.provide(Collector.layer)
 
-describe("traces", () => {
-  it.live("have a span for the request, below it one for the service, below that one for each statement", () =>
+layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
+  it.effect("have a span for the request, below it one for the service, below that one for each statement", () =>
     Effect.gen(function*() {
       yield* traced(
         Effect.gen(function*() {
@@ -104,7 +109,7 @@ describe("traces", () => {
       })
     }).pipe(onCollector))
 
-  it.live("hold no share token, address, password, credential, header or path", () =>
+  it.effect("hold no share token, address, password, credential, header or path", () =>
     Effect.gen(function*() {
       const secrets = yield* traced(Effect.gen(function*() {
         const rider = yield* signedIn
@@ -196,7 +201,7 @@ describe("traces", () => {
     )
   })
 
-  it.live("are told to our own engine, and to nobody else", () =>
+  it.effect("are told to our own engine, and to nobody else", () =>
     Effect.gen(function*() {
       const { requests, url } = yield* Collector
       yield* traced(
@@ -230,7 +235,7 @@ describe("traces", () => {
       ["parentbased_always_off", "", 1, 0]
     ] as const
   ) {
-    it.live(`are sampled by ${sampler || "the caller's flag"} ${ratio}`, () =>
+    it.effect(`are sampled by ${sampler || "the caller's flag"} ${ratio}`, () =>
       Effect.gen(function*() {
         const sending = (flag: string) =>
           Effect.flatMap(inTrace(`00-${TRACE}-${PARENT}-${flag}`), (it) => it.get("/nowhere"))
@@ -247,7 +252,7 @@ describe("traces", () => {
   }
 
   for (const mode of ["hang", "fail"] as const) {
-    it.live(`cost a request nothing when the collector does ${mode}, and the end at most two seconds`, () =>
+    it.effect(`cost a request nothing when the collector does ${mode}, and the end at most two seconds`, () =>
       Effect.gen(function*() {
         const collector = yield* Collector
         yield* collector.become(mode)
@@ -265,7 +270,7 @@ describe("traces", () => {
   }
 
   for (const mode of ["hang", "refuse", "drip", "dripHeaders", "garbage", "notHttp", "endless"] as const) {
-    it.live(`are exported again after a collector did ${mode}, whose connections are closed`, () =>
+    it.effect(`are exported again after a collector did ${mode}, whose connections are closed`, () =>
       Effect.gen(function*() {
         const collector = yield* Collector
         const exporter = collectorExporter(
@@ -287,7 +292,7 @@ describe("traces", () => {
       }).pipe(onCollector))
   }
 
-  it.live("are counted, those too that are lost", () =>
+  it.effect("are counted, those too that are lost", () =>
     Effect.gen(function*() {
       const collector = yield* Collector
       const counted = (result: string) =>
@@ -305,7 +310,7 @@ describe("traces", () => {
       }))
     }).pipe(onCollector), 30_000)
 
-  it.live("of a caller that is no trusted proxy are referred to, and neither continued nor obeyed", () =>
+  it.effect("of a caller that is no trusted proxy are referred to, and neither continued nor obeyed", () =>
     Effect.gen(function*() {
       for (const proxies of [{}, { TRUSTED_PROXIES: "10.0.0.0/8" }]) {
         const before = (yield* (yield* Collector).spans).length
@@ -322,7 +327,7 @@ describe("traces", () => {
       }
     }).pipe(onCollector))
 
-  it.live("go nowhere without a collector, or with telemetry off", () =>
+  it.effect("go nowhere without a collector, or with telemetry off", () =>
     Effect.gen(function*() {
       const { requests } = yield* Collector
       yield* traced(callOnce, { TELEMETRY_ENABLED: "false" })
@@ -330,7 +335,7 @@ describe("traces", () => {
       assert.deepStrictEqual(requests, [])
     }).pipe(onCollector))
 
-  it.live("refuse settings that make no sense, by name and without their value", () =>
+  it.effect("refuse settings that make no sense, by name and without their value", () =>
     Effect.gen(function*() {
       const refused = {
         OTEL_EXPORTER_OTLP_ENDPOINT: "ftp://canary",
