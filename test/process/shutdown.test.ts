@@ -149,9 +149,6 @@ const heldByNeighbours = Effect.gen(function*() {
   assert.isAbove(collector.requests.length, 0)
 }).pipe(Effect.provide([Collector.layer, StandInEngine.layer]))
 
-/** Of a test that uses no process of another one. */
-const BESIDE = { timeout: 60_000, concurrent: true }
-
 layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process that is told to end", (it) => {
   it.effect("fails no request of a front while two are restarted one after the other", () =>
     Effect.gen(function*() {
@@ -243,7 +240,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
   it.effect(
     "ends in time whatever holds it up, and at once when it is told again",
     () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
-    BESIDE
+    60_000
   )
 
   it.effect("by an error that nobody caught ends what it began, logs it and fails", () =>
@@ -261,5 +258,5 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a 
       assert.strictEqual((yield* process.ended).code, 1)
       assert.strictEqual(logged(process, "FATAL").length, 1)
       assert.include(process.output(), "thrown away")
-    }), BESIDE)
+    }), 60_000)
 })
