@@ -14,16 +14,16 @@ const ROUTES = 6
 /** So long that two of them fit into a page. */
 const LINE_BYTES = 6 * MIB
 
-/** Public routes whose geometry and encoded polyline, all backslashes, are long; short when simplified. */
+/** Public routes whose geometry, a number with all its digits, and polyline, all backslashes, are long; short when simplified. */
 const fillFor = (rider: Rider) =>
   SqlClient.SqlClient.use((sql) =>
     sql`
       INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6, provenance,
         share_token, bounds, distance, published_at, created_at, updated_at)
       SELECT ${rider.id}, 'Long ' || n, 'public', '{}', false, '[{"coord":[9.5,47.1]}]',
-        '[' || repeat('[9.5,47.1],', ${
-      LINE_BYTES / 11
-    }::int) || '[9.5,47.1]]', '[[9.5,47.1],[9.5,47.1]]', repeat('\\', ${LINE_BYTES / 2}::int),
+        '[[9.5' || repeat('0', ${LINE_BYTES}::int) || ',47.1]]', '[[9.5,47.1],[9.5,47.1]]', repeat('\\', ${
+      LINE_BYTES / 2
+    }::int),
         'generation', md5(n::text || ${rider.email}::text), box '(9.5,47.1),(9.5,47.1)', n, to_timestamp(n),
         to_timestamp(n), to_timestamp(n)
       FROM generate_series(1, ${ROUTES}::int) n`
