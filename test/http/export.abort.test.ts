@@ -7,6 +7,7 @@ import { buffer } from "node:stream/consumers"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { manifestOf, unzipped } from "../support/Archives.ts"
 import { DatabaseProxy } from "../support/DatabaseProxy.ts"
+import { unpackedLines } from "../support/LongRoute.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { untilNone } from "../support/Waiting.ts"
@@ -14,9 +15,6 @@ import { untilNone } from "../support/Waiting.ts"
 const statements = DatabaseProxy.use(({ calls }) => calls)
 
 const ROUTES = 250
-
-/** So many are made in a statement, each of which ends within the timeout of statements. */
-const ROUTES_AT_ONCE = 25
 
 /** Somebody with more routes than sockets and buffers hold, of digits that cannot be packed small. */
 class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; readonly firstId: number }>()(
@@ -29,17 +27,18 @@ const fill = Effect.gen(function*() {
   const rider = yield* signedIn
   const first = created((yield* rider.post("/routes", newRoute({ name: "first", geometry: [[9, 47], [10, 48]] }))).body)
   const sql = yield* SqlClient.SqlClient
-  for (let made = 0; made < ROUTES; made += ROUTES_AT_ONCE) {
-    yield* sql`
-      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
-        created_at, updated_at)
-      SELECT ${rider.id}, 'long ' || n, 'private', '{}', false, '[{"coord":[9,47]}]', line, 'routing-engine',
-        md5(n || 'long' || ${rider.id}), '2999-01-01Z', '2999-01-01Z'
-      FROM generate_series(${made + 1}::int, ${made + ROUTES_AT_ONCE}::int) n, LATERAL (
-        SELECT '[' || string_agg('[' || random() + (n + k) % 90 || ',' || random() || ']', ',') || ']' AS line
-        FROM generate_series(1, 2000) k
-      ) lines`
-  }
+  yield* unpackedLines
+  // The same line again is further away than a packer looks back.
+  yield* sql`
+    WITH line AS MATERIALIZED (
+      SELECT '[' || string_agg('[' || random() + k % 90 || ',' || random() || ']', ',') || ']' AS geometry
+      FROM generate_series(1, 2000) k
+    )
+    INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
+      created_at, updated_at)
+    SELECT ${rider.id}, 'long ' || n, 'private', '{}', false, '[{"coord":[9,47]}]', geometry, 'routing-engine',
+      md5(n || 'long' || ${rider.id}), '2999-01-01Z', '2999-01-01Z'
+    FROM generate_series(1, ${ROUTES}::int) n, line`
   return { rider, firstId: first.id }
 })
 

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Fiber, Layer } from "effect"
+import { Context, Duration, Effect, Fiber, Layer } from "effect"
 import { readdirSync, readlinkSync } from "node:fs"
 import { get, type IncomingMessage } from "node:http"
 import { buffer } from "node:stream/consumers"
@@ -8,7 +8,7 @@ import { runInNewContext } from "node:vm"
 import { LargeResponseLimits } from "../../src/http/middleware/LargeResponses.ts"
 import { DownloadLimits } from "../../src/http/response/Downloads.ts"
 import { LowestReadRate, SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
-import { signedIn } from "../support/Actors.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
 import { unzipped } from "../support/Archives.ts"
 import { connection, countOf, MIB, sampled } from "../support/Connections.ts"
 import { longRoute } from "../support/LongRoute.ts"
@@ -80,10 +80,27 @@ const downloadsServer = (stalled: number, lowestReadRate = 1) =>
     Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled, idle: 60_000 }))
   )
 
-layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds" })("a download", (it) => {
+/** Somebody with two long public routes, one of which is at `path`. */
+class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; readonly path: string }>()(
+  "test/LongAccount"
+) {
+  static readonly layer = Layer.effect(
+    LongAccount,
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      yield* longRoute(rider)
+      return { rider, path: `/routes/${yield* longRoute(rider)}` }
+    })
+  )
+}
+
+layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("a download", (it) => {
   it.effect("that nobody reads holds nothing of its route in memory, and no more than a few do", () =>
     Effect.gen(function*() {
-      const path = `/routes/${yield* longRoute(yield* signedIn)}/gpx`
+      const path = `${(yield* LongAccount).path}/gpx`
       const whole = yield* from("10.0.0.1", path)
       assert.isAbove(whole.text.length, 8 * MIB)
       assert.strictEqual(whole.headers.get("content-length"), String(Buffer.byteLength(whole.text)))
@@ -124,8 +141,7 @@ layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds
   it.effect("or an export of an account that is not read is one of the few of its address, and of all", () =>
     Effect.gen(function*() {
       const { call } = yield* TestServer
-      const rider = yield* signedIn
-      for (let n = 0; n < 2; n++) yield* longRoute(rider)
+      const { rider } = yield* LongAccount
       const path = "/users/me/export"
       const cookie = { cookie: rider.cookie }
       const exportFrom = (address: string) =>
@@ -143,8 +159,7 @@ layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds
 
   it.effect("or an export that nobody reads holds nothing of the account in memory", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
-      for (let n = 0; n < 2; n++) yield* longRoute(rider)
+      const { rider } = yield* LongAccount
       const cookie = { cookie: rider.cookie }
       const before = yield* memory
       const stalled = yield* Effect.all(Array.from({ length: 3 }, () => unread("/users/me/export", "10.0.4.1", cookie)))
@@ -174,7 +189,7 @@ layer(downloadsServer(30_000), { excludeTestServices: true, timeout: "60 seconds
 
   it.effect("or a long response that is not read leaves room for others in memory", () =>
     Effect.gen(function*() {
-      const path = `/routes/${yield* longRoute(yield* signedIn)}`
+      const { path } = yield* LongAccount
       const stalled = yield* unread(path, "10.0.1.1")
       assert.strictEqual(stalled.statusCode, 200)
       assert.deepStrictEqual(refusalOf(yield* from("10.0.1.1", path)), [429, "5"])
@@ -191,12 +206,10 @@ layer(downloadsServer(600), { excludeTestServices: true, timeout: "60 seconds" }
   it.effect("of which a client takes nothing is ended, and lets go of what it held", () =>
     Effect.gen(function*() {
       const id = yield* longRoute(yield* signedIn)
-      for (const path of [`/routes/${id}/gpx`, `/routes/${id}`]) {
-        const stalled = yield* unread(path, "10.0.0.1")
-        assert.strictEqual(stalled.statusCode, 200)
-        yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 1))
-        assert.isUndefined(yield* read(stalled), "broken off")
-      }
+      const stalled = yield* Effect.forEach([`/routes/${id}/gpx`, `/routes/${id}`], (path) => unread(path, "10.0.0.1"))
+      assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200])
+      yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 1))
+      for (const response of stalled) assert.isUndefined(yield* read(response), "broken off")
       assert.strictEqual(yield* sampled("downloads_running"), 0)
     }).pipe(Effect.scoped))
 
