@@ -56,6 +56,8 @@ export class Collector extends Context.Service<Collector, {
   /** Connections that are open. */
   readonly connections: Effect.Effect<number>
   readonly become: (mode: Mode) => Effect.Effect<void>
+  /** Ends what hangs, and takes traces again. */
+  readonly recover: Effect.Effect<void>
   readonly spans: Effect.Effect<ReadonlyArray<ExportedSpan>>
   /** The attributes of what sent the spans. */
   readonly resource: Effect.Effect<Readonly<Record<string, unknown>>>
@@ -87,6 +89,10 @@ export class Collector extends Context.Service<Collector, {
           void server.getConnections((_, count) => resume(Effect.succeed(count)))
         ),
         become: (mode) => Effect.sync(() => void (state.mode = mode)),
+        recover: Effect.sync(() => {
+          state.mode = "take"
+          server.closeAllConnections()
+        }),
         spans: Effect.map(
           exported,
           (resources) =>
