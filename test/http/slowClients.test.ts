@@ -232,7 +232,7 @@ layer(downloadsServer(600), { excludeTestServices: true, timeout: "60 seconds" }
     }).pipe(Effect.scoped))
 })
 
-layer(downloadsServer(1500, 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })("a download", (it) => {
+layer(downloadsServer(600, 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })("a download", (it) => {
   it.effect(
     "that a client takes more slowly than the lowest rate is ended, although it never stands still",
     () =>
