@@ -168,7 +168,9 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it
     () =>
       Effect.gen(function*() {
         const made = yield* lasting
-        const rows = yield* Effect.forEach(endpoints, (endpoint, n) => row(endpoint, n, made))
+        const rows = yield* Effect.forEach(endpoints, (endpoint, n) => row(endpoint, n, made), {
+          concurrency: 4
+        })
         const callers = Object.keys(callersFor(0, made))
         const table = [
           `| | ${callers.join(" | ")} |`,
