@@ -29,8 +29,16 @@ const oneText = (schema: JsonObject): JsonObject => {
 const isTextOf = (encoded: JsonObject, decoded: JsonObject) =>
   decoded["type"] === "object" || (decoded["type"] === "array" && encoded["type"] === "string")
 
+/** Of a text that is trimmed, only the encoded schema says which characters it may have. */
+const withPattern = (encoded: JsonObject, decoded: JsonObject): JsonObject =>
+  decoded["type"] === "string" && !isText(decoded) && isText(encoded)
+    ? { ...decoded, pattern: encoded.pattern }
+    : decoded
+
 const schemaOf = (encoded: JsonObject, decoded: JsonObject | undefined): JsonObject =>
-  decoded === undefined || isTextOf(encoded, decoded) || "anyOf" in decoded ? oneText(encoded) : decoded
+  decoded === undefined || isTextOf(encoded, decoded) || "anyOf" in decoded
+    ? oneText(encoded)
+    : withPattern(encoded, decoded)
 
 type Parameter = OpenApi.OpenAPISpecParameter
 
