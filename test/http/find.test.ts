@@ -143,6 +143,7 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
           ["q=vad", ["Run"]],
           ["updatedSince=1969-12-31T23:59:59.999Z", ["Walk", "Ride", "Run"]],
           ["updatedSince=2999-01-01T00:00:00%2B01:00", []],
+          ["updatedSince=0001-01-01T00:00:00%2B15:59", ["Walk", "Ride", "Run"]],
           ["tag=wet&activity=run&q=ru&bbox=9,47,10,48&visibility=private", ["Run"]],
           ["sort=name", ["Ride", "Run", "Walk"]],
           ["sort=distance", ["Run", "Ride", "Walk"]],
@@ -178,7 +179,10 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
           ["sort=relevance", "sort"],
           ["minDistance=2&maxDistance=1", "maxDistance"],
           ["q=a&q=b", "q"],
-          ["updatedSince=2026-02-30T25:00:00Z", "updatedSince"]
+          ["updatedSince=2026-02-30T25:00:00Z", "updatedSince"],
+          ["updatedSince=2026-02-30T00:00:00Z", "updatedSince"],
+          ["updatedSince=0000-01-01T00:00:00Z", "updatedSince"],
+          ["updatedSince=2026-01-01T00:00:00%2B16:00", "updatedSince"]
         ] as const
       ) assert.deepStrictEqual(pathsIn((yield* rider.get(`/routes?${query}`)).body), [path], query)
     }))
