@@ -1,6 +1,8 @@
 import { Context, Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { ValidationFailed } from "../../schema/Errors.ts"
+import { MAX_ISSUES } from "../../schema/Issues.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { AccountExport } from "../../services/archive/AccountExport.ts"
 import { AccountImport } from "../../services/archive/AccountImport.ts"
@@ -11,6 +13,12 @@ import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
+
+/** An ignored `dryRun` would import. */
+const noParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
+  const issues = Object.keys(query).map((path) => ({ path, message: "Unknown parameter: Expected none" }))
+  return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues.slice(0, MAX_ISSUES)))
+})
 
 export const AccountDataHandlers = HttpApiBuilder.group(
   Api,
@@ -34,6 +42,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
       .handleRaw("import", ({ endpoint, request }) =>
         Effect.gen(function*() {
           const { userId } = yield* CurrentSession
+          yield* noParameters
           const limitBytes = Context.get(endpoint.annotations, BodyLimit)
           return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
         }))

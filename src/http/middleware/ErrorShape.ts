@@ -1,4 +1,4 @@
-import { Array, Cause, Duration, Effect, Equivalence, Layer, Schema } from "effect"
+import { Cause, Duration, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -21,14 +21,14 @@ import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
-const sameIssue = Equivalence.Struct({
-  path: Equivalence.strictEqual<string>(),
-  message: Equivalence.strictEqual<string>()
-})
-
 /** The decoder looks at the rules between parameters only where each parameter is accepted. */
-const withRules = (issues: ReadonlyArray<ValidationIssue>, schema: Schema.Constraint | undefined, query: unknown) =>
-  schema === undefined ? issues : Array.unionWith(issues, ruleIssues(schema.ast, query), sameIssue)
+const withRules = (issues: ReadonlyArray<ValidationIssue>, schema: Schema.Constraint | undefined, query: unknown) => {
+  const isKnown = ({ message, path }: ValidationIssue) =>
+    issues.some((known) => known.path === path && known.message === message)
+  return schema === undefined
+    ? issues
+    : [...issues, ...ruleIssues(schema.ast, query).filter((issue) => !isKnown(issue))]
+}
 
 const isServiceError = Schema.is(ServiceError)
 
