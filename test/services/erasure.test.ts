@@ -1,12 +1,12 @@
-import { assert, describe, layer } from "@effect/vitest"
-import { Clock, Context, Deferred, Effect, Fiber, Layer, Logger, Metric, Ref } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Clock, Config, Context, Deferred, Duration, Effect, Fiber, Layer, Logger, Metric, Option, Ref } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { AccountErasure, erasureLayer } from "../../src/services/accounts/AccountErasure.ts"
 import { Audit } from "../../src/services/audit/Audit.ts"
 import { MailQuota } from "../../src/services/mail/MailQuota.ts"
-import { runSweep } from "../../src/services/retention/Sweeps.ts"
+import { runSweep, scheduled } from "../../src/services/retention/Sweeps.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Spans } from "../support/Spans.ts"
 import { configLayer } from "../support/TestServer.ts"
@@ -294,4 +294,21 @@ describe("sweepers", () => {
         }).pipe(Effect.provide(own), Effect.provide(Logger.layer([])))
       }), 60_000)
   })
+})
+
+describe("a sweep", () => {
+  it.effect("that a clock overtakes while it asks for what is due next runs again at once", () =>
+    Effect.gen(function*() {
+      const runs = yield* Ref.make(0)
+      const overtaken = Effect.flatMap(
+        Ref.get(runs),
+        (count) => count === 1 ? Effect.as(TestClock.adjust("30 days"), Option.none()) : Effect.never
+      )
+      yield* scheduled({
+        longestSleep: Config.succeed(Duration.hours(1)),
+        run: Ref.update(runs, (count) => count + 1),
+        earliestDue: overtaken
+      })
+      yield* until(Effect.map(Ref.get(runs), (count) => count === 2))
+    }))
 })

@@ -79,13 +79,17 @@ interface Schedule<R> {
   readonly earliestDue: Effect.Effect<Option.Option<Date>, unknown, R>
 }
 
-const sleepBetween = (
-  { due, now, startedAt }: { readonly due: Option.Option<number>; readonly now: number; readonly startedAt: number },
-  longest: Duration.Duration
-): Duration.Duration => {
-  if (Option.isNone(due)) return longest
-  if (due.value <= startedAt) return Duration.min(RETRY_INTERVAL, longest)
-  return Duration.min(Duration.millis(Math.max(0, due.value - now)), longest)
+interface Asked {
+  readonly due: Option.Option<number>
+  /** When the run before began. */
+  readonly startedAt: number
+  readonly askedAt: number
+}
+
+const nextRunAt = ({ askedAt, due, startedAt }: Asked, longest: Duration.Duration): number => {
+  const latest = askedAt + Duration.toMillis(longest)
+  if (Option.isNone(due)) return latest
+  return Math.min(due.value <= startedAt ? askedAt + Duration.toMillis(RETRY_INTERVAL) : due.value, latest)
 }
 
 /** Sleeps until the next row is due, at most for the longest sleep. Ends between two transactions. */
@@ -94,15 +98,19 @@ export const scheduled = Effect.fnUntraced(function*<R>(
 ) {
   const longest = yield* longestSleep
 
-  const untilNext = (startedAt: number) =>
+  const dueAfter = (startedAt: number) =>
     earliestDue.pipe(
       Effect.map(Option.map((due) => due.getTime())),
-      // Read after the query: a test clock may have advanced.
-      Effect.zipWith(Clock.currentTimeMillis, (due, now) => sleepBetween({ due, now, startedAt }, longest)),
-      Effect.catchCause((cause) =>
-        Effect.as(Effect.logError("next due row unknown", cause), Duration.min(RETRY_INTERVAL, longest))
-      )
+      Effect.catchCause((cause) => Effect.as(Effect.logError("next due row unknown", cause), Option.some(startedAt)))
     )
+
+  // What is asked for may be of before a test clock advanced: the sleep counts from the question.
+  const untilNext = Effect.fnUntraced(function*(startedAt: number) {
+    const askedAt = yield* Clock.currentTimeMillis
+    const due = yield* dueAfter(startedAt)
+    const now = yield* Clock.currentTimeMillis
+    return Duration.millis(Math.max(0, nextRunAt({ askedAt, due, startedAt }, longest) - now))
+  })
 
   yield* Clock.currentTimeMillis.pipe(
     Effect.tap(() => run),
