@@ -36,7 +36,7 @@ export default defineConfig({
           include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: MEASURED,
           // Many tests wait, for a clock or another process: beside each other they wait at once.
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 0 }
         }
       },

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
+import { ALLOCATION, NODE_FLAGS } from "../development/ProductionProcess.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 
@@ -19,12 +20,9 @@ export const SETTINGS = {
   MAX_STORED_BYTES_PER_USER: "1 TiB"
 }
 
-/** As `npm start` has them. */
-const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
-
 const start = (script: string, env: Readonly<Record<string, string>>, flags: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [...FLAGS, ...flags, join(ROOT, script)], {
-    env: { PATH: process.env["PATH"], ...env },
+  const child = spawn(process.execPath, [...NODE_FLAGS, ...flags, join(ROOT, script)], {
+    env: { PATH: process.env["PATH"], ...ALLOCATION, ...env },
     stdio: ["ignore", "pipe", "inherit"]
   })
   const lines: Array<string> = []

@@ -2,6 +2,7 @@ import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
+import { ALLOCATION, NODE_FLAGS } from "../development/ProductionProcess.ts"
 import type { Keeper } from "./keeper.ts"
 
 /** How a process ended. */
@@ -29,10 +30,8 @@ export interface Service {
 
 const ROOT = join(import.meta.dirname, "..")
 
-/** As `npm start` has them. */
-const FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8"]
-
 const SETTINGS = {
+  ...ALLOCATION,
   // Limits are off, which production refuses.
   NODE_ENV: "test",
   RATE_LIMITS_ENABLED: "false",
@@ -87,7 +86,7 @@ export const service: (
   const origin = `http://127.0.0.1:${port}`
   const state: { child: ChildProcess | undefined; tail: string } = { child: undefined, tail: "" }
   const start = Effect.sync(() => {
-    const child = spawn(process.execPath, [...FLAGS, join(ROOT, "src/main.ts")], {
+    const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, "src/main.ts")], {
       env: { PATH: process.env["PATH"], ...SETTINGS, PORT: String(port), ...env },
       stdio: ["ignore", "pipe", "pipe"]
     })

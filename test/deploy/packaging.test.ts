@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
+import { ALLOCATION, NODE_FLAGS } from "../../development/ProductionProcess.ts"
 import { ARCHIVE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
@@ -84,7 +85,11 @@ describe("the image", () => {
       /^CMD (\[.*\])$/m.exec(finalStage)?.[1]
     )
     const start = manifest.scripts["start"] ?? ""
-    assert.match(start, /^NODE_ENV=production NODE_COMPILE_CACHE=\S+ exec node /)
+    const allocation = Object.entries(ALLOCATION).map(([name, value]) => `${name}=${value}`).join(" ")
+    assert.match(start, /^NODE_ENV=production \S+ \S+ NODE_COMPILE_CACHE=\S+ exec node /)
+    assert.include(start, ` ${allocation} `)
+    assert.include(finalStage, `\nENV ${allocation}\n`)
+    assert.strictEqual(command.join(" "), ["node", ...NODE_FLAGS, "src/main.ts"].join(" "))
     assert.isTrue(start.endsWith(` exec ${command.join(" ")}`))
     assert.include(finalStage, "\nENV NODE_ENV=production\n")
     assert.strictEqual(finalStage.match(/^USER .*$/gm)?.at(-1), "USER 1000:1000")

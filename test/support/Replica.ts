@@ -2,6 +2,7 @@ import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
+import { ALLOCATION, NODE_FLAGS } from "../../development/ProductionProcess.ts"
 import { COMPILE_CACHE } from "./CompileCache.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
@@ -42,8 +43,8 @@ const PRODUCTION = {
 export const DEVELOPMENT = join(ROOT, "development/dev.ts")
 
 const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
-  const child = spawn(process.execPath, ["--disable-proto=delete", "--max-semi-space-size=8", program], {
-    env: { ...COMPILE_CACHE, ...PRODUCTION, PORT: String(port), ...env },
+  const child = spawn(process.execPath, [...NODE_FLAGS, program], {
+    env: { ...COMPILE_CACHE, ...ALLOCATION, ...PRODUCTION, PORT: String(port), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const chunks: Array<string> = []
