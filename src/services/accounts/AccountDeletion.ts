@@ -8,6 +8,7 @@ import { users } from "../identity/UserRecord.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { traced } from "../tracing/Traced.ts"
 
 export class AccountDeletion extends Context.Service<AccountDeletion, {
   /**
@@ -34,7 +35,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
       })
 
       return AccountDeletion.of({
-        request: Effect.fn("AccountDeletion.request")(
+        request: traced("AccountDeletion.request")(
           function*(userId, by = userId) {
             const found = yield* lockUser(userId)
             if (Option.isNone(found)) return yield* new Missing({ kind: "user" })
@@ -48,7 +49,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
           databaseDefects
         ),
 
-        cancel: Effect.fn("AccountDeletion.cancel")(
+        cancel: traced("AccountDeletion.cancel")(
           function*(userId) {
             const began = deletionCutoffAt(yield* sharedTime)
             const rows = yield* sql`

@@ -8,6 +8,7 @@ import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
 import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { traced } from "../tracing/Traced.ts"
 
 const BATCH = 100
 
@@ -54,7 +55,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       })
 
       // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
-      const erase = Effect.fn("AccountErasure.erase")(
+      const erase = traced("AccountErasure.erase")(
         function*(id: UserId, began: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
           // Before the user: a use of a mailed link locks in this order.

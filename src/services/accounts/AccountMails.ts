@@ -10,6 +10,7 @@ import { emailKey } from "../identity/EmailAddresses.ts"
 import type { Mail } from "../mail/Mailer.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
 import { appUrl } from "../settings/Addresses.ts"
+import { traced } from "../tracing/Traced.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
@@ -87,7 +88,7 @@ export class AccountMails extends Context.Service<AccountMails, {
       }, Effect.orDie)
 
       return AccountMails.of({
-        compose: Effect.fn("AccountMails.compose")((request) => {
+        compose: traced("AccountMails.compose")((request) => {
           switch (request.kind) {
             case "verify-email":
               return forSignUp(request.signUpId)

@@ -22,6 +22,7 @@ import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
@@ -152,7 +153,7 @@ export class Accounts extends Context.Service<Accounts, {
       })
 
       return Accounts.of({
-        signUp: Effect.fn("Accounts.signUp")(function*({ email, name, password }) {
+        signUp: traced("Accounts.signUp")(function*({ email, name, password }) {
           if (!isOpen) return yield* new SignUpClosed()
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
@@ -164,7 +165,7 @@ export class Accounts extends Context.Service<Accounts, {
           yield* outbox.wake
         }, databaseDefects),
 
-        verifyEmail: Effect.fn("Accounts.verifyEmail")(
+        verifyEmail: traced("Accounts.verifyEmail")(
           function*(token, device) {
             const signUp = yield* newAccounts.signUpOf("verify-email", token)
             if (Option.isNone(signUp)) return yield* linkUnusable()
@@ -177,7 +178,7 @@ export class Accounts extends Context.Service<Accounts, {
           Effect.catchTags({ SqlError: Effect.die, SignInRefused: linkUnusable })
         ),
 
-        logIn: Effect.fn("Accounts.logIn")(function*({ email, password }, device) {
+        logIn: traced("Accounts.logIn")(function*({ email, password }, device) {
           // An account past its grace period is not found, even before the sweep.
           const candidates = yield* signIns(candidatesOf(email))
           const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT

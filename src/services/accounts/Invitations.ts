@@ -9,6 +9,7 @@ import { emailKey } from "../identity/EmailAddresses.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { appUrl } from "../settings/Addresses.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { SignUps } from "./SignUps.ts"
 
@@ -44,12 +45,12 @@ export class Invitations extends Context.Service<Invitations, {
       }, sql.withTransaction)
 
       return Invitations.of({
-        invite: Effect.fn("Invitations.invite")(
+        invite: traced("Invitations.invite")(
           (admin, email) => Effect.andThen(addAndMail(admin, email), outbox.wake),
           databaseDefects
         ),
 
-        create: Effect.fn("Invitations.create")(
+        create: traced("Invitations.create")(
           function*(email) {
             yield* add(email)
             const userId = yield* newAccounts.open({ email, name: undefined })

@@ -7,6 +7,7 @@ import { emailKey } from "../identity/EmailAddresses.ts"
 import { Handles } from "../identity/Handles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
@@ -86,12 +87,12 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         )
 
       return NewAccounts.of({
-        signUpOf: Effect.fn("NewAccounts.signUpOf")(function*(purpose, token) {
+        signUpOf: traced("NewAccounts.signUpOf")(function*(purpose, token) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
           return Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
         }),
 
-        open: Effect.fn("NewAccounts.open")(function*(person) {
+        open: traced("NewAccounts.open")(function*(person) {
           if (!isOpen && !(yield* signUps.isInvited(person.email))) return yield* new SignUpClosed()
           yield* signUps.removeAll(person.email)
           return Option.map(yield* openWithHandle(person), ({ id }) => id)

@@ -32,6 +32,7 @@ import type { Mail } from "../mail/Mailer.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { NewAccounts } from "./NewAccounts.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
@@ -158,16 +159,16 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
 
       return PasswordChanges.of({
-        requestReset: Effect.fn("PasswordChanges.requestReset")((email) =>
+        requestReset: traced("PasswordChanges.requestReset")((email) =>
           Effect.andThen(outbox.request({ kind: "reset-password", email }), outbox.wake)
         ),
 
-        reset: Effect.fn("PasswordChanges.reset")(
+        reset: traced("PasswordChanges.reset")(
           (token, password) => Effect.andThen(useLink(token, password), outbox.wake),
           databaseDefects
         ),
 
-        change: Effect.fn("PasswordChanges.change")(function*({ sessionId, userId }, request) {
+        change: traced("PasswordChanges.change")(function*({ sessionId, userId }, request) {
           const owner = yield* findById(userId)
           const { currentPassword, newPassword } = request
           if (owner.passwordHash !== null) {

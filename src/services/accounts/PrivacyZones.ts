@@ -11,6 +11,7 @@ import { accountLock } from "../identity/AccountLock.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { secretCircles } from "./SecretCircles.ts"
 
 class ZoneRecord extends Model.Class<ZoneRecord>("ZoneRecord")({
@@ -85,7 +86,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           yield* audit.record("privacy_zones.changed", { userId: owner })
         }).pipe(sql.withTransaction, Effect.andThen(views.refresh(owner)), databaseDefects)
 
-      const list = Effect.fn("PrivacyZones.list")(
+      const list = traced("PrivacyZones.list")(
         (owner: UserId) => Effect.map(find(owner), (rows) => rows.map(zoneIn)),
         Effect.orDie
       )
@@ -93,11 +94,11 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
       return PrivacyZones.of({
         list,
 
-        replace: Effect.fn("PrivacyZones.replace")((owner, zones) =>
+        replace: traced("PrivacyZones.replace")((owner, zones) =>
           Effect.andThen(changing(owner, () => Effect.succeed(zones)), list(owner))
         ),
 
-        add: Effect.fn("PrivacyZones.add")((owner, zones) =>
+        add: traced("PrivacyZones.add")((owner, zones) =>
           changing(owner, (stored) => {
             const all = [...stored, ...zones.filter((zone) => !stored.some((other) => isSame(other, zone)))]
             return all.length > MAX_ZONES

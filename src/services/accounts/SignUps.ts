@@ -6,6 +6,7 @@ import { SignUpId, type UserId } from "../../schema/Ids.ts"
 import { UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { columnsOf, Instant, readOnly, tableOf } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 
 class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
   id: readOnly(SignUpIdColumn),
@@ -103,7 +104,7 @@ export class SignUps extends Context.Service<SignUps, {
       })
 
       return SignUps.of({
-        add: Effect.fn("SignUps.add")(function*({ email, isInvited = false, name, passwordHash }) {
+        add: traced("SignUps.add")(function*({ email, isInvited = false, name, passwordHash }) {
           const now = yield* Clock.currentTimeMillis
           const { id } = yield* insert({
             email,
@@ -117,40 +118,40 @@ export class SignUps extends Context.Service<SignUps, {
           return id
         }, Effect.orDie),
 
-        isInvited: Effect.fn("SignUps.isInvited")(function*(email) {
+        isInvited: traced("SignUps.isInvited")(function*(email) {
           const now = yield* DateTime.nowAsDate
           const rows = yield* sql`
             SELECT id FROM sign_ups WHERE email_key = ${emailKey(email)} AND is_invited AND expires_at > ${now} LIMIT 1`
           return rows.length > 0
         }, Effect.orDie),
 
-        findNewest: Effect.fn("SignUps.findNewest")(function*(email) {
+        findNewest: traced("SignUps.findNewest")(function*(email) {
           const now = yield* DateTime.nowAsDate
           return Option.map(yield* newestOf({ key: emailKey(email), now }), toSignUp)
         }, Effect.orDie),
 
-        addresseeOf: Effect.fn("SignUps.addresseeOf")(function*(id) {
+        addresseeOf: traced("SignUps.addresseeOf")(function*(id) {
           const found = yield* findAddressee(id)
           return Option.map(found, ({ email, userId }) => ({ email, userId: userId ?? undefined }))
         }, Effect.orDie),
 
-        find: Effect.fn("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
+        find: traced("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
 
-        lock: Effect.fn("SignUps.lock")(function*(id) {
+        lock: traced("SignUps.lock")(function*(id) {
           const found = yield* findById(id)
           if (Option.isNone(found)) return Option.none()
           const rows = yield* lockAll(found.value.emailKey)
           return Option.map(Option.fromUndefinedOr(rows.find((row) => row.id === id)), toSignUp)
         }, Effect.orDie),
 
-        keepUntil: Effect.fn("SignUps.keepUntil")((id, instant) =>
+        keepUntil: traced("SignUps.keepUntil")((id, instant) =>
           sql`UPDATE sign_ups SET expires_at = greatest(expires_at, ${instant}) WHERE id = ${id}`.pipe(
             Effect.asVoid,
             Effect.orDie
           )
         ),
 
-        removeAll: Effect.fn("SignUps.removeAll")(function*(email) {
+        removeAll: traced("SignUps.removeAll")(function*(email) {
           const key = emailKey(email)
           yield* lockAll(key)
           yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`

@@ -17,6 +17,7 @@ import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { traced } from "../tracing/Traced.ts"
 import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import {
   AdminRouteColumns,
@@ -118,7 +119,7 @@ export class Administration extends Context.Service<Administration, {
           return toOverview(row)
         }).pipe(Effect.orDie, Effect.withSpan("Administration.overview")),
 
-        users: Effect.fn("Administration.users")(function*(admin, query, page) {
+        users: traced("Administration.users")(function*(admin, query, page) {
           const where = has(query, "u.email", "u.name", "u.handle")
           const { items, ...found } = yield* selectPage(sql, {
             columns: userColumns,
@@ -132,7 +133,7 @@ export class Administration extends Context.Service<Administration, {
           return { ...found, items: items.map((row) => toAdminUser(row, roles)) }
         }, Effect.orDie),
 
-        user: Effect.fn("Administration.user")(function*(admin, id) {
+        user: traced("Administration.user")(function*(admin, id) {
           const rows = yield* Effect.flatMap(sql`SELECT ${userColumns} FROM ${users} WHERE u.id = ${id}`, decodeUsers)
           const row = yield* Option.match(Option.fromNullishOr(rows[0]), {
             onNone: () => Effect.fail(new Missing({ kind: "user" })),
@@ -142,7 +143,7 @@ export class Administration extends Context.Service<Administration, {
           return toAdminUser(row, roles)
         }, databaseDefects),
 
-        deleteUser: Effect.fn("Administration.deleteUser")(
+        deleteUser: traced("Administration.deleteUser")(
           function*(admin, id) {
             if (admin === id) return yield* new OwnAccount()
             yield* deletion.request(id, admin)
@@ -152,7 +153,7 @@ export class Administration extends Context.Service<Administration, {
           databaseDefects
         ),
 
-        routes: Effect.fn("Administration.routes")(function*(admin, query, page) {
+        routes: traced("Administration.routes")(function*(admin, query, page) {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`
               ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
@@ -168,7 +169,7 @@ export class Administration extends Context.Service<Administration, {
           return { ...found, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
-        deleteRoute: Effect.fn("Administration.deleteRoute")(
+        deleteRoute: traced("Administration.deleteRoute")(
           function*(admin, id) {
             const now = new Date(yield* sharedTime)
             const owners = yield* Schema.decodeUnknownEffect(Schema.Array(OwnerRow))(
@@ -183,7 +184,7 @@ export class Administration extends Context.Service<Administration, {
           databaseDefects
         ),
 
-        deletions: Effect.fn("Administration.deletions")(function*(admin, page) {
+        deletions: traced("Administration.deletions")(function*(admin, page) {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`${sql.literal(columnsOf(DeletionColumns))}, deletion_requested_at AS "deletionRequestedAt"`,
             tables: sql`users`,

@@ -14,6 +14,7 @@ import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
 import { Spool } from "../spool/Spool.ts"
+import { traced } from "../tracing/Traced.ts"
 import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
 import { asJson, asLines, type TakeText } from "./Contents.ts"
 import { gpxName } from "./FileNames.ts"
@@ -124,7 +125,7 @@ export class AccountExport extends Context.Service<AccountExport, {
         return { file, count: written.size }
       })
 
-      const write = Effect.fn("AccountExport.write")(
+      const write = traced("AccountExport.write")(
         function*(add: AddFile, order: Order) {
           const createdAt = (yield* DateTime.nowAsDate).toISOString()
           const profile = yield* add(
@@ -167,7 +168,7 @@ export class AccountExport extends Context.Service<AccountExport, {
       )
 
       return AccountExport.of({
-        archive: Effect.fn("AccountExport.archive")(function*(userId, current) {
+        archive: traced("AccountExport.archive")(function*(userId, current) {
           const order = { userId, current, routes: yield* exports(Effect.orDie(queries.routesOf(userId))) }
           return zipOf((add) => write(add, order))
         })

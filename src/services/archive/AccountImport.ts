@@ -18,6 +18,7 @@ import { RouteViews } from "../routes/RouteViews.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { PROFILE } from "./DecodedFiles.ts"
 import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
@@ -144,7 +145,7 @@ export class AccountImport extends Context.Service<AccountImport, {
       })
 
       return AccountImport.of({
-        restore: Effect.fn("AccountImport.restore")(
+        restore: traced("AccountImport.restore")(
           <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
             disk.share.pipe(
               Effect.flatMap((count) =>

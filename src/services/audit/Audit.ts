@@ -11,6 +11,7 @@ import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 
 class AuditRecord extends Model.Class<AuditRecord>("AuditRecord")({
   id: readOnly(AuditIdColumn),
@@ -69,12 +70,12 @@ export class Audit extends Context.Service<Audit, {
         })
       })
 
-      const record = Effect.fn("Audit.record")(
+      const record = traced("Audit.record")(
         (event: AuditEvent, named: Named = {}) => insert(event, named),
         Effect.orDie
       )
 
-      const recordRead = Effect.fn("Audit.recordRead")(
+      const recordRead = traced("Audit.recordRead")(
         (event: AuditEvent, named: Named) =>
           ifThereIsRoom(
             sql.withTransaction(insert(event, named)),
@@ -87,7 +88,7 @@ export class Audit extends Context.Service<Audit, {
         record,
         recordRead,
 
-        list: Effect.fn("Audit.list")(
+        list: traced("Audit.list")(
           function*(admin, filter, page) {
             const found = yield* selectPage(sql, {
               columns: sql.literal(columnsOf(AuditRecord.select)),

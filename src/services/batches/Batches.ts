@@ -2,6 +2,7 @@ import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 
 /** What the operations of a batch change. */
 export interface Locked {
@@ -46,7 +47,7 @@ export class Batches extends Context.Service<Batches, {
       })
 
       return Batches.of({
-        run: Effect.fn("Batches.run")(
+        run: traced("Batches.run")(
           function*<A, E>(
             owner: UserId,
             locked: Locked,

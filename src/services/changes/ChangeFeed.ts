@@ -5,6 +5,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import { signedCursors } from "../keys/SignedCursors.ts"
 import type { Turns } from "../limits/Turns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { changedRows, Row, type StoredChange, type Wanted } from "./ChangedRows.ts"
 import { changeNumbers, type LogState } from "./ChangeNumbers.ts"
 
@@ -107,7 +108,7 @@ export class ChangeFeed extends Context.Service<ChangeFeed, {
       })
 
       return ChangeFeed.of({
-        read: Effect.fn("ChangeFeed.read")(function*(owner, request, inTurn) {
+        read: traced("ChangeFeed.read")(function*(owner, request, inTurn) {
           const given = yield* opened(owner, request)
           const state = yield* numbers.current(owner, yield* DateTime.nowAsDate)
           const { row, ...position } = yield* started(given, state)

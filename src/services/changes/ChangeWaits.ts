@@ -4,6 +4,7 @@ import type { UserId } from "../../schema/Ids.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { makeTurns } from "../limits/Turns.ts"
 import { Draining } from "../operations/Draining.ts"
+import { traced } from "../tracing/Traced.ts"
 import { ChangeFeed, type ChangeRequest, type StoredChanges } from "./ChangeFeed.ts"
 import { type ChangeSignal, ChangeSignals } from "./ChangeSignals.ts"
 
@@ -63,7 +64,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
       })
 
       return ChangeWaits.of({
-        next: Effect.fn("ChangeWaits.next")(function*(owner, request, { duration, empty, recheck }) {
+        next: traced("ChangeWaits.next")(function*(owner, request, { duration, empty, recheck }) {
           const latest = yield* Ref.make(empty)
           const signal = yield* signals.subscribe(owner, empty.number)
           yield* untilChanged(owner, request, signal, latest).pipe(

@@ -19,6 +19,7 @@ import { quotaFailures } from "../limits/Quotas.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
 import { collectionOrder } from "./CollectionOrder.ts"
@@ -134,7 +135,7 @@ export class Collections extends Context.Service<Collections, {
           value: A
         ) => Effect.Effect<CollectionChanges, ChangeFailure | DatabaseError>
       ): Change<A> =>
-        Effect.fn(`Collections.${name}`)(
+        traced(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* hold(owner, id, expected)
             yield* touch(id, yield* change(owner, id, value))
@@ -145,7 +146,7 @@ export class Collections extends Context.Service<Collections, {
         )
 
       return Collections.of({
-        create: Effect.fn("Collections.create")(
+        create: traced("Collections.create")(
           function*(owner, { description, name, routeIds, visibility }) {
             const now = yield* DateTime.nowAsDate
             yield* requireAddable(owner, routeIds ?? [])
@@ -166,18 +167,18 @@ export class Collections extends Context.Service<Collections, {
           quotaFailures
         ),
 
-        list: Effect.fn("Collections.list")((owner, q, page) => queries.own(owner, q, page, pseudonyms)),
-        byUser: Effect.fn("Collections.byUser")((owner, page) =>
+        list: traced("Collections.list")((owner, q, page) => queries.own(owner, q, page, pseudonyms)),
+        byUser: traced("Collections.byUser")((owner, page) =>
           Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
         ),
-        get: Effect.fn("Collections.get")((ref, viewer) => found(ref, viewer).pipe(databaseDefects)),
+        get: traced("Collections.get")((ref, viewer) => found(ref, viewer).pipe(databaseDefects)),
 
-        routes: Effect.fn("Collections.routes")(function*(ref, viewer, page, form) {
+        routes: traced("Collections.routes")(function*(ref, viewer, page, form) {
           const routes = yield* members.page(ref, viewer, page, form)
           return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
-        requireOwn: Effect.fn("Collections.requireOwn")(function*(owner, id) {
+        requireOwn: traced("Collections.requireOwn")(function*(owner, id) {
           const row = yield* queries.findName({ owner, id })
           return Option.isSome(row) ? { id, name: row.value.name } : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
@@ -188,7 +189,7 @@ export class Collections extends Context.Service<Collections, {
             Effect.succeed({ name, visibility, description: description === "" ? null : description })
         ),
 
-        remove: Effect.fn("Collections.remove")(
+        remove: traced("Collections.remove")(
           function*(owner, id, expected) {
             yield* hold(owner, id, expected)
             yield* touch(id, { deletedAt: new Date(yield* sharedTime) })

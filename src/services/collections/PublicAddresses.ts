@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
 import { routeFilters } from "../routes/RouteFilters.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
 /** A part has so many ids, and no more addresses. The protocol of sitemaps allows 50,000. */
@@ -71,7 +72,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
       })
 
       return PublicAddresses.of({
-        parts: Effect.fn("PublicAddresses.parts")(
+        parts: traced("PublicAddresses.parts")(
           function*(of) {
             const { id } = yield* highest(of)
             return Math.ceil((id ?? 0) / PART_IDS)
@@ -80,7 +81,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
           Effect.orDie
         ),
 
-        part: Effect.fn("PublicAddresses.part")(function*(of, part) {
+        part: traced("PublicAddresses.part")(function*(of, part) {
           if (of === "routes") return yield* findRoutes(rangeOf(part))
           const found = yield* findCollections(rangeOf(part))
           return found.map(({ id, updatedAt }) => ({ name: String(id), updatedAt }))

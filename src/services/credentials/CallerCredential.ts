@@ -6,6 +6,7 @@ import { SessionId, TokenId } from "../../schema/Ids.ts"
 import { Scope } from "../../schema/Token.ts"
 import type { Principal } from "../../schema/User.ts"
 import { rateLimitsEnabled } from "../limits/RateLimits.ts"
+import { traced } from "../tracing/Traced.ts"
 
 const Row = Schema.Struct({
   name: Schema.NullOr(Schema.String),
@@ -45,7 +46,7 @@ export class CallerCredential extends Context.Service<CallerCredential, {
       })
 
       return CallerCredential.of({
-        describe: Effect.fn("CallerCredential.describe")(function*(principal) {
+        describe: traced("CallerCredential.describe")(function*(principal) {
           const row = yield* principal.kind === "token"
             ? findToken(principal.tokenId)
             : findSession(principal.sessionId)

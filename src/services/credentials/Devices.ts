@@ -5,6 +5,7 @@ import { jwtVerify, SignJWT } from "jose"
 import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
+import { traced } from "../tracing/Traced.ts"
 
 export const DEVICE_LIFETIME = Duration.days(180)
 
@@ -55,7 +56,7 @@ export class Devices extends Context.Service<Devices, {
       })
 
       return Devices.of({
-        remember: Effect.fn("Devices.remember")(function*(userId) {
+        remember: traced("Devices.remember")(function*(userId) {
           const now = (yield* Clock.currentTimeMillis) / 1000
           const id = yield* random.uuidV4()
           return yield* Effect.promise(() =>
@@ -71,7 +72,7 @@ export class Devices extends Context.Service<Devices, {
           )
         }),
 
-        recognise: Effect.fn("Devices.recognise")(function*(token, email) {
+        recognise: traced("Devices.recognise")(function*(token, email) {
           const claims = yield* verify(token)
           if (Option.isNone(claims)) return Option.none()
           const { iat, jti, sub } = claims.value

@@ -10,6 +10,7 @@ import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 
 const MAX_LIVE_RESETS = 3
 
@@ -103,7 +104,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           )`
 
       return MailedTokens.of({
-        issue: Effect.fn("MailedTokens.issue")(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
+        issue: traced("MailedTokens.issue")(function*(purpose, owner, lifetime = LINK_LIFETIME[purpose]) {
           const token = Redacted.make(Buffer.from(yield* random.randomBytes(32)).toString("base64url"))
           const now = yield* Clock.currentTimeMillis
           const expiresAt = new Date(now + Duration.toMillis(lifetime))
@@ -120,7 +121,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           return { token, expiresAt }
         }, Effect.orDie),
 
-        ownerOf: Effect.fn("MailedTokens.ownerOf")(
+        ownerOf: traced("MailedTokens.ownerOf")(
           function*(purpose, token) {
             const now = yield* DateTime.nowAsDate
             return yield* findOwner({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
@@ -129,19 +130,19 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           Effect.orDie
         ),
 
-        consume: Effect.fn("MailedTokens.consume")(function*(purpose, token) {
+        consume: traced("MailedTokens.consume")(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
           return Option.map(used, ({ userId }) => userId)
         }, Effect.orDie),
 
-        signUpOf: Effect.fn("MailedTokens.signUpOf")(function*(purpose, token) {
+        signUpOf: traced("MailedTokens.signUpOf")(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ signUpId }) => signUpId)
         }, Effect.orDie),
 
-        revokeAll: Effect.fn("MailedTokens.revokeAll")(
+        revokeAll: traced("MailedTokens.revokeAll")(
           (userId) => sql`DELETE FROM email_tokens WHERE user_id = ${userId}`.pipe(Effect.asVoid, Effect.orDie)
         )
       })

@@ -1,6 +1,7 @@
 import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { whole } from "../settings/SettingTypes.ts"
+import { traced } from "../tracing/Traced.ts"
 
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
 export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
@@ -58,7 +59,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
       })
 
       return PasswordPolicy.of({
-        check: Effect.fn("PasswordPolicy.check")(function*(path, password, owner) {
+        check: traced("PasswordPolicy.check")(function*(path, password, owner) {
           const text = spell(Redacted.value(password))
           const personal = personalOf(owner).find((personal) => text.includes(personal.text))
           if (personal !== undefined) {

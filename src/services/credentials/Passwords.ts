@@ -4,6 +4,7 @@ import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { makeTurns } from "../limits/Turns.ts"
+import { traced } from "../tracing/Traced.ts"
 
 const METHOD = { type: argon2id, parallelism: 1 } as const
 
@@ -69,8 +70,8 @@ export class Passwords extends Context.Service<Passwords, {
       const nobodysDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
 
       return Passwords.of({
-        hash: Effect.fn("Passwords.hash")((password) => inTurn(hashText(normalise(password)))),
-        verify: Effect.fn("Passwords.verify")((password, digest) =>
+        hash: traced("Passwords.hash")((password) => inTurn(hashText(normalise(password)))),
+        verify: traced("Passwords.verify")((password, digest) =>
           Effect.map(
             inTurn(timed(() => verify(digest ?? nobodysDigest, normalise(password)))),
             (matches) => matches && digest !== undefined

@@ -16,6 +16,7 @@ import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 
 class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
   id: readOnly(TokenIdColumn),
@@ -151,7 +152,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       })
 
       return PersonalAccessTokens.of({
-        mint: Effect.fn("PersonalAccessTokens.mint")(
+        mint: traced("PersonalAccessTokens.mint")(
           function*(owner, request) {
             const now = yield* DateTime.nowAsDate
             yield* requireRoom(owner, now)
@@ -173,11 +174,11 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           databaseDefects
         ),
 
-        list: Effect.fn("PersonalAccessTokens.list")(function*(owner) {
+        list: traced("PersonalAccessTokens.list")(function*(owner) {
           return yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
-        revoke: Effect.fn("PersonalAccessTokens.revoke")(
+        revoke: traced("PersonalAccessTokens.revoke")(
           function*(owner, id) {
             yield* lockAccount(owner)
             const revoked = yield* revokeLive(owner, sql`id = ${id}`)
@@ -187,7 +188,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           databaseDefects
         ),
 
-        revokeAll: Effect.fn("PersonalAccessTokens.revokeAll")(
+        revokeAll: traced("PersonalAccessTokens.revokeAll")(
           function*(owner) {
             yield* lockAccount(owner)
             yield* revokeLive(owner, sql`true`)
@@ -196,7 +197,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           databaseDefects
         ),
 
-        authenticate: Effect.fn("PersonalAccessTokens.authenticate")(function*(token) {
+        authenticate: traced("PersonalAccessTokens.authenticate")(function*(token) {
           if (!isWellFormed(token)) return yield* new TokenRefused({ reason: "token_malformed" })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)

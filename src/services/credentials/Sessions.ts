@@ -18,6 +18,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const MAX_LIVE_SESSIONS = 100
@@ -149,14 +150,14 @@ export class Sessions extends Context.Service<Sessions, {
       })
 
       return Sessions.of({
-        start: Effect.fn("Sessions.start")((userId, device) =>
+        start: traced("Sessions.start")((userId, device) =>
           insert(userId, device).pipe(
             sql.withTransaction,
             databaseDefects
           )
         ),
 
-        authenticate: Effect.fn("Sessions.authenticate")(function*(token) {
+        authenticate: traced("Sessions.authenticate")(function*(token) {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
@@ -180,7 +181,7 @@ export class Sessions extends Context.Service<Sessions, {
           return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
 
-        end: Effect.fn("Sessions.end")(function*(token) {
+        end: traced("Sessions.end")(function*(token) {
           const claims = yield* tokens.verify(token)
           if (Option.isNone(claims)) return
           const now = yield* DateTime.nowAsDate
@@ -189,11 +190,11 @@ export class Sessions extends Context.Service<Sessions, {
             WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
         }, Effect.orDie),
 
-        list: Effect.fn("Sessions.list")(function*(userId, current) {
+        list: traced("Sessions.list")(function*(userId, current) {
           return yield* findAll({ userId, current, now: yield* DateTime.nowAsDate })
         }, Effect.orDie),
 
-        revoke: Effect.fn("Sessions.revoke")(
+        revoke: traced("Sessions.revoke")(
           function*(userId, id) {
             const now = yield* DateTime.nowAsDate
             yield* lockAccount(userId)
@@ -207,7 +208,7 @@ export class Sessions extends Context.Service<Sessions, {
           databaseDefects
         ),
 
-        revokeAll: Effect.fn("Sessions.revokeAll")(
+        revokeAll: traced("Sessions.revokeAll")(
           function*(userId, { by = userId, keep } = {}) {
             const now = yield* DateTime.nowAsDate
             // Before the sessions: the order of `accountLock`.

@@ -6,6 +6,7 @@ import { type Transferable, Worker } from "node:worker_threads"
 import { Overloaded } from "../../schema/DomainErrors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
+import { traced } from "../tracing/Traced.ts"
 import { prepared, refused, running, threadDeaths, waiting } from "./HeavyMetrics.ts"
 
 /** Input and output must be structured-cloneable: the job runs in this thread or another. */
@@ -180,7 +181,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
         }, Effect.scoped)
 
         return HeavyWork.of({
-          run: Effect.fn("HeavyWork.run")(function*(job, input, bytes, transfer = [], maxWait = limits.maxWait) {
+          run: traced("HeavyWork.run")(function*(job, input, bytes, transfer = [], maxWait = limits.maxWait) {
             if (bytes <= INLINE_BYTES) return yield* Effect.promise(async () => job.run(input))
             const { admission } = shareOf(job.share)
             const reply = yield* waitingForOthers(inThread(job, input, transfer, maxWait)).pipe(

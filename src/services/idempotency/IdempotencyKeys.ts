@@ -8,6 +8,7 @@ import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { machineClock } from "../time/MachineClock.ts"
+import { traced } from "../tracing/Traced.ts"
 
 export interface StoredResponse {
   readonly status: number
@@ -128,7 +129,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         )
 
       return IdempotencyKeys.of({
-        once: Effect.fn("IdempotencyKeys.once")(function*(call, work) {
+        once: traced("IdempotencyKeys.once")(function*(call, work) {
           const begun = Effect.flatMap(FiberSet.run(running, attempt(call, work)), Fiber.join)
           const tries = Math.ceil(Duration.toMillis(yield* LongestWait) / Duration.toMillis(BETWEEN_TRIES))
           const tried = Effect.tap(begun, (response) => Option.isSome(response) ? Effect.void : pause)

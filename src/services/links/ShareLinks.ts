@@ -17,6 +17,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { columnsOf, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { collectionVisibility, isLinkLive, routeVisibility } from "../visibility/Visibility.ts"
 
@@ -114,7 +115,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         })()
 
       return ShareLinks.of({
-        list: Effect.fn("ShareLinks.list")(
+        list: traced("ShareLinks.list")(
           function*(owner, shared) {
             yield* lockOwn(owner, shared)
             return yield* findLinks(shared, yield* DateTime.nowAsDate)
@@ -123,7 +124,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        create: Effect.fn("ShareLinks.create")(
+        create: traced("ShareLinks.create")(
           function*(owner, shared, { allowDownload, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
@@ -147,7 +148,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        change: Effect.fn("ShareLinks.change")(
+        change: traced("ShareLinks.change")(
           function*(owner, shared, link, { allowDownload, expiresAt, label }) {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
@@ -167,7 +168,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        remove: Effect.fn("ShareLinks.remove")(
+        remove: traced("ShareLinks.remove")(
           function*(owner, shared, link) {
             yield* lockOwn(owner, shared)
             const rows = yield* sql`
@@ -180,7 +181,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
           databaseDefects
         ),
 
-        replaceShareToken: Effect.fn("ShareLinks.replaceShareToken")(
+        replaceShareToken: traced("ShareLinks.replaceShareToken")(
           function*(owner, { id, kind }) {
             const { alias, table } = TARGETS[kind]
             const row = sql.literal(alias)

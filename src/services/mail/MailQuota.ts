@@ -4,6 +4,7 @@ import { createHmac } from "node:crypto"
 import { MAILS_A_DAY, MAILS_AN_HOUR } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
+import { traced } from "../tracing/Traced.ts"
 
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
@@ -26,7 +27,7 @@ export class MailQuota extends Context.Service<MailQuota, {
         sql`(SELECT count(*) FROM unnest(q.sent_at) AS sent(at) WHERE sent.at > ${since}::timestamptz)`
 
       return MailQuota.of({
-        take: Effect.fn("MailQuota.take")(function*(address) {
+        take: traced("MailQuota.take")(function*(address) {
           const now = yield* Clock.currentTimeMillis
           const at = new Date(now)
           const hourAgo = new Date(now - HOUR)
@@ -44,7 +45,7 @@ export class MailQuota extends Context.Service<MailQuota, {
           return rows.length > 0
         }, Effect.orDie),
 
-        forget: Effect.fn("MailQuota.forget")((address) =>
+        forget: traced("MailQuota.forget")((address) =>
           sql`DELETE FROM mail_quotas WHERE recipient = ${digest(address)}`.pipe(Effect.asVoid, Effect.orDie)
         )
       })

@@ -3,6 +3,7 @@ import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../settings/LogFormat.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
+import { traced } from "../tracing/Traced.ts"
 import { hangUp } from "../upstream/Upstream.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
@@ -27,7 +28,7 @@ export class Mailer extends Context.Service<Mailer, {
   readonly send: (mail: Mail, idempotencyKey: string) => Effect.Effect<void, MailNotSent>
 }>()("route-planning-service/Mailer") {
   static readonly layerStandardOutput = Layer.succeed(Mailer, {
-    send: Effect.fn("Mailer.send")(function*(mail) {
+    send: traced("Mailer.send")(function*(mail) {
       yield* Console.log((yield* LogFormat) === "json" ? yield* jsonLineOf(mail) : lineOf(mail))
     })
   })
@@ -41,7 +42,7 @@ export class Mailer extends Context.Service<Mailer, {
       const from = yield* mailSender
       const client = yield* HttpClient.HttpClient
       return Mailer.of({
-        send: Effect.fn("Mailer.send")((mail, idempotencyKey) =>
+        send: traced("Mailer.send")((mail, idempotencyKey) =>
           HttpClientRequest.post(url).pipe(
             HttpClientRequest.bearerToken(key),
             HttpClientRequest.setHeader("idempotency-key", idempotencyKey),

@@ -5,6 +5,7 @@ import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import type { Mail } from "./Mailer.ts"
 import type { MailRequest } from "./MailRequests.ts"
@@ -60,8 +61,8 @@ export class Outbox extends Context.Service<Outbox, {
       }, Effect.orDie)
 
       return Outbox.of({
-        put: Effect.fn("Outbox.put")((userId, mail) => write(userId, mail)),
-        request: Effect.fn("Outbox.request")(function*(request) {
+        put: traced("Outbox.put")((userId, mail) => write(userId, mail)),
+        request: traced("Outbox.request")(function*(request) {
           const trace = traceIdsOf(yield* Effect.context<never>())
           yield* write(null, {
             request,

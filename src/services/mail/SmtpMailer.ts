@@ -1,5 +1,6 @@
 import { Config, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
 import { baseUrl } from "../settings/Addresses.ts"
+import { traced } from "../tracing/Traced.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
 
@@ -72,7 +73,7 @@ export const smtpMailerLayer = Layer.effect(
       disableUrlAccess: true
     })
     return Mailer.of({
-      send: Effect.fn("Mailer.send")((mail, idempotencyKey) =>
+      send: traced("Mailer.send")((mail, idempotencyKey) =>
         Effect.tryPromise({
           try: () =>
             transport.sendMail({

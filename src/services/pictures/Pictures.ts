@@ -9,6 +9,7 @@ import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { CountsUses } from "../links/LinkUses.ts"
 import { Routes } from "../routes/Routes.ts"
+import { traced } from "../tracing/Traced.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
 import { makePictureCache } from "./PictureCache.ts"
 import { drawPng, drawSvg } from "./PictureJobs.ts"
@@ -48,7 +49,7 @@ export class Pictures extends Context.Service<Pictures, {
       }
 
       return Pictures.of({
-        find: Effect.fn("Pictures.find")(function*(ref, viewer, format, options) {
+        find: traced("Pictures.find")(function*(ref, viewer, format, options) {
           const digest = (route: StoredRoute) => digestOf(route, format, options)
           const seen = yield* routes.get(ref, viewer, "simplified")
           const key = digest(seen)

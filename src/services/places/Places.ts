@@ -1,6 +1,7 @@
 import { Context, Effect, Fiber, Layer } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
+import { traced } from "../tracing/Traced.ts"
 import { type Cities, readCities } from "./Cities.ts"
 
 const MAX_KILOMETRES = 50
@@ -17,7 +18,7 @@ export class Places extends Context.Service<Places, {
       const loading = yield* Effect.forkScoped(load)
       const coder = yield* Effect.cached(countryCoder)
       return Places.of({
-        at: Effect.fn("Places.at")(function*(position) {
+        at: traced("Places.at")(function*(position) {
           const cities = yield* Fiber.join(loading)
           return placeAt(cities, yield* coder, position)
         }),

@@ -3,6 +3,7 @@ import { HttpClient, HttpClientRequest } from "effect/http"
 import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
 import { ProviderBusy, ProviderNotConfigured } from "../../schema/UpstreamErrors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
+import { traced } from "../tracing/Traced.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
 import { requestProvider } from "./ProviderCalls.ts"
@@ -91,7 +92,7 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
       }
 
       return IdentityProvider.of({
-        identify: Effect.fn("IdentityProvider.identify")(function*(credential) {
+        identify: traced("IdentityProvider.identify")(function*(credential) {
           const token = yield* idTokenOf(credential)
           const keyId = yield* keyIdOf(token)
           const { issuer, jwks_uri } = yield* discover()

@@ -16,6 +16,7 @@ import { users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
 type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed | Overloaded
@@ -135,7 +136,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       })
 
       return ProviderSignIn.of({
-        signIn: Effect.fn("ProviderSignIn.signIn")(
+        signIn: traced("ProviderSignIn.signIn")(
           function*(credential, device) {
             const identity = yield* identityProvider.identify(credential)
             return yield* signIns(signInAs(identity, device))

@@ -11,6 +11,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { traced } from "../tracing/Traced.ts"
 import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import { boxesOf, PUBLIC_SCOPE, routeFilters } from "./RouteFilters.ts"
 import { boundedPage, extentOf, unboundedCount } from "./RoutePages.ts"
@@ -151,12 +152,12 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         )
 
       return PublicRoutes.of({
-        list: Effect.fn("PublicRoutes.list")((listing, wanted, form) => {
+        list: traced("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
           const rows = planned(found(whereOf(listing), order, wanted, form), listing)
           return listOf(rows, wanted, keptTotalOf(listing)).pipe(Effect.orDie)
         }),
-        byUser: Effect.fn("PublicRoutes.byUser")(function*(owner, wanted, form) {
+        byUser: traced("PublicRoutes.byUser")(function*(owner, wanted, form) {
           yield* requireActive(owner)
           const where = sql.and([visibility.public, sql`r.user_id = ${owner}`])
           return yield* Effect.orDie(

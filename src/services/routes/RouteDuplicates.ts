@@ -7,6 +7,7 @@ import type { StoredRoute } from "../../schema/Route.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 import { Routes } from "./Routes.ts"
 import { digestOf, sameLines } from "./SameLines.ts"
@@ -39,9 +40,9 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
         })
 
       return RouteDuplicates.of({
-        find: Effect.fn("RouteDuplicates.find")(find, Effect.orDie),
+        find: traced("RouteDuplicates.find")(find, Effect.orDie),
 
-        createUnlessThere: Effect.fn("RouteDuplicates.createUnlessThere")(
+        createUnlessThere: traced("RouteDuplicates.createUnlessThere")(
           function*(owner, drafts) {
             yield* lockAccount(owner)
             const duplicates = yield* find(owner, drafts)

@@ -10,6 +10,7 @@ import { isPacked } from "../files/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
 import { Spool, type SpooledFile } from "../spool/Spool.ts"
+import { traced } from "../tracing/Traced.ts"
 import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
@@ -64,13 +65,13 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       }
 
       return RouteFiles.of({
-        write: Effect.fn("RouteFiles.write")(function*(ref, viewer, format) {
+        write: traced("RouteFiles.write")(function*(ref, viewer, format) {
           const route = yield* routes.get(ref, viewer, "full")
           if (route.allowDownload === false) return yield* new DownloadRefused()
           const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
           return { name: route.name, ...yield* spool.take(pieces) }
         }),
-        read: Effect.fn("RouteFiles.read")(function*(bytes, options) {
+        read: traced("RouteFiles.read")(function*(bytes, options) {
           const isLong = isPacked(new Uint8Array(bytes), options.contentType)
           const weight = isLong ? INLINE_BYTES + bytes.byteLength : bytes.byteLength
           const outcome = yield* heavy.run(readFile, { ...options, bytes }, weight, [bytes])

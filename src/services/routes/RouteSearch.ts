@@ -9,6 +9,7 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { traced } from "../tracing/Traced.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { ownScope, routeFilters } from "./RouteFilters.ts"
 import { boundedPage, extentOf, type Selection } from "./RoutePages.ts"
@@ -98,7 +99,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
       }
 
       return RouteSearch.of({
-        list: Effect.fn("RouteSearch.list")(function*(owner, filter, page, form) {
+        list: traced("RouteSearch.list")(function*(owner, filter, page, form) {
           const conditions = conditionsOf(filter)
           const where = sql.and([visibility.own(owner), ...conditions])
           const selection = {
@@ -116,7 +117,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
         }, Effect.orDie),
 
         // By bytes, so that a position in the list compares alike in any language.
-        tags: Effect.fn("RouteSearch.tags")(
+        tags: traced("RouteSearch.tags")(
           function*(owner) {
             return yield* decodeTags(
               yield* sql`

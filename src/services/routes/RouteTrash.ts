@@ -11,6 +11,7 @@ import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { countRows } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
+import { traced } from "../tracing/Traced.ts"
 import { boundedPage, extentOf } from "./RoutePages.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -67,7 +68,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
       })
 
       return RouteTrash.of({
-        list: Effect.fn("RouteTrash.list")(
+        list: traced("RouteTrash.list")(
           function*(owner, page, form) {
             const since = yield* deletionCutoff
             const from = sql`routes r WHERE r.user_id = ${owner} AND r.deleted_at > ${since}`
@@ -80,12 +81,12 @@ export class RouteTrash extends Context.Service<RouteTrash, {
           Effect.orDie
         ),
 
-        requireOwn: Effect.fn("RouteTrash.requireOwn")(function*(owner, id) {
+        requireOwn: traced("RouteTrash.requireOwn")(function*(owner, id) {
           const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
           return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
-        restore: Effect.fn("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
+        restore: traced("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
           const row = yield* restoreRow({
             owner,
             id,

@@ -6,6 +6,7 @@ import { RouteId, UserId } from "../../schema/Ids.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
 import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import { IS_CURRENT } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
@@ -133,7 +134,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           WHERE route_views.zones_revision <= excluded.zones_revision`
       })
 
-      const makeOnce = Effect.fn("RouteViews.make")(function*(id: RouteId) {
+      const makeOnce = traced("RouteViews.make")(function*(id: RouteId) {
         const found = yield* findDue(id)
         if (Option.isNone(found)) return
         const { circles, cues, geometry, waypoints } = found.value
@@ -162,7 +163,7 @@ export class RouteViews extends Context.Service<RouteViews, {
           return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
         }).pipe(Effect.orDie)
 
-      const makeAll = Effect.fn("RouteViews.makeAll")(function*(owner: UserId) {
+      const makeAll = traced("RouteViews.makeAll")(function*(owner: UserId) {
         yield* Effect.orDie(sql`
           DELETE FROM route_views v USING routes r, users u
           WHERE u.id = ${owner} AND u.zones_revision IS NULL AND r.user_id = u.id AND v.route_id = r.id`)

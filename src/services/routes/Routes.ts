@@ -10,6 +10,7 @@ import { LinkUses } from "../links/LinkUses.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
+import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
 import { ownRouteQueries } from "./OwnRoutes.ts"
@@ -176,14 +177,14 @@ export class Routes extends Context.Service<Routes, {
       })
 
       return Routes.of({
-        create: Effect.fn("Routes.create")(store, quotaFailures),
+        create: traced("Routes.create")(store, quotaFailures),
 
-        createAll: Effect.fn("Routes.createAll")(
+        createAll: traced("Routes.createAll")(
           (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
           quotaFailures
         ),
 
-        get: Effect.fn("Routes.get")(function*(ref, viewer, form) {
+        get: traced("Routes.get")(function*(ref, viewer, form) {
           const viewerId = idOf(viewer)
           const row = yield* seen({ ref, viewer: viewerId, now: yield* DateTime.nowAsDate, form })
           const route = toStoredRoute(row, pseudonyms)
@@ -196,12 +197,12 @@ export class Routes extends Context.Service<Routes, {
           }
         }, databaseDefects),
 
-        requireOwn: Effect.fn("Routes.requireOwn")(function*(owner, id) {
+        requireOwn: traced("Routes.requireOwn")(function*(owner, id) {
           const row = yield* findName({ owner, id })
           return Option.isSome(row) ? row.value : yield* new Missing({ kind: "route" })
         }, databaseDefects),
 
-        update: Effect.fn("Routes.update")(
+        update: traced("Routes.update")(
           function*(owner, id, change, expected) {
             const patch = { ...change, geometry: lineOf(change.geometry) }
             const now = yield* DateTime.nowAsDate
@@ -217,7 +218,7 @@ export class Routes extends Context.Service<Routes, {
           quotaFailures
         ),
 
-        remove: Effect.fn("Routes.remove")(
+        remove: traced("Routes.remove")(
           function*(owner, id, expected) {
             const now = new Date(yield* sharedTime)
             yield* requireVersion(owner, id, expected)

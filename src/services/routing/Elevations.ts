@@ -2,6 +2,7 @@ import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { traced } from "../tracing/Traced.ts"
 import { type BarePositions, type FilledLine, fillHeights, readBare, readHeights } from "./ElevationJobs.ts"
 import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
@@ -47,8 +48,8 @@ export class Elevations extends Context.Service<Elevations, {
       })
 
       return Elevations.of({
-        fill: Effect.fn("Elevations.fill")(fill),
-        fillIfPossible: Effect.fn("Elevations.fillIfPossible")(function*(lines) {
+        fill: traced("Elevations.fill")(fill),
+        fillIfPossible: traced("Elevations.fillIfPossible")(function*(lines) {
           const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(TIMEOUT)
           return yield* Effect.forEach(
             lines,

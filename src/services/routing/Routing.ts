@@ -3,6 +3,7 @@ import { localeOf } from "../../schema/Maneuver.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
 import { NoRoad } from "../../schema/UpstreamErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { traced } from "../tracing/Traced.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
@@ -84,7 +85,7 @@ export class Routing extends Context.Service<Routing, {
       })
 
       return Routing.of({
-        route: Effect.fn("Routing.route")(function*(request) {
+        route: traced("Routing.route")(function*(request) {
           yield* forgetOldMap
           const key = yield* keyOf(request)
           const isCached = yield* Cache.has(responses, key)

@@ -23,6 +23,7 @@ import { EngineBusy, UpstreamAway, type UpstreamUnusable } from "../../schema/Up
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../settings/SettingTypes.ts"
+import { traced } from "../tracing/Traced.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../upstream/Upstream.ts"
 import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
 import { ENGINE, type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
@@ -174,7 +175,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
       )
 
       return RoutingEngine.of({
-        call: Effect.fn("RoutingEngine.call")(function*(path, json, read) {
+        call: traced("RoutingEngine.call")(function*(path, json, read) {
           // The engine is our own: it alone gets the trace id.
           const outcome = yield* waitingForOthers(inTurn(guarded(requested(path, json, read)))).pipe(
             Effect.provideService(HttpClient.TracerPropagationEnabled, yield* References.TracerEnabled)

@@ -3,6 +3,7 @@ import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/UpstreamErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { traced } from "../tracing/Traced.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { ENGINE, type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
@@ -51,7 +52,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       })
 
       return TraceMatching.of({
-        match: Effect.fn("TraceMatching.match")(
+        match: traced("TraceMatching.match")(
           function*(request, given) {
             const trace = given ?? (yield* measured(request))
             if (trace.metres > MAX_METRES) return yield* new TraceTooLong({ member: trace.member, metres: MAX_METRES })
