@@ -6,6 +6,7 @@ import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/l
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
+import { StatementTexts } from "./StatementTexts.ts"
 import { watchDatabase } from "./Watch.ts"
 
 type PoolSettings = PgPool.Config & { readonly maxConnections: number }
@@ -54,7 +55,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     acquirer: admitted(pool.get),
     borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
     transactionAcquirer: admitted(pool.reserve),
-    compiler: PgClient.makeCompiler(undefined, false),
+    compiler: new StatementTexts(PgClient.makeCompiler(undefined, false)),
     prepareTransactionControls: true,
     commit,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,

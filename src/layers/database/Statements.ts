@@ -46,7 +46,7 @@ export class PooledConnection implements SqlConnection.Connection {
 
   private tracked<A>(sql: string, statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
     return Effect.suspend(() => {
-      if (this.statements.blocked.has(sql)) return Effect.fail(lockTimeout())
+      if (this.statements.blocked.size > 0 && this.statements.blocked.has(sql)) return Effect.fail(lockTimeout())
       this.statements.running.set(this.connection.processId, {
         connection: this.connection,
         sql,

@@ -33,9 +33,17 @@ const SHARED = `${TAGS}, ${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
 const OWN: Source = (column) => `r.${column}`
 
+const byForm = (columns: (form: GeometryForm) => string): Readonly<Record<GeometryForm, string>> => ({
+  full: columns("full"),
+  simplified: columns("simplified"),
+  polyline6: columns("polyline6"),
+  none: columns("none")
+})
+
+const ROUTE_COLUMNS = byForm((form) => `${columnsOf(StoredColumns, "r")}, ${SHARED}, ${lineColumns(form, OWN)}`)
+
 /** Selects from `routes r JOIN users u` for the owner, with the polyline in the requested form only. */
-export const routeColumns = (form: GeometryForm) =>
-  `${columnsOf(StoredColumns, "r")}, ${SHARED}, ${lineColumns(form, OWN)}`
+export const routeColumns = (form: GeometryForm): string => ROUTE_COLUMNS[form]
 
 const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
 
@@ -52,11 +60,13 @@ const SEEN_COLUMNS = [
   `NOT s.is_open AND v.route_id IS NULL AS "isDue"`
 ].join(", ")
 
+const SEEN_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`)
+
 /**
  * The same for a viewer, from `routes r JOIN users u` and `asSeenBy`. Where the owner has zones and the view is not made
  * yet (`isDue`), what it may hide is missing.
  */
-export const seenColumns = (form: GeometryForm) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN)}`
+export const seenColumns = (form: GeometryForm): string => SEEN_BY_FORM[form]
 
 /** Whether `route_views v` is of `routes r` and its owner `users u` as they are. */
 export const IS_CURRENT =
