@@ -1,8 +1,9 @@
-import { Clock, Context, Duration, Effect, Fiber, Layer } from "effect"
+import { Clock, Context, Duration, Effect, type Fiber, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { AnswerWithin, Deadline } from "../api/Requests.ts"
 import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
+import { timersOf } from "./Timers.ts"
 
 /** In milliseconds. */
 interface Wait {
@@ -18,61 +19,70 @@ const tooLate = Effect.suspend(() =>
 /** A defect, since only endpoints with a body declare this error. */
 const tooSlow = Effect.suspend(() => Effect.die(new RequestTimeout({ message: "The body did not arrive in time" })))
 
-const watch = Effect.fnUntraced(function*(duration: Duration.Duration) {
-  const { bytesPerSecond, grace } = yield* BodyAllowance
-  const arrivedOf = yield* ArrivedBytes
-  const forResponse = (since: number, allowed = duration): Wait => ({
-    since,
+/** What a request waits for, which its work changes. */
+const watch = (context: Context.Context<never>, duration: Duration.Duration) => {
+  const clock = Context.get(context, Clock.Clock)
+  const { bytesPerSecond, grace } = Context.get(context, BodyAllowance)
+  const arrivedOf = Context.get(context, ArrivedBytes)
+  const time = () => clock.currentTimeMillisUnsafe()
+  const forResponse = (allowed = duration): Wait => ({
+    since: time(),
     allowed: () => Duration.toMillis(allowed),
     timedOut: tooLate
   })
-  const forBody = (since: number, request: HttpServerRequest.HttpServerRequest): Wait => ({
-    since,
+  const forBody = (request: HttpServerRequest.HttpServerRequest): Wait => ({
+    since: time(),
     allowed: () => Duration.toMillis(grace) + arrivedOf(request) / bytesPerSecond * 1000,
     timedOut: tooSlow
   })
-  const state = { wait: forResponse(yield* Clock.currentTimeMillis) }
-
-  const timedOut: Effect.Effect<never, Unavailable> = Effect.gen(function*() {
-    const { allowed, since, timedOut: failed } = state.wait
-    const left = since + allowed() - (yield* Clock.currentTimeMillis)
-    if (left <= 0) return yield* failed
-    // At most `grace`, since a body may begin to arrive meanwhile.
-    yield* Effect.sleep(Duration.min(Duration.millis(left), grace))
-    return yield* timedOut
-  })
+  const state = { wait: forResponse() }
+  const waitFor = (next: () => Wait) =>
+    Effect.sync(() => {
+      state.wait = next()
+    })
 
   return {
-    timedOut,
-    awaitBody: (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.map(Clock.currentTimeMillis, (now) => {
-        state.wait = forBody(now, request)
-      }),
-    pause: Effect.map(Clock.currentTimeMillis, (now) => {
-      state.wait = forResponse(now, Duration.infinity)
-    }),
-    begin: Effect.map(Clock.currentTimeMillis, (now) => {
-      state.wait = forResponse(now)
-    })
+    state,
+    deadline: {
+      awaitBody: (request: HttpServerRequest.HttpServerRequest) => waitFor(() => forBody(request)),
+      pause: waitFor(() => forResponse(Duration.infinity)),
+      begin: waitFor(forResponse)
+    },
+    // At most `grace`, since a body may begin to arrive meanwhile.
+    left: () => Math.min(state.wait.since + state.wait.allowed() - time(), Duration.toMillis(grace))
   }
-})
+}
 
 /**
  * Fails with `Unavailable` if the response does not begin in time. Does not wait for the interrupted work: a query to a
- * hanging server does not end.
+ * hanging server does not end. One timer serves all requests.
  */
 export const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   duration: Duration.Duration
 ): Effect.Effect<A, E | Unavailable, R> =>
-  Effect.gen(function*() {
-    const { timedOut, ...deadline } = yield* watch(duration)
-    const fiber = yield* Effect.forkDetach(Effect.provideService(work, ResponseDeadline, deadline), {
-      startImmediately: true
-    })
-    return yield* Fiber.join(fiber).pipe(
-      Effect.raceFirst(timedOut),
-      Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
+  Effect.contextWith((context: Context.Context<R>) => {
+    const { deadline, left, state } = watch(context, duration)
+    const timers = timersOf(Context.get(context, Clock.Clock))
+    const untilDone = (fiber: Fiber.Fiber<A, E>) =>
+      fiber.pollUnsafe() ?? Effect.callback<A, E | Unavailable>((resume) => {
+        const leave = timers.enter(left, () => {
+          resume(state.wait.timedOut)
+          fiber.interruptUnsafe()
+        })
+        fiber.addObserver((exit) => {
+          leave()
+          resume(exit)
+        })
+        return Effect.sync(() => {
+          leave()
+          fiber.interruptUnsafe()
+        })
+      })
+    return work.pipe(
+      Effect.provideService(ResponseDeadline, deadline),
+      Effect.forkDetach({ startImmediately: true }),
+      Effect.flatMap(untilDone)
     )
   }).pipe(Effect.interruptible)
 

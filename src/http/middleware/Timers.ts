@@ -1,0 +1,68 @@
+import { Clock, Context, Effect, type Fiber } from "effect"
+
+interface Timer {
+  /** Milliseconds until it is due, which may grow meanwhile. */
+  readonly left: () => number
+  readonly expire: () => void
+}
+
+/** Calls back when timers are due, by one fiber that sleeps until the first of them, and none without timers. */
+class Timers {
+  private readonly timers = new Set<Timer>()
+  private readonly clock: Clock.Clock
+  private sleeper: Fiber.Fiber<void> | undefined
+  private wakesAt = Infinity
+
+  constructor(clock: Clock.Clock) {
+    this.clock = clock
+  }
+
+  /** Returns what takes the timer back. */
+  enter(left: () => number, expire: () => void): () => void {
+    const timer = { left, expire }
+    this.timers.add(timer)
+    this.sleepAtMost(left())
+    return () => {
+      if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+    }
+  }
+
+  private stop() {
+    this.sleeper?.interruptUnsafe()
+    this.sleeper = undefined
+    this.wakesAt = Infinity
+  }
+
+  private sleepAtMost(milliseconds: number) {
+    const wakesAt = this.clock.currentTimeMillisUnsafe() + milliseconds
+    if (wakesAt >= this.wakesAt) return
+    this.stop()
+    this.wakesAt = wakesAt
+    const wake = Effect.delay(Effect.sync(() => this.wake()), milliseconds)
+    this.sleeper = Effect.runForkWith(Context.make(Clock.Clock, this.clock))(wake)
+  }
+
+  private wake() {
+    this.sleeper = undefined
+    this.wakesAt = Infinity
+    let next = Infinity
+    for (const timer of this.timers) {
+      const left = timer.left()
+      if (left > 0) next = Math.min(next, left)
+      else {
+        this.timers.delete(timer)
+        timer.expire()
+      }
+    }
+    if (this.timers.size > 0) this.sleepAtMost(next)
+  }
+}
+
+const byClock = new WeakMap<Clock.Clock, Timers>()
+
+/** Of a server's clock, which a test may move. */
+export const timersOf = (clock: Clock.Clock): Timers => {
+  const timers = byClock.get(clock) ?? new Timers(clock)
+  byClock.set(clock, timers)
+  return timers
+}

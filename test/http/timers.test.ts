@@ -1,0 +1,56 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect } from "effect"
+import { TestClock } from "effect/testing"
+import { timersOf } from "../../src/http/middleware/Timers.ts"
+
+const makeRecorder = Effect.map(Clock.Clock, (clock) => {
+  const expired: Array<string> = []
+  const timers = timersOf(clock)
+  const began = () => clock.currentTimeMillisUnsafe()
+  return {
+    expired,
+    enter: (name: string, milliseconds: number) => {
+      const due = began() + milliseconds
+      return timers.enter(() => due - began(), () => expired.push(`${name} ${began()}`))
+    },
+    enterUntil: (name: string, left: () => number) => timers.enter(left, () => expired.push(`${name} ${began()}`)),
+    now: began
+  }
+})
+
+describe("timers", () => {
+  it.effect("are called in the order in which they are due, whenever they were entered", () =>
+    Effect.gen(function*() {
+      const { enter, expired } = yield* makeRecorder
+      enter("late", 5000)
+      enter("early", 1000)
+      yield* TestClock.adjust("500 millis")
+      enter("earliest", 100)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(expired, ["earliest 600", "early 1000", "late 5000"])
+    }))
+
+  it.effect("are not called after they were taken back, and others are", () =>
+    Effect.gen(function*() {
+      const { enter, expired } = yield* makeRecorder
+      const takeBack = enter("first", 1000)
+      enter("second", 2000)
+      takeBack()
+      takeBack()
+      yield* TestClock.adjust("10 seconds")
+      enter("third", 1000)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(expired, ["second 2000", "third 11000"])
+    }))
+
+  it.effect("may be put off meanwhile", () =>
+    Effect.gen(function*() {
+      const { enterUntil, expired, now } = yield* makeRecorder
+      const state = { due: 1000 }
+      enterUntil("slow", () => Math.min(state.due - now(), 500))
+      yield* TestClock.adjust("900 millis")
+      state.due = 3000
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(expired, ["slow 3000"])
+    }))
+})
