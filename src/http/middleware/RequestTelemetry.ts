@@ -78,11 +78,8 @@ const callerTraceOf = (
   trusted: ReadonlyArray<IpNetwork.IpNetwork>
 ): CallerTrace => {
   const named = HttpTraceContext.w3c(request.headers)
-  if (isFromPeerIn(request, trusted)) return { parent: named, links: [] }
-  return {
-    parent: Option.none(),
-    links: Option.toArray(named).map((span) => ({ span, attributes: {} }))
-  }
+  if (Option.isNone(named) || isFromPeerIn(request, trusted)) return { parent: named, links: [] }
+  return { parent: Option.none(), links: [{ span: named.value, attributes: {} }] }
 }
 
 const beginSpan = (
@@ -147,13 +144,10 @@ interface Watch {
   readonly refusal: ServiceError | undefined
 }
 
-const writeLine = ({ labels, size, span }: Watch, status: number, nanoseconds: bigint) => {
+const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: bigint) => {
   const durationMs = Math.round(Number(nanoseconds) / 1e4) / 100
-  const line = isProbe(labels.route) ? Effect.logDebug("request") : Effect.logInfo("request")
-  return line.pipe(
-    Effect.annotateLogs({ ...labels, status, durationMs, bytes: size.bytes }),
-    Effect.provideService(Tracer.ParentSpan, span)
-  )
+  const fields = { ...labels, status, durationMs, bytes: size.bytes }
+  return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
 
 /** The outermost middleware: traces, logs and measures every request until its response is sent. */
@@ -199,9 +193,5 @@ export const requestTelemetry = Effect.gen(function*() {
 
   // Only the work is interruptible, so `end` always follows `begin`.
   return <A extends HttpServerResponse.HttpServerResponse, E, R>(httpEffect: Effect.Effect<A, E, R>) =>
-    Effect.flatMap(begin, (watch) =>
-      within(watch, httpEffect).pipe(
-        Effect.exit,
-        Effect.flatMap((exit) => end(watch, exit))
-      ))
+    Effect.flatMap(begin, (watch) => within(watch, Effect.flatMap(Effect.exit(httpEffect), (exit) => end(watch, exit))))
 })

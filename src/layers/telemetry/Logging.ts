@@ -1,4 +1,4 @@
-import { Config, Effect, Formatter, Layer, Logger, LogLevel, Predicate, References } from "effect"
+import { Cause, Config, Effect, Formatter, Layer, Logger, LogLevel, Predicate, References } from "effect"
 import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
 import { LOG_FORMATS, LogFormat } from "../../services/settings/LogFormat.ts"
 import { SettingsRefused } from "../Refusal.ts"
@@ -13,28 +13,34 @@ interface LogSettings {
 
 const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
 
-const partsOf = (logged: unknown) => {
-  if (Predicate.isString(logged)) return { message: logged, fields: {} }
-  const parts = Array.isArray(logged) ? logged : [logged]
+/** What a line says: text and objects of the message, whose members are fields beside the annotations. */
+const entryOf = ({ cause, date, fiber, logLevel, message: logged }: Logger.Options<unknown>) => {
+  const texts: Array<string> = []
+  const fields: Record<string, unknown> = { ...fiber.getRef(References.CurrentLogAnnotations) }
+  for (const part of Array.isArray(logged) ? logged : [logged]) {
+    if (Predicate.isObject(part) && !Predicate.isError(part)) Object.assign(fields, part)
+    else texts.push(String(part))
+  }
   return {
-    message: parts.filter((part) => !Predicate.isObject(part)).map(String).join(" "),
-    fields: Object.assign({}, ...parts.filter(Predicate.isObject))
+    timestamp: date.toISOString(),
+    level: logLevel.toUpperCase(),
+    message: texts.join(" "),
+    fields,
+    cause: cause.reasons.length === 0 ? undefined : Cause.pretty(cause)
   }
 }
 
+const isPrimitive = (value: unknown) =>
+  Predicate.isString(value) || Predicate.isNumber(value) || Predicate.isBoolean(value)
+
+/** `Formatter.formatJson` hides secrets and unties circles, for which it calls back for each value. */
+const toJson = (line: object, fields: Readonly<Record<string, unknown>>) =>
+  Object.values(fields).every(isPrimitive) ? JSON.stringify(line) : Formatter.formatJson(line)
+
 export const jsonLogger = Logger.make((options) => {
-  const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
+  const { cause, fields, level, message, timestamp } = entryOf(options)
   const { spanId, traceId } = lineIdsOf(options.fiber.context)
-  const { fields, message } = partsOf(logged)
-  return Formatter.formatJson({
-    timestamp,
-    level,
-    message,
-    traceId,
-    spanId,
-    annotations: { ...annotations, ...fields },
-    cause
-  })
+  return toJson({ timestamp, level, message, traceId, spanId, annotations: fields, cause }, fields)
 })
 
 const jsonLayer = Logger.layer([Logger.withConsoleLog(jsonLogger)]).pipe(Layer.provideMerge(consoleLayer))
@@ -43,11 +49,10 @@ const shown = (value: unknown) => Predicate.isString(value) ? value : Formatter.
 
 /** One line for a person: time of day, level, message and fields. A cause follows with its stack. */
 const prettyLogger = Logger.make((options) => {
-  const { annotations, cause, level, message: logged, timestamp } = Logger.formatStructured.log(options)
-  const { fields, message } = partsOf(logged)
-  const pairs = Object.entries({ ...annotations, ...fields }).map(([name, value]) => `${name}=${shown(value)}`)
+  const { cause, fields, level, message, timestamp } = entryOf(options)
+  const pairs = Object.entries(fields).map(([name, value]) => `${name}=${shown(value)}`)
   const line = [timestamp.slice(11, 23), level, message, ...pairs].join(" ")
-  return cause === undefined ? line : `${line}\n${shown(cause)}`
+  return cause === undefined ? line : `${line}\n${cause}`
 })
 
 const prettyLayer = Logger.layer([Logger.withConsoleLog(prettyLogger)]).pipe(Layer.provideMerge(consoleLayer))
