@@ -2,6 +2,7 @@ import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { HandleTaken, InvalidInput, Missing } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { Usage } from "../../schema/Usage.ts"
 import {
   deletionStatusOf,
   type Handle,
@@ -15,10 +16,11 @@ import {
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
-import { Quotas } from "../limits/Quotas.ts"
+import { selectUsage } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 import { mergePreferences } from "./PreferenceMerge.ts"
 
@@ -37,7 +39,6 @@ export class Profiles extends Context.Service<Profiles, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
-      const quotas = yield* Quotas
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
 
@@ -46,21 +47,23 @@ export class Profiles extends Context.Service<Profiles, {
           + `password_hash IS NOT NULL AS "hasPassword"`
       )
 
+      const totalDistance = sql.literal(TOTAL_DISTANCE)
+
       const findUser = SqlSchema.findOne({
         Request: UserId,
         Result: UserRow,
         execute: (id) => sql`SELECT ${columns} FROM users WHERE id = ${id}`
       })
 
-      const findWithStatistics = SqlSchema.findOne({
+      const findProfile = SqlSchema.findOne({
         Request: UserId,
-        Result: Schema.Struct({ ...UserRow.fields, ...Statistics.fields }),
+        Result: Schema.Struct({ ...UserRow.fields, ...Statistics.fields, usage: Usage }),
         execute: (id) =>
           sql`
-            SELECT ${columns}, "totalRoutes", "totalDistance" FROM users CROSS JOIN (
-              SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
+            SELECT ${columns}, "totalRoutes", "totalDistance", q.usage FROM users CROSS JOIN (
+              SELECT count(*)::int AS "totalRoutes", ${totalDistance} AS "totalDistance"
               FROM routes r WHERE ${visibility.own(id)}
-            ) s WHERE id = ${id}`
+            ) s CROSS JOIN (${selectUsage(sql, id)}) q WHERE id = ${id}`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({
@@ -103,18 +106,15 @@ export class Profiles extends Context.Service<Profiles, {
         yield* sql`UPDATE users SET ${users.set(sql, changes)} WHERE id = ${id}`
       }, sql.withTransaction)
 
-      const profile = Effect.fn("Profiles.profile")(function*(id: UserId) {
-        const [{ totalDistance, totalRoutes, ...row }, usage] = yield* Effect.all(
-          [findWithStatistics(id), quotas.usage(id)],
-          { concurrency: 2 }
-        )
+      const profile = traced("Profiles.profile")(function*(id: UserId) {
+        const { totalDistance, totalRoutes, usage, ...row } = yield* findProfile(id)
         return { ...toUser(row), statistics: { totalRoutes, totalDistance }, usage }
       }, Effect.orDie)
 
       return Profiles.of({
-        user: Effect.fn("Profiles.user")((id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie)),
+        user: traced("Profiles.user")((id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie)),
         profile,
-        update: Effect.fn("Profiles.update")(function*(id, patch) {
+        update: traced("Profiles.update")(function*(id, patch) {
           if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
             return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
           }
@@ -130,7 +130,7 @@ export class Profiles extends Context.Service<Profiles, {
           )
           return yield* profile(id)
         }, databaseDefects),
-        publicProfile: Effect.fn("Profiles.publicProfile")(function*(handle) {
+        publicProfile: traced("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)
           if (Option.isNone(row)) return yield* new Missing({ kind: "user" })
           const { avatar, createdAt, id, name, publicRoutes } = row.value

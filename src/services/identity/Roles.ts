@@ -14,7 +14,8 @@ export class Roles extends Context.Service<Roles, {
     Effect.gen(function*() {
       const admins = new Set((yield* adminEmails).map(emailKey))
       return Roles.of({
-        of: ({ email, isEmailVerified }) => isEmailVerified && admins.has(emailKey(email)) ? "admin" : "user"
+        of: ({ email, isEmailVerified }) =>
+          isEmailVerified && admins.size > 0 && admins.has(emailKey(email)) ? "admin" : "user"
       })
     })
   )

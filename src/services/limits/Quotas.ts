@@ -3,10 +3,11 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
-import { type Quota, QUOTAS, type Usage } from "../../schema/Usage.ts"
+import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { tableOf } from "../sql/Tables.ts"
+import { traced } from "../tracing/Traced.ts"
 
 class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
   maxRoutes: Schema.Int,
@@ -16,12 +17,19 @@ class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
 
 const limits = tableOf("usage_limits", LimitsRecord)
 
-const UsageRow = Schema.Struct({
-  routes: Schema.Int,
-  storedBytes: Schema.Int,
-  collections: Schema.Int,
-  ...LimitsRecord.select.fields
-})
+// A wrong counter, as after a restore without triggers, must not fail a profile or an export.
+const usedAndLimit = (sql: SqlClient.SqlClient, counter: string, limit: string) =>
+  sql.literal(
+    `json_build_object('used', greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER})), 'limit', l.${limit})`
+  )
+
+/** Selects the `Usage` of a user, for statements that read more of them. */
+export const selectUsage = (sql: SqlClient.SqlClient, user: number) =>
+  sql`
+    SELECT json_build_object('routes', ${usedAndLimit(sql, "routes", "max_routes")},
+      'storedBytes', ${usedAndLimit(sql, "stored_bytes", "max_stored_bytes")},
+      'collections', ${usedAndLimit(sql, "collections", "max_collections")}) AS usage
+    FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`
 
 export type Addition = Readonly<Record<Quota, number>>
 
@@ -42,10 +50,6 @@ export class Quotas extends Context.Service<Quotas, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      // A wrong counter, as after a restore without triggers, must not fail a profile or an export.
-      const shown = (counter: string) =>
-        sql.literal(`greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER}))::float8`)
-
       yield* sql`
         ${limits.insert(sql, yield* quotaLimits)} ON CONFLICT (id) DO UPDATE
         SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
@@ -53,28 +57,18 @@ export class Quotas extends Context.Service<Quotas, {
 
       const findUsage = SqlSchema.findOne({
         Request: UserId,
-        Result: UsageRow,
-        execute: (id) =>
-          sql`
-            SELECT ${shown("routes")} AS routes, ${shown("stored_bytes")} AS "storedBytes",
-              ${shown("collections")} AS collections, l.max_routes::float8 AS "maxRoutes",
-              l.max_stored_bytes::float8 AS "maxStoredBytes", l.max_collections::float8 AS "maxCollections"
-            FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${id}`
+        Result: Schema.Struct({ usage: Usage }),
+        execute: (id) => selectUsage(sql, id)
       })
 
-      const usage = Effect.fn("Quotas.usage")(function*(userId: UserId) {
-        const row = yield* findUsage(userId)
-        const used: Usage = {
-          routes: { used: row.routes, limit: row.maxRoutes },
-          storedBytes: { used: row.storedBytes, limit: row.maxStoredBytes },
-          collections: { used: row.collections, limit: row.maxCollections }
-        }
-        return used
-      }, Effect.orDie)
+      const usage = traced("Quotas.usage")(
+        (userId: UserId) => Effect.map(findUsage(userId), ({ usage }) => usage),
+        Effect.orDie
+      )
 
       return Quotas.of({
         usage,
-        requireRoom: Effect.fn("Quotas.requireRoom")(function*(userId, addition) {
+        requireRoom: traced("Quotas.requireRoom")(function*(userId, addition) {
           const now = yield* usage(userId)
           const exceeded = QUOTAS.find((quota) =>
             addition[quota] > 0 && now[quota].used + addition[quota] > now[quota].limit
