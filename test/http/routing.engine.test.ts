@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { Socket } from "node:net"
 import { INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
-import { HTTP_FAULTS } from "../support/HttpFaults.ts"
+import { HTTP_FAULTS, type HttpFault } from "../support/HttpFaults.ts"
 import { ask, fresh, line, serverLayer, TRIP } from "../support/RoutingCalls.ts"
 import { type Behaviour, json, refusal, StandInEngine } from "../support/StandInEngine.ts"
 import { until } from "../support/Waiting.ts"
@@ -171,27 +171,36 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
   }
 )
 
+const endsInTime = Effect.fnUntraced(function*(fault: HttpFault, statusCode: number, n: number) {
+  const engine = yield* StandInEngine
+  const sockets: Array<Socket> = []
+  yield* engine.misbehave((request, response) => {
+    sockets.push(request.socket)
+    HTTP_FAULTS[fault](request, response)
+  })
+  const answers = yield* Effect.all([ask(fresh(70)), ask(fresh(71)), matchOf(SHORT_TRACE)], {
+    concurrency: "unbounded"
+  })
+  for (const { body } of answers) assert.deepInclude(body, { statusCode, code: "INTERNAL" })
+  yield* until(Effect.sync(() => sockets.every(({ destroyed }) => destroyed)))
+  yield* engine.behave(json(TRIP))
+  assert.strictEqual((yield* ask(fresh(72 + n))).status, 200)
+})
+
 layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices: true })(
-  "an engine that does not respond",
+  "an engine that responds slowly",
   (it) => {
-    for (const [n, fault] of (["drip", "dripHeaders", "endless", "notHttp"] as const).entries()) {
-      it.effect(`with ${fault} ends in time, and with it the connection`, () =>
-        Effect.gen(function*() {
-          const engine = yield* StandInEngine
-          const sockets: Array<Socket> = []
-          yield* engine.misbehave((request, response) => {
-            sockets.push(request.socket)
-            HTTP_FAULTS[fault](request, response)
-          })
-          const answers = yield* Effect.all([ask(fresh(70)), ask(fresh(71)), matchOf(SHORT_TRACE)], {
-            concurrency: "unbounded"
-          })
-          const expected = { drip: 504, dripHeaders: 504, endless: 502, notHttp: 503 }[fault]
-          for (const { body } of answers) assert.deepInclude(body, { statusCode: expected, code: "INTERNAL" })
-          yield* until(Effect.sync(() => sockets.every(({ destroyed }) => destroyed)))
-          yield* engine.behave(json(TRIP))
-          assert.strictEqual((yield* ask(fresh(72 + n))).status, 200)
-        }))
+    for (const [n, fault] of (["drip", "dripHeaders"] as const).entries()) {
+      it.effect(`with ${fault} ends in time, and with it the connection`, () => endsInTime(fault, 504, n))
+    }
+  }
+)
+
+layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "25 seconds" }), { excludeTestServices: true })(
+  "an engine that responds with nonsense",
+  (it) => {
+    for (const [n, [fault, status]] of ([["endless", 502], ["notHttp", 503]] as const).entries()) {
+      it.effect(`with ${fault} ends in time, and with it the connection`, () => endsInTime(fault, status, n))
     }
 
     it.effect("with what is not JSON, to routes or to traces, is not called for a while", () =>
