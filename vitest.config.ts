@@ -16,6 +16,8 @@ const SHARED = {
   isolate: false,
   // Node runs the service as it is: a module runner would load and compile it again in each worker.
   experimental: { viteModuleRunner: false, nodeLoader: false },
+  // As in production.
+  setupFiles: "test/support/CompiledSchemas.ts",
   // A measurement that others on the machine disturbed is repeated; the tries are printed.
   retry: process.env["CI"] === "true" ? 2 : 0,
   // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.

@@ -1,3 +1,4 @@
+import "effect/schema/SchemaJITCompiler/enable"
 import { readProfile } from "../services/archive/DecodedFiles.ts"
 import { readCollections, readRoutes } from "../services/archive/ListJobs.ts"
 import { readManifest } from "../services/archive/Manifests.ts"

@@ -1,3 +1,4 @@
+import "effect/schema/SchemaJITCompiler/enable"
 import { Layer } from "effect"
 import { applicationLayer, backgroundLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
