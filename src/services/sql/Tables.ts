@@ -26,7 +26,8 @@ const known = new WeakMap<Row, Map<string, string>>()
 const select = (row: Row, alias: string) =>
   Object.keys(row.fields).map((field) => {
     const column = String.camelToSnake(field)
-    return `${alias === "" ? column : `${alias}.${column}`} AS "${field}"`
+    const source = alias === "" ? column : `${alias}.${column}`
+    return column === field ? source : `${source} AS "${field}"`
   }).join(", ")
 
 /**
