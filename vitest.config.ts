@@ -1,5 +1,6 @@
 import { defineConfig } from "vitest/config"
 import { COMPILE_CACHE } from "./test/support/CompileCache.ts"
+import { ProcessesFirst } from "./test/support/ProcessesFirst.ts"
 
 Object.assign(process.env, COMPILE_CACHE)
 
@@ -30,6 +31,7 @@ export default defineConfig({
     globalSetup: ["test/support/Postgres.ts"],
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
+    sequence: { sequencer: ProcessesFirst },
     projects: [
       {
         test: {
