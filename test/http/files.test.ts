@@ -3,7 +3,7 @@ import { Effect, Layer, Schema } from "effect"
 import { gzipSync } from "node:zlib"
 import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { leastCostOf } from "../support/ProcessorTime.ts"
+import { fixedBound, leastCostOf } from "../support/ProcessorTime.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
@@ -217,7 +217,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       // Of both ends, the response included; reading the file alone is held to a second where it is read.
       const cost = yield* leastCostOf(
         importFile(rider, text, { "content-type": "application/gpx+xml" }, "?duplicates=allow"),
-        1500
+        fixedBound(1500)
       )
       assert.isBelow(cost.inAll, 1500)
       const answer = cost.value

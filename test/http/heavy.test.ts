@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type Rider, signedIn } from "../support/Actors.ts"
-import { leastCostOf, workBoundBy } from "../support/ProcessorTime.ts"
+import { assertWithin, leastCostOf, workBoundBy } from "../support/ProcessorTime.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -33,7 +33,7 @@ layer(TestServer.layer())("a request of much work", (it) => {
           const bound = workBoundBy(`[${raw},${raw}]`)
           const { inAll, value: answer } = yield* leastCostOf(sent(rider, raw), bound)
           assert.strictEqual(answer.status, 201)
-          assert.isBelow(inAll, bound)
+          assertWithin(inAll, bound)
           const { geometry, id } = Schema.decodeUnknownSync(ShortRoute)(answer.body)
           assert.deepStrictEqual<unknown>(geometry, JSON.parse(zigzag(count)))
           const read = yield* rider.get(`/routes/${id}?geometry=simplified`)

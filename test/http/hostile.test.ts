@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Hash, Schema } from "effect"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
-import { boundBy, leastCostOf } from "../support/ProcessorTime.ts"
+import { assertWithin, boundBy, leastCostOf } from "../support/ProcessorTime.ts"
 import { JSON_TYPE } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -15,7 +15,7 @@ const refused = Effect.fnUntraced(function*(actor: Actor, method: string, path: 
   const bound = boundBy(raw, TIMES_PARSING)
   const { inAll, value } = yield* leastCostOf(actor.call(method, path, { raw, headers: JSON_TYPE }), bound)
   assert.strictEqual(value.status, 400, value.text.slice(0, 200))
-  assert.isBelow(inAll, bound)
+  assertWithin(inAll, bound)
   return issuesOf(value.body)
 })
 

@@ -5,7 +5,7 @@ import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { RouteId } from "../../src/schema/Ids.ts"
 import { type Actor, signedIn, signedInAs } from "../support/Actors.ts"
 import { exported, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
-import { boundBy, leastCostOf } from "../support/ProcessorTime.ts"
+import { assertWithin, boundBy, leastCostOf } from "../support/ProcessorTime.ts"
 import { idOf, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -53,7 +53,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         const archive = yield* sealed({ ...files, "routes.json": routes })
         const bound = boundBy(routes)
         const { inAll, value: answer } = yield* leastCostOf(imported(heir, archive), bound)
-        assert.isBelow(inAll, bound)
+        assertWithin(inAll, bound)
         assert.strictEqual(answer.status, 400)
         assert.deepStrictEqual(issuesOf(answer.body).map(({ path }) => path), [
           "routes.json:2.distance",

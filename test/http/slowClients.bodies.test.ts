@@ -6,7 +6,7 @@ import { BodyAllowance } from "../../src/http/request/BodyArrival.ts"
 import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
 import { signedIn } from "../support/Actors.ts"
 import { connection, countOf, MIB } from "../support/Connections.ts"
-import { leastCostOf, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
+import { assertWithin, leastCostOf, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
 import { JSON_TYPE, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -85,7 +85,7 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
       const bound = workBoundBy(positionsOf(body.length))
       const { inAll, value } = yield* leastCostOf(sendSlowly, bound)
       assert.strictEqual(value, 400)
-      assert.isBelow(inAll, bound)
+      assertWithin(inAll, bound)
     }))
 
   it.effect("is refused with 408 after 30 seconds", () =>

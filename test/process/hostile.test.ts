@@ -12,7 +12,7 @@ import { exported, type Files, sealed, unzipped } from "../support/Archives.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
 import { figuresOf, monitoredWith } from "../support/MonitoredProcess.ts"
-import { boundBy, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
+import { type Bound, boundBy, fixedBound, isWithin, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
 import { type Replica, replica } from "../support/Replica.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -24,7 +24,7 @@ const HEAP_MIB = 512
 /** What `docs/operations.md` advises to give a process with such a heap. */
 const MEMORY_MIB = 1024
 
-const LONGEST_STALL_MILLIS = 50
+const LONGEST_STALL = fixedBound(50)
 
 const LONGEST_READ_MILLIS = 500
 
@@ -128,18 +128,18 @@ const withinBounds = <A>(attempt: Effect.Effect<Attempt<A>>, tries = TRIES): Eff
     return Effect.succeed(value)
   })
 
-const excessOf = (what: string, value: number, bound: number) =>
-  value < bound ? [] : [`${what}: ${value.toFixed(1)}, not below ${bound.toFixed(1)}`]
+const excessOf = (what: string, value: number, bound: Bound) =>
+  isWithin(value, bound) ? [] : [`${what}: ${value.toFixed(1)}, not below ${bound.exact().toFixed(1)}`]
 
 /** Does work that has a bound on its processor time, in milliseconds, and at most 50 of the main thread at a stretch. */
-const bounded = <A>({ process }: Program, work: Effect.Effect<A>, boundOf: (value: A) => number) =>
+const bounded = <A>({ process }: Program, work: Effect.Effect<A>, boundOf: (value: A) => Bound) =>
   withinBounds(Effect.gen(function*() {
     yield* figuresOf(process)
     const value = yield* work
     const { processor, stall } = yield* figuresOf(process)
     const excesses = [
       ...excessOf("processor time", processor, boundOf(value)),
-      ...excessOf("stall", stall, LONGEST_STALL_MILLIS)
+      ...excessOf("stall", stall, LONGEST_STALL)
     ]
     return { value, excesses }
   }))
@@ -172,9 +172,13 @@ const besideReads = <A>(program: Program, work: Effect.Effect<A>) =>
     assert.deepStrictEqual(reads.filter(({ status }) => status !== 200), [])
     const { heap, memory } = yield* figuresOf(program.process)
     const excesses = [
-      ...excessOf("another client's read", slowest(reads), Math.max(LONGEST_READ_MILLIS, TIMES_IDLE * slowest(idle))),
-      ...excessOf("heap", heap, HEAP_MIB),
-      ...excessOf("memory", memory, MEMORY_MIB)
+      ...excessOf(
+        "another client's read",
+        slowest(reads),
+        fixedBound(Math.max(LONGEST_READ_MILLIS, TIMES_IDLE * slowest(idle)))
+      ),
+      ...excessOf("heap", heap, fixedBound(HEAP_MIB)),
+      ...excessOf("memory", memory, fixedBound(MEMORY_MIB))
     ]
     return { value, excesses }
   }))
@@ -202,7 +206,7 @@ const BOUNDED: ReadonlyArray<readonly [name: string, status: number]> = [
 
 /** One that stores what it is sent may take as long as the longest line. */
 const boundOf = (status: number, json: string) =>
-  status === 201 ? Math.max(LONGEST_LINE_MILLIS, boundBy(json)) : workBoundBy(json)
+  status === 201 ? boundBy(json, 10, LONGEST_LINE_MILLIS) : workBoundBy(json)
 
 const ARCHIVED_ROUTES = 100
 
@@ -289,7 +293,7 @@ layer(HostileProcess.layer, { excludeTestServices: true, timeout: "60 seconds" }
             assert.strictEqual(status, 201)
             const excesses = [
               ...excessOf("processor time", processor, workBoundBy(json)),
-              ...excessOf("stall", stall, LONGEST_STALL_MILLIS)
+              ...excessOf("stall", stall, LONGEST_STALL)
             ]
             return { value: undefined, excesses }
           }))

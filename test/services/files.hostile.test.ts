@@ -8,7 +8,14 @@ import { finish } from "../../src/services/files/Finish.ts"
 import { NearestPositions } from "../../src/services/files/NearestPositions.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
 import { decodeLine } from "../../src/services/routes/RouteFiles.ts"
-import { leastTimeOf, parseCostOf, positionsOf, processorTimeOf } from "../support/ProcessorTime.ts"
+import {
+  assertWithin,
+  fixedBound,
+  leastTimeOf,
+  parsingBound,
+  positionsOf,
+  processorTimeOf
+} from "../support/ProcessorTime.ts"
 
 const SIZE = 8 * 1024 * 1024
 
@@ -120,10 +127,10 @@ describe("reading a file", () => {
   for (const [what, fileOf] of Object.entries(FILES)) {
     it(`of ${what} costs at most ten times JSON.parse of the same, and a second`, () => {
       const [text, format, expected, json] = fileOf()
-      const bound = Math.min(10 * parseCostOf(json), 1000)
+      const bound = parsingBound(json, 10, 1000)
       const [taken, said] = leastTimeOf(() => outcome(text, format), bound)
       assert.match(said, expected)
-      assert.isBelow(taken, bound)
+      assertWithin(taken, bound)
     })
   }
 })
@@ -217,7 +224,7 @@ describe("a course of TCX", () => {
     it(`of 100,000 positions and 1,000 waypoints ${where} costs less than twice what the same without waypoints does`, () => {
       const [without] = processorTimeOf(() => written({ ...route, waypoints: [] }, "tcx"))
       const bound = 2 * without + 50
-      assert.isBelow(leastTimeOf(() => written(route, "tcx"), bound)[0], bound)
+      assert.isBelow(leastTimeOf(() => written(route, "tcx"), fixedBound(bound))[0], bound)
     })
   }
 })

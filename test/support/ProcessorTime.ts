@@ -1,3 +1,4 @@
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
 
@@ -22,7 +23,7 @@ export const processorTimeOf = <A>(work: () => A): readonly [milliseconds: numbe
 }
 
 /** The processor time that `JSON.parse` takes for a text, in milliseconds. */
-export const parseCostOf = (text: string): number => {
+const parseCostOf = (text: string): number => {
   const tries = text.length > LONG_TEXT ? 1 : 3
   const costs = Array.from({ length: tries }, () => processorTimeOf(() => JSON.parse(text))[0])
   return Math.max(LEAST_MILLIS, median(costs))
@@ -32,7 +33,36 @@ const POSITION = "[13.123456789,47.123456789]"
 
 /** JSON of so many bytes, for what is no JSON itself. */
 export const positionsOf = (bytes: number): string =>
-  `[${Array.from({ length: Math.max(1, Math.floor(bytes / (POSITION.length + 1))) }, () => POSITION).join(",")}]`
+  `[${`${POSITION},`.repeat(Math.max(1, Math.floor(bytes / (POSITION.length + 1))) - 1)}${POSITION}]`
+
+/** How much processor time work may take, in milliseconds. */
+export interface Bound {
+  /** What the bound is not below, whatever is measured for it. */
+  readonly floor: number
+  /** Measured when it is first asked for: for some texts that takes longer than the work. */
+  readonly exact: () => number
+}
+
+const boundOf = (floor: number, most: number, measure: () => number): Bound => {
+  const measured: { value?: number } = {}
+  return {
+    floor: Math.min(most, floor),
+    exact: () => measured.value ??= Math.min(most, Math.max(floor, measure()))
+  }
+}
+
+/** A bound that needs no measuring. */
+export const fixedBound = (milliseconds: number): Bound => ({ floor: milliseconds, exact: () => milliseconds })
+
+export const isWithin = (taken: number, bound: Bound): boolean => taken < bound.floor || taken < bound.exact()
+
+export const assertWithin = (taken: number, bound: Bound): void => {
+  if (!isWithin(taken, bound)) assert.isBelow(taken, bound.exact())
+}
+
+/** So often what `JSON.parse` takes for a text, and so much at most. */
+export const parsingBound = (json: string, times: number, mostMillis: number): Bound =>
+  boundOf(times * LEAST_MILLIS, mostMillis, () => times * parseCostOf(json))
 
 /**
  * What a request may cost, of what `JSON.parse` costs; in milliseconds where that is next to nothing, and at most:
@@ -40,13 +70,13 @@ export const positionsOf = (bytes: number): string =>
  */
 const BOUND = { times: 10, leastMillis: 100, mostMillis: 1500 }
 
-/** The processor time in milliseconds that a request may take, by what `JSON.parse` takes for the same in the same run. */
-export const boundBy = (json: string, times = BOUND.times): number =>
-  Math.min(BOUND.mostMillis, Math.max(BOUND.leastMillis, times * parseCostOf(json)))
+/** The processor time that a request may take, by what `JSON.parse` takes for the same in the same run. */
+export const boundBy = (json: string, times = BOUND.times, leastMillis = BOUND.leastMillis): Bound =>
+  boundOf(leastMillis, BOUND.mostMillis, () => times * parseCostOf(json))
 
 /** The same for what is stored or written: as large a share of the most as its bytes are of the largest body. */
-export const workBoundBy = (json: string): number =>
-  Math.min(BOUND.mostMillis, Math.max(boundBy(json), BOUND.mostMillis * json.length / ROUTE_BODY_LIMIT))
+export const workBoundBy = (json: string): Bound =>
+  boundBy(json, BOUND.times, Math.max(BOUND.leastMillis, BOUND.mostMillis * json.length / ROUTE_BODY_LIMIT))
 
 /** What an effect gives, and the processor time in milliseconds that it took. */
 interface Cost<A> {
@@ -69,11 +99,11 @@ const MOST_TRIES = 5
 /** The least processor time of up to five tries, of which the first below the bound is the last, and the result. */
 export const leastTimeOf = <A>(
   work: () => A,
-  bound: number,
+  bound: Bound,
   tries = MOST_TRIES
 ): readonly [milliseconds: number, result: A] => {
   const [taken, result] = processorTimeOf(work)
-  if (taken < bound || tries === 1) return [taken, result]
+  if (isWithin(taken, bound) || tries === 1) return [taken, result]
   return [Math.min(taken, leastTimeOf(work, bound, tries - 1)[0]), result]
 }
 
@@ -83,11 +113,11 @@ export const leastTimeOf = <A>(
  */
 export const leastCostOf = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  bound: number,
+  bound: Bound,
   tries = MOST_TRIES
 ): Effect.Effect<Cost<A>, E, R> =>
   Effect.flatMap(costOf(effect), (cost) =>
-    cost.inAll < bound || tries === 1
+    isWithin(cost.inAll, bound) || tries === 1
       ? Effect.succeed(cost)
       : Effect.map(leastCostOf(effect, bound, tries - 1), (next) => next.inAll < cost.inAll ? next : cost))
 
