@@ -78,7 +78,7 @@ const initialise = Effect.fnUntraced(function*({ bin, directory, owner }: Place,
     "--locale-provider=builtin",
     "--builtin-locale=C.UTF-8",
     "--no-instructions",
-    ...(durable ? [] : ["--no-sync"])
+    ...(durable ? [] : ["--no-sync", "--set=scram_iterations=1"])
   ], owner)
   yield* Effect.promise(() => ended)
   if (exitCode() !== 0) return yield* new EmbeddedDatabaseError({ message: lines.join("\n") })

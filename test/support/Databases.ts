@@ -24,7 +24,9 @@ export const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.E
 const temporaryDatabase = (template: string) =>
   Effect.acquireRelease(
     Effect.sync(() => `test_${randomUUID().replaceAll("-", "")}`).pipe(
-      Effect.tap((name) => onServer((sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)}`))
+      Effect.tap((name) =>
+        onServer((sql) => sql`CREATE DATABASE ${sql(name)} TEMPLATE ${sql(template)} STRATEGY FILE_COPY`)
+      )
     ),
     (name) => onServer((sql) => sql`DROP DATABASE ${sql(name)} WITH (FORCE)`)
   ).pipe(Effect.map((name) => databaseAt(inject("postgresUrl"), name)))

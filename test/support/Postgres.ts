@@ -1,3 +1,4 @@
+import { PgClient } from "@effect/sql-pg"
 import { ConfigProvider, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { join } from "node:path"
@@ -19,9 +20,10 @@ const withDatabase = (url: string) =>
 /** One server for the whole run, with one migrated database that each test file clones. */
 const start = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
-  const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
+  const address = yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false })
+  const url = Redacted.value(address)
   yield* SqlClient.SqlClient.use((sql) => sql`CREATE DATABASE ${sql(TEMPLATE)}`).pipe(
-    Effect.provide(withDatabase(url))
+    Effect.provide(PgClient.layer({ url: address, maxConnections: 1 }))
   )
   yield* Effect.void.pipe(Effect.provide(withDatabase(databaseAt(url, TEMPLATE))))
   return url
