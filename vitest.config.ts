@@ -11,6 +11,8 @@ const MEASURED = [
   "test/services/simplification.test.ts"
 ]
 
+const WORKER_FLAGS: Array<string> = [`--import=${new URL("test/support/WorkerImports.ts", import.meta.url)}`]
+
 const SHARED = {
   pool: "forks",
   // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
@@ -18,6 +20,7 @@ const SHARED = {
   // Node runs the service as it is: a module runner would load and compile it again in each worker.
   experimental: { viteModuleRunner: false, nodeLoader: false },
   // As in production.
+  execArgv: WORKER_FLAGS,
   setupFiles: "test/support/CompiledSchemas.ts",
   // A measurement that others on the machine disturbed is repeated; the tries are printed.
   retry: process.env["CI"] === "true" ? 2 : 0,

@@ -1,0 +1,3 @@
+import { resolveByName } from "../../src/layers/process/Imports.ts"
+
+resolveByName()
