@@ -2,7 +2,7 @@ import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Sche
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
-import { createHmac } from "node:crypto"
+import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
@@ -78,7 +78,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const random = yield* SecureRandom.SecureRandom
       const audit = yield* Audit
       const lockAccount = yield* accountLock
-      const pepper = Redacted.value(yield* Config.Redacted("PAT_PEPPER"))
+      const pepper = createSecretKey(Redacted.value(yield* Config.Redacted("PAT_PEPPER")), "utf8")
 
       const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
 
