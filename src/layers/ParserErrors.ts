@@ -89,12 +89,24 @@ export const respondToParserErrors = (server: Server): void => {
   onEveryRequest(server, (request, response) => {
     if (!unread.has(request)) exchanges.set(request.socket, { request, response })
   })
-  server.on("clientError", (cause: NodeJS.ErrnoException, socket) => {
+  const fail = (cause: NodeJS.ErrnoException, socket: Duplex) => {
     if (failed.has(socket)) return
     failed.add(socket)
     if (socket instanceof Socket) onError(cause, socket)
     else socket.destroy()
-  })
+  }
+
+  // A process that was busy for longer looks at its clock before it reads what has arrived meanwhile.
+  const failUnlessArrived = (cause: NodeJS.ErrnoException, socket: Duplex) => {
+    const before = exchanges.get(socket)
+    setImmediate(() => exchanges.get(socket) === before && fail(cause, socket))
+  }
+
+  server.on(
+    "clientError",
+    (cause: NodeJS.ErrnoException, socket) =>
+      cause.code === "ERR_HTTP_REQUEST_TIMEOUT" ? failUnlessArrived(cause, socket) : fail(cause, socket)
+  )
   server.on("connect", ({ socket }) => {
     socket.on("error", () => undefined)
     respond(server, socket, new NotFound({ message: "CONNECT is not offered" }))

@@ -3,7 +3,7 @@ import { Effect, Layer, Logger, References, Schema } from "effect"
 import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
 import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
-import { type RawAnswer, requestHead, sendRaw } from "../support/RawHttp.ts"
+import { type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -276,6 +276,22 @@ layer(
       assert.strictEqual(body.message, "The request line and headers did not arrive in time")
       assert.deepInclude(requestLines()[lines]?.annotations, { method: "_OTHER", route: "unmatched", status: 408 })
       assert.strictEqual((yield* counts).get("_OTHER unmatched 408"), 1)
+    }))
+
+  it.effect("is served if they did while the process had no time to read them", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const answer = yield* rawExchange(origin, (socket) => {
+        socket.write("GET /health/live HTTP/1.1\r\n")
+        // Timers are next after an immediate, and sockets after them.
+        const keepBusy = () => {
+          socket.write(`Host: localhost\r\n${CLOSE}\r\n`)
+          const until = performance.now() + 600
+          while (performance.now() < until);
+        }
+        setTimeout(() => setImmediate(keepBusy), 50)
+      })
+      assert.strictEqual(answer.status, 200)
     }))
 })
 

@@ -15,7 +15,8 @@ const parse = (text: string, milliseconds: number): RawAnswer => {
   return { status: status === undefined ? undefined : Number(status), head, body: rest.join("\r\n\r\n"), milliseconds }
 }
 
-const exchange = (origin: string, write: (socket: Socket) => void) =>
+/** Sends what is written once it is connected, and reads until the server closes. */
+export const rawExchange = (origin: string, write: (socket: Socket) => void) =>
   Effect.callback<RawAnswer>((resume) => {
     const { hostname, port } = new URL(origin)
     const started = performance.now()
@@ -32,7 +33,7 @@ const exchange = (origin: string, write: (socket: Socket) => void) =>
 
 /** Sends bytes as they stand, which no HTTP client would, and reads until the server closes. */
 export const sendRaw = (origin: string, ...bytes: ReadonlyArray<string | Uint8Array>) =>
-  exchange(origin, (socket) => bytes.forEach((part) => socket.write(part)))
+  rawExchange(origin, (socket) => bytes.forEach((part) => socket.write(part)))
 
 export const JSON_TYPE = { "content-type": "application/json" }
 
