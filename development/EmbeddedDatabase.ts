@@ -23,6 +23,8 @@ interface Options {
   readonly directory: string
   readonly durable: boolean
   readonly maxConnections?: number
+  /** More settings of the server, `name=value`. */
+  readonly settings?: ReadonlyArray<string>
 }
 
 interface Place {
@@ -91,7 +93,8 @@ const start = Effect.fnUntraced(function*({ bin, directory, owner }: Place, opti
     "unix_socket_directories=",
     "shared_buffers=128MB",
     `max_connections=${options.maxConnections ?? 100}`,
-    ...(options.durable ? [] : VOLATILE)
+    ...(options.durable ? [] : VOLATILE),
+    ...(options.settings ?? [])
   ]
   const command = [join(bin, "postgres"), "-D", directory, "-h", "127.0.0.1", "-p", String(port)]
   const server = yield* supervised([...command, ...settings.flatMap((setting) => ["-c", setting])], owner)

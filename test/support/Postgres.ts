@@ -17,10 +17,24 @@ declare module "vitest" {
 const withDatabase = (url: string) =>
   databaseLive.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url }))))
 
+/** Nothing here lasts: no work ahead of it is worth its processor time, and nobody copies the log. */
+const SETTINGS = [
+  "autovacuum=off",
+  "jit=off",
+  "wal_level=minimal",
+  "max_wal_senders=0",
+  "checkpoint_timeout=1h",
+  "max_wal_size=2GB"
+]
+
 /** One server for the whole run, with one migrated database that each test file clones. */
 const start = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
-  const address = yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false })
+  const address = yield* embeddedPostgres({
+    directory: join(directory, "postgres"),
+    durable: false,
+    settings: SETTINGS
+  })
   const url = Redacted.value(address)
   yield* SqlClient.SqlClient.use((sql) => sql`CREATE DATABASE ${sql(TEMPLATE)}`).pipe(
     Effect.provide(PgClient.layer({ url: address, maxConnections: 1 }))
