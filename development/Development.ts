@@ -1,0 +1,55 @@
+import { Config, ConfigProvider, Effect, Layer, Option, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { join, resolve } from "node:path"
+import { applicationLayer, backgroundLayer } from "../src/layers/Application.ts"
+import { databaseLive } from "../src/layers/Database.ts"
+import {
+  httpClientLive,
+  httpServerLive,
+  identityProviderLive,
+  placesLive,
+  randomnessLive,
+  rateCountersLive,
+  routingEngineLive
+} from "../src/layers/Live.ts"
+import { mailerLayerOr } from "../src/layers/Mail.ts"
+import { secretsLayer } from "../src/layers/Settings.ts"
+import { developmentMailboxLayer } from "./DevelopmentMailbox.ts"
+import { generatedSecrets } from "./DevelopmentSecrets.ts"
+import { embeddedPostgres } from "./EmbeddedDatabase.ts"
+import { engineHintLayer } from "./EngineHint.ts"
+import { readyHintLayer } from "./ReadyHint.ts"
+
+const databaseUrl = Effect.fnUntraced(function*(directory: string) {
+  const given = yield* Config.option(Config.Redacted("DATABASE_URL"))
+  if (Option.isSome(given)) return Redacted.value(given.value)
+  const data = join(directory, "postgres")
+  yield* Effect.logInfo("starting PostgreSQL, initialised at the first start", { data })
+  return Redacted.value(yield* embeddedPostgres({ directory: data, durable: true }))
+})
+
+const defaultsLayer = (directory: string) =>
+  Layer.unwrap(Effect.gen(function*() {
+    const secrets = yield* generatedSecrets(directory)
+    const defaults = { ...secrets, DATABASE_URL: yield* databaseUrl(directory), HOST: "127.0.0.1" }
+    return ConfigProvider.layerAdd(ConfigProvider.fromUnknown(defaults))
+  })).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+/** The service with a PostgreSQL, secrets and a mailbox of its own, in a folder. */
+export const developmentLayer = Layer.unwrap(Effect.gen(function*() {
+  const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
+  return Layer.merge(readyHintLayer(directory).pipe(Layer.provideMerge(applicationLayer)), engineHintLayer).pipe(
+    Layer.provide(httpServerLive),
+    Layer.provide(backgroundLayer),
+    Layer.provide([
+      identityProviderLive,
+      mailerLayerOr(developmentMailboxLayer(directory)),
+      placesLive,
+      rateCountersLive,
+      routingEngineLive
+    ]),
+    Layer.provide([databaseLive, httpClientLive, randomnessLive]),
+    Layer.provide(secretsLayer),
+    Layer.provide(defaultsLayer(directory))
+  )
+}))
