@@ -62,12 +62,10 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
 
 /**
  * Watches slow statements and the queue for connections; reads over its own connection what the back ends do.
- *
  * Without a response, and without one to any other statement, it closes the queue, so that requests fail at once, and
  * probes until the server responds. Then it closes connections whose back end does not know their statement, because
  * the network lost it or its result: they would never respond. While the process stops it closes them after the drain
  * delay without a response.
- *
  * Where more than half of the pool waits for locks, it cancels the youngest of those statements. The same statements
  * fail at once for a second where they waited for a table, but not for a row: an account cannot block others by locking
  * its own.

@@ -1,6 +1,5 @@
 import { registerHooks, type ResolveFnOutput, type ResolveHookContext } from "node:module"
 
-/** The folder `src`. */
 const SOURCES = import.meta.url.replace(/layers\/process\/[^/]+$/, "")
 
 /** Packages whose modules name each other by their files, as ours do. */
@@ -15,11 +14,7 @@ const fileNamed = (specifier: string, parent: string): ResolveFnOutput | undefin
 
 type Next = (specifier: string, context: Partial<ResolveHookContext>) => ResolveFnOutput
 
-/**
- * Imports of the service, without what Node does to find a module: it looks for the file, its links and the package that
- * it is in, once for each of 4,000 imports, which is a third of the processor time of loading the service (490 of 725 ms are
- * left: `node --cpu-prof src/main.ts`). A file that is missing fails when it is read.
- */
+/** Finds our modules by name, without Node's search for each import (decision 0015). A missing file fails when read. */
 export const resolveByName = (): void => {
   const packages = new Map<string, ResolveFnOutput>()
 

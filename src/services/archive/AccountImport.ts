@@ -32,7 +32,6 @@ import { checkedArchive } from "./ZipReader.ts"
  * Imports an archive into the same account or another. All of it is decoded and checked before the first row is
  * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
  * sending the archive again finishes an interrupted import.
- *
  * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
  * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
  * they are public. Preferences are only added where the account has none, and privacy zones to those it has, before routes.

@@ -154,7 +154,6 @@ class ElementCounter {
 /**
  * Elements in batches of at most 100 and about 1 MiB (a longer element is a batch of its own). Each batch has its own
  * buffer, which may be transferred to a thread. Throws `BadLine` for any other line, and above `most` elements.
- *
  * `JsonArray` of `effect/encoding` reads any layout, but calls `JSON.parse` on this thread and limits depth and size,
  * not the number of values: an element of 10 MiB would block the event loop and create millions of objects.
  */

@@ -42,9 +42,8 @@ interface VerifiedToken {
 }
 
 /**
- * How many tokens are known at once. Signing and verifying are a trip through the thread pool each, on every request of a
- * session: the same token within a second is signed once, and one that was signed or verified here is not verified again.
- * Whether its session lives is read from the database on every request.
+ * How many tokens are known at once: the same token within a second is signed once, and one that was signed or verified here
+ * is not verified again. Whether its session lives is read from the database on every request.
  */
 const MAX_KNOWN_TOKENS = 10_000
 

@@ -4,7 +4,6 @@ import type { UserId } from "../../schema/Ids.ts"
 
 /**
  * Locks an account until the transaction ends; false if there is none.
- *
  * Against deadlocks, transactions on credentials lock in this order: the sign-ups of the address (`SignUps.lock`), the
  * account, then mailed links, personal access tokens, sessions. Other rows that refer to the account can be written.
  */

@@ -10,11 +10,7 @@ const spanOf = (name: string) => {
   }
 }
 
-/**
- * `Effect.fn` for methods that requests call: their span where the caller is traced, and elsewhere nothing but their name in
- * the stack of a failure. `Effect.fn` captures the stack of each call, which takes 17 microseconds, a third of what it
- * takes to write the response (`npm run bench:profile`).
- */
+/** `Effect.fn` without the stack of each call (decision 0015): a span where traced, a name in the stack of a defect. */
 export const traced = (name: string) =>
   new Proxy(Effect.fn(name), {
     apply: (_make, self, [body, ...pipeables]) =>
