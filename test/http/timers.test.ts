@@ -1,7 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Cause, Clock, Duration, Effect, Exit, Fiber } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { TestClock } from "effect/testing"
+import { within } from "../../src/http/middleware/Deadline.ts"
 import { timersOf } from "../../src/http/middleware/Timers.ts"
+import { ResponseDeadline } from "../../src/http/request/BodyArrival.ts"
 
 const makeRecorder = Effect.map(Clock.Clock, (clock) => {
   const expired: Array<string> = []
@@ -11,11 +14,31 @@ const makeRecorder = Effect.map(Clock.Clock, (clock) => {
     expired,
     enter: (name: string, milliseconds: number) => {
       const due = began() + milliseconds
-      return timers.enter(() => due - began(), () => expired.push(`${name} ${began()}`))
+      return timers.enter(() => due - began(), () => expired.push(`${name} ${began()}`)).leave
     },
     enterUntil: (name: string, left: () => number) => timers.enter(left, () => expired.push(`${name} ${began()}`)),
     now: began
   }
+})
+
+describe("a deadline", () => {
+  it.effect("counts from the body on, however long a body may take", () =>
+    Effect.gen(function*() {
+      const request = HttpServerRequest.fromWeb(new Request("http://localhost"))
+      const work = Effect.gen(function*() {
+        const deadline = yield* ResponseDeadline
+        yield* deadline.awaitBody(request)
+        yield* Effect.sleep("100 millis")
+        yield* deadline.begin
+        return yield* Effect.never
+      })
+      const fiber = yield* Effect.forkChild(Effect.exit(within(work, Duration.seconds(5))))
+      yield* TestClock.adjust("5 seconds")
+      assert.isUndefined(fiber.pollUnsafe())
+      yield* TestClock.adjust("100 millis")
+      const exit = yield* Fiber.join(fiber)
+      assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "did not get an answer in time")
+    }))
 })
 
 describe("timers", () => {

@@ -35,10 +35,11 @@ const watch = (context: Context.Context<never>, duration: Duration.Duration) => 
     allowed: () => Duration.toMillis(grace) + arrivedOf(request) / bytesPerSecond * 1000,
     timedOut: tooSlow
   })
-  const state = { wait: forResponse() }
+  const state = { wait: forResponse(), moved: () => {} }
   const waitFor = (next: () => Wait) =>
     Effect.sync(() => {
       state.wait = next()
+      state.moved()
     })
 
   return {
@@ -66,10 +67,11 @@ export const within = <A, E, R>(
     const timers = timersOf(Context.get(context, Clock.Clock))
     const untilDone = (fiber: Fiber.Fiber<A, E>) =>
       fiber.pollUnsafe() ?? Effect.callback<A, E | Unavailable>((resume) => {
-        const leave = timers.enter(left, () => {
+        const { leave, moved } = timers.enter(left, () => {
           resume(state.wait.timedOut)
           fiber.interruptUnsafe()
         })
+        state.moved = moved
         fiber.addObserver((exit) => {
           leave()
           resume(exit)

@@ -1,7 +1,7 @@
-import { Clock, Context, Effect, type Fiber } from "effect"
+import { Clock, Context, Effect, type Fiber, Function } from "effect"
 
 interface Timer {
-  /** Milliseconds until it is due, which may grow meanwhile. */
+  /** Milliseconds until it is due. */
   readonly left: () => number
   readonly expire: () => void
 }
@@ -17,13 +17,16 @@ class Timers {
     this.clock = clock
   }
 
-  /** Returns what takes the timer back. */
-  enter(left: () => number, expire: () => void): () => void {
+  /** `moved` says that the timer is due earlier than before. */
+  enter(left: () => number, expire: () => void): { readonly leave: () => void; readonly moved: () => void } {
     const timer = { left, expire }
     this.timers.add(timer)
     this.sleepAtMost(left())
-    return () => {
-      if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+    return {
+      leave: () => {
+        if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+      },
+      moved: () => this.sleepAtMost(left())
     }
   }
 
@@ -58,11 +61,5 @@ class Timers {
   }
 }
 
-const byClock = new WeakMap<Clock.Clock, Timers>()
-
 /** Of a server's clock, which a test may move. */
-export const timersOf = (clock: Clock.Clock): Timers => {
-  const timers = byClock.get(clock) ?? new Timers(clock)
-  byClock.set(clock, timers)
-  return timers
-}
+export const timersOf = Function.memoize((clock: Clock.Clock) => new Timers(clock))

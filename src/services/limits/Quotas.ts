@@ -18,17 +18,17 @@ class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
 const limits = tableOf("usage_limits", LimitsRecord)
 
 // A wrong counter, as after a restore without triggers, must not fail a profile or an export.
-const usedAndLimit = (sql: SqlClient.SqlClient, counter: string, limit: string) =>
-  sql.literal(
-    `json_build_object('used', greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER})), 'limit', l.${limit})`
-  )
+const usedAndLimit = (counter: string, limit: string) =>
+  `json_build_object('used', greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER})), 'limit', l.${limit})`
+
+const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes")},
+  'storedBytes', ${usedAndLimit("stored_bytes", "max_stored_bytes")},
+  'collections', ${usedAndLimit("collections", "max_collections")})`
 
 /** Selects the `Usage` of a user, for statements that read more of them. */
 export const selectUsage = (sql: SqlClient.SqlClient, user: number) =>
   sql`
-    SELECT json_build_object('routes', ${usedAndLimit(sql, "routes", "max_routes")},
-      'storedBytes', ${usedAndLimit(sql, "stored_bytes", "max_stored_bytes")},
-      'collections', ${usedAndLimit(sql, "collections", "max_collections")}) AS usage
+    SELECT ${sql.literal(USAGE)} AS usage
     FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`
 
 export type Addition = Readonly<Record<Quota, number>>

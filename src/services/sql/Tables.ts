@@ -1,4 +1,4 @@
-import { Schema, String } from "effect"
+import { Function, Schema, String } from "effect"
 import { Model } from "effect/schema"
 import { type SqlClient, Statement } from "effect/sql"
 import { TimestampColumn } from "../../schema/Columns.ts"
@@ -21,7 +21,7 @@ export const writtenOnce = <S extends Schema.Top, I extends Schema.Top>(column: 
 
 type Row = { readonly fields: Schema.Struct.Fields }
 
-const known = new WeakMap<Row, Map<string, string>>()
+const selectionsOf = Function.memoize((_row: Row) => new Map<string, string>())
 
 const select = (row: Row, alias: string) =>
   Object.keys(row.fields).map((field) => {
@@ -32,9 +32,9 @@ const select = (row: Row, alias: string) =>
 
 /** Selects the fields of a row under their own names, `s.last_seen_at AS "lastSeenAt"`, so that no row is renamed. */
 export const columnsOf = (row: Row, alias = ""): string => {
-  const ofRow = known.get(row) ?? new Map<string, string>()
-  const columns = ofRow.get(alias) ?? select(row, alias)
-  known.set(row, ofRow.set(alias, columns))
+  const selections = selectionsOf(row)
+  const columns = selections.get(alias) ?? select(row, alias)
+  selections.set(alias, columns)
   return columns
 }
 
