@@ -6,6 +6,7 @@ import { isProbe, templateOf } from "../http/request/RouteTemplates.ts"
 import type { RequestCounter } from "../services/limits/RunningRequests.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
+import { makeRequestStarts } from "./RequestStarts.ts"
 
 /**
  * Requests at once above which a process with a saturated event loop refuses more (`MAX_RUNNING_REQUESTS`): as many as
@@ -16,10 +17,10 @@ export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.
 const SATURATION = { utilization: 0.9, windowMillis: 50 }
 
 /**
- * More than this share for so long is no burst, and refused as well until fewer than half of it run: most of 256
- * requests that each need the database several times would be refused by its queue after all their work.
+ * More than this share for so long is no burst, and refused as well until for as long fewer than half of it run: most of
+ * 256 requests that each need the database several times would be refused by its queue after all their work.
  */
-const STANDING = { share: 0.25, millis: 1000 }
+const STANDING = { share: 0.25, millis: 500 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
@@ -39,17 +40,24 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
   }
 }
 
+const isLong = (since: number | undefined) => since !== undefined && performance.now() - since >= STANDING.millis
+
 const makeRunning = (most: number) => {
   const standing = Math.max(1, Math.floor(most * STANDING.share))
-  const state: { count: number; since: number | undefined } = { count: 0, since: undefined }
-  const isStanding = () => state.since !== undefined && performance.now() - state.since >= STANDING.millis
+  const state: { count: number; manySince: number | undefined; fewSince: number | undefined } = {
+    count: 0,
+    manySince: undefined,
+    fewSince: undefined
+  }
   return {
     add: (change: number) => {
+      if (isLong(state.fewSince)) state.manySince = undefined
       state.count += change
-      if (state.count >= standing) state.since ??= performance.now()
-      else if (state.count < standing / 2 || !isStanding()) state.since = undefined
+      state.fewSince = state.count < standing / 2 ? state.fewSince ?? performance.now() : undefined
+      if (state.count >= standing) state.manySince ??= performance.now()
+      else if (!isLong(state.manySince)) state.manySince = undefined
     },
-    areMany: () => state.count >= standing && (state.count >= most || isStanding())
+    areMany: () => state.count >= standing && (state.count >= most || isLong(state.manySince))
   }
 }
 
@@ -63,8 +71,8 @@ const CLOSE = { connection: "close" }
 const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
 
 export interface LoadGate extends RequestCounter {
-  /** Responds with 503 before any work and returns true where the process has too much to do. */
-  readonly refuses: (request: IncomingMessage, response: ServerResponse) => boolean
+  /** Starts the work of a request, or responds with 503 where the process has too much to do. */
+  readonly admit: (request: IncomingMessage, response: ServerResponse, start: () => void) => void
 }
 
 export const makeLoadGate = Effect.gen(function*() {
@@ -73,6 +81,7 @@ export const makeLoadGate = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const isSaturated = makeSaturation(SATURATION)
   const running = makeRunning(mostRunning)
+  const starts = makeRequestStarts(running.add)
   yield* Metric.update(refusals, 0)
 
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
@@ -86,10 +95,10 @@ export const makeLoadGate = Effect.gen(function*() {
 
   const gate: LoadGate = {
     add: running.add,
-    refuses: (request, response) => {
-      if (!running.areMany() || !isSaturated() || isForProbe(request)) return false
-      refuse(request, response)
-      return true
+    admit: (request, response, start) => {
+      if (!running.areMany() && starts.isFree()) return starts.add(start)
+      if (isForProbe(request)) return start()
+      return running.areMany() && isSaturated() ? refuse(request, response) : starts.add(start)
     }
   }
   return gate
@@ -112,7 +121,13 @@ export class GatedServer extends Server {
     const [request, response] = args
     if (REQUEST_EVENTS.has(event) && request instanceof IncomingMessage && response instanceof ServerResponse) {
       super.emit(ARRIVED, request, response)
-      if (this.gate?.refuses(request, response) === true) return true
+      if (this.gate !== undefined) {
+        this.gate.admit(request, response, () => {
+          // A client that left while its request waited has begun nothing.
+          if (!response.destroyed) super.emit(event, ...args)
+        })
+        return true
+      }
     }
     return super.emit(event, ...args)
   }

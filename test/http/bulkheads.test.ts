@@ -3,6 +3,8 @@ import { ConfigProvider, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
+import { RunningRequests } from "../../src/services/limits/RunningRequests.ts"
+import type { Turns } from "../../src/services/limits/Turns.ts"
 import { anonymous, type Rider, signedInAs } from "../support/Actors.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
@@ -134,6 +136,26 @@ describe("the classes of work", () => {
       const running = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 10, 100], runningWith)
       assert.deepStrictEqual(running, [1, 1, 2, 3, 4, 5, 9, 90])
     }))
+
+  const countedWhileQueued = Effect.fnUntraced(function*(turns: Turns) {
+    const counted = { requests: 2 }
+    const counter = { add: (change: 1 | -1) => void (counted.requests += change) }
+    const two = Array.from({ length: 2 }, () => Effect.forkChild(turns(Effect.never)))
+    yield* Effect.provideService(Effect.all(two), RunningRequests, counter)
+    yield* TestClock.adjust("1 second")
+    return counted.requests
+  })
+
+  it.effect("count as running requests while they queue, but for imports and exports, which may wait as long as it takes", () =>
+    Effect.gen(function*() {
+      const { downloads, exports, imports, lists, signIns } = yield* Bulkheads
+      const counted = yield* Effect.forEach([lists, downloads, signIns, imports, exports], countedWhileQueued)
+      assert.deepStrictEqual(counted, [2, 2, 2, 1, 1])
+    }).pipe(
+      Effect.provide(Bulkheads.layer.pipe(
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "9" })))
+      ))
+    ))
 
   it.effect("that share what a small pool leaves give it back, in order of arrival", () =>
     Effect.gen(function*() {

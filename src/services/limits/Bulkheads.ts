@@ -42,6 +42,8 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
           shared,
           longestQueue: atOnce(work) * QUEUE[work],
           longestWait: LONGEST_WAIT,
+          // A saturated process then refuses the rest at once, before it has read their credentials.
+          countsQueued: Number.isFinite(QUEUE[work]),
           reason: work === "signIns" ? "sign_ins" : work,
           running: gauge("bulkhead_running", "Running requests of a class", work),
           waiting: gauge("bulkhead_waiting", "Queued requests of a class", work)

@@ -8,6 +8,8 @@ interface TurnOptions {
   readonly shared?: Semaphore.Semaphore | undefined
   readonly longestWait: Duration.Duration
   readonly longestQueue?: number
+  /** Whether a queued request is one that runs, for the limit of a saturated process. */
+  readonly countsQueued?: boolean
   readonly reason: Overloaded["reason"]
   readonly running: Metric.Gauge<number>
   readonly waiting: Metric.Gauge<number>
@@ -17,7 +19,8 @@ export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, 
 
 /** Runs `atOnce` effects; others queue in order. A timeout and a full queue fail with `Overloaded`. */
 export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
-  const { atOnce, longestQueue = Infinity, longestWait, reason, running, shared, waiting } = options
+  const { atOnce, countsQueued = false, longestQueue = Infinity, longestWait, reason, running, shared, waiting } =
+    options
   const semaphore = yield* Semaphore.make(atOnce)
   yield* Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
 
@@ -37,10 +40,11 @@ export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
   )
 
   const queue = { length: 0 }
+  const waits = countsQueued ? turn : waitingForOthers(turn)
 
   const queuedTurn = Effect.acquireUseRelease(
     Effect.sync(() => queue.length++),
-    () => waitingForOthers(turn),
+    () => waits,
     () => Effect.sync(() => queue.length--)
   )
 
