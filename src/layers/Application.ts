@@ -38,6 +38,7 @@ import { Roles } from "../services/identity/Roles.ts"
 import { Bulkheads } from "../services/limits/Bulkheads.ts"
 import { Quotas } from "../services/limits/Quotas.ts"
 import { RateLimits } from "../services/limits/RateLimits.ts"
+import { WriterTurns } from "../services/limits/WriterTurns.ts"
 import { LinkUses } from "../services/links/LinkUses.ts"
 import { ShareLinks } from "../services/links/ShareLinks.ts"
 import { MailQuota } from "../services/mail/MailQuota.ts"
@@ -127,7 +128,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
   Layer.provideMerge(heavyWorkLayer),
-  Layer.provideMerge(Bulkheads.layer),
+  Layer.provideMerge(Layer.merge(Bulkheads.layer, WriterTurns.layer)),
   Layer.provide(Spool.layer),
   Layer.provideMerge(Quotas.layer),
   Layer.provide([Pseudonyms.layer, Roles.layer])

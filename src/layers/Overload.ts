@@ -14,7 +14,7 @@ import { makeRequestStarts } from "./RequestStarts.ts"
  */
 export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
 
-const SATURATION = { utilization: 0.9, windowMillis: 50 }
+const SATURATION = { utilization: 0.75, windowMillis: 50 }
 
 /**
  * More than this share for so long is no burst, and refused as well until for as long fewer than half of it run: most of
@@ -94,7 +94,7 @@ export const makeLoadGate = Effect.gen(function*() {
   }
 
   const gate: LoadGate = {
-    add: running.add,
+    ...running,
     admit: (request, response, start) => {
       if (!running.areMany() && starts.isFree()) return starts.add(start)
       if (isForProbe(request)) return start()

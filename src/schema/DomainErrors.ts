@@ -150,6 +150,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
     "links",
     "changes",
     "route_changes",
+    "writes",
     "waiting_requests",
     "uploads",
     "archives",

@@ -139,7 +139,7 @@ describe("the classes of work", () => {
 
   const countedWhileQueued = Effect.fnUntraced(function*(turns: Turns) {
     const counted = { requests: 2 }
-    const counter = { add: (change: 1 | -1) => void (counted.requests += change) }
+    const counter = { add: (change: 1 | -1) => void (counted.requests += change), areMany: () => false }
     const two = Array.from({ length: 2 }, () => Effect.forkChild(turns(Effect.never)))
     yield* Effect.provideService(Effect.all(two), RunningRequests, counter)
     yield* TestClock.adjust("1 second")

@@ -4,6 +4,7 @@ import { samplesOf } from "../../schema/Elevation.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
+import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
 import { RouteProfiles } from "../../services/routes/RouteProfiles.ts"
@@ -37,6 +38,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
   Effect.fn(function*(handlers) {
     const routes = yield* Routes
     const { lists } = yield* Bulkheads
+    const writers = yield* WriterTurns
     const ownRoutes = yield* RouteSearch
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage
@@ -118,8 +120,10 @@ export const RoutesHandlers = HttpApiBuilder.group(
         if (payload.visibility === "public") {
           yield* requireConfirmed(caller, headers, publishingOwn(caller.userId, id))
         }
-        const change = routes.update(caller.userId, id, yield* withGeometry(payload), expectedVersions(headers))
-        return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(caller.userId, id))))
+        const { userId } = caller
+        const update = routes.update(userId, id, yield* withGeometry(payload), expectedVersions(headers))
+        const change = writers.run(userId, update)
+        return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
       }, worded),
       remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
         const caller = yield* Caller

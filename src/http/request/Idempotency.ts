@@ -1,9 +1,10 @@
 import { Context, Effect, Layer, type Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
-import type { KeyInUse, KeyReused, QuotaExceeded } from "../../schema/DomainErrors.ts"
+import type { KeyInUse, KeyReused, Overloaded, QuotaExceeded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { IdempotencyKeys, type StoredResponse } from "../../services/idempotency/IdempotencyKeys.ts"
+import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { IdempotencyHeader } from "../api/Requests.ts"
 
@@ -36,18 +37,21 @@ export class Idempotency extends Context.Service<Idempotency, {
     call: Call,
     digest: () => string,
     work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | KeyInUse | KeyReused | QuotaExceeded, R>
+  ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | KeyInUse | KeyReused | QuotaExceeded | Overloaded, R>
 }>()("route-planning-service/Idempotency") {
   static readonly layer = Layer.effect(
     Idempotency,
-    Effect.map(IdempotencyKeys, (keys) =>
-      Idempotency.of({
+    Effect.gen(function*() {
+      const keys = yield* IdempotencyKeys
+      const writers = yield* WriterTurns
+      return Idempotency.of({
         once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work) {
           const key = headers[HEADERS.idempotencyKey.key]
-          if (key === undefined) return yield* work
+          if (key === undefined) return yield* writers.run(userId, work)
           const endpoint = `${request.method} ${new URL(request.url, "http://localhost").pathname}`
           return given(yield* keys.once({ userId, endpoint, key, requestHash: digest() }, Effect.map(work, kept)))
         })
-      }))
+      })
+    })
   )
 }

@@ -6,6 +6,7 @@ import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../../schem
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { machineClock } from "../time/MachineClock.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -61,12 +62,13 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
   readonly once: <E, R>(
     call: RepeatableCall,
     work: Effect.Effect<StoredResponse, E, R>
-  ) => Effect.Effect<StoredResponse, E | KeyInUse | KeyReused | QuotaExceeded, R>
+  ) => Effect.Effect<StoredResponse, E | KeyInUse | KeyReused | QuotaExceeded | Overloaded, R>
 }>()("route-planning-service/IdempotencyKeys") {
   static readonly layer = Layer.effect(
     IdempotencyKeys,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const writers = yield* WriterTurns
 
       const pause = Effect.provide(Effect.sleep(BETWEEN_TRIES), machineClock)
       const running = yield* FiberSet.make<unknown, unknown>()
@@ -124,6 +126,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         Effect.orDie(lock(JSON.stringify([call.userId.toString(), call.endpoint, call.key]))).pipe(
           Effect.flatMap(({ isHeld }) => isHeld ? Effect.asSome(done(call, work)) : Effect.succeedNone),
           sql.withTransaction,
+          (attempted) => writers.run(call.userId, attempted),
           Effect.catchIf(SqlError.isSqlError, Effect.die),
           Effect.timeoutOrElse({ duration: LONGEST_WORK, orElse: tooLong })
         )

@@ -2,13 +2,15 @@ import { Context, Effect } from "effect"
 
 export interface RequestCounter {
   readonly add: (change: 1 | -1) => void
+  /** Whether so many run that a saturated process refuses more. */
+  readonly areMany: () => boolean
 }
 
 export const RunningRequests = Context.Reference<RequestCounter>("route-planning-service/RunningRequests", {
   defaultValue: () => UNCOUNTED
 })
 
-const UNCOUNTED: RequestCounter = { add: () => undefined }
+const UNCOUNTED: RequestCounter = { add: () => undefined, areMany: () => false }
 
 /** Does not count a request that waits for a body, a thread or another service. Waits for the database count. */
 export const waitingForOthers = <A, E, R>(wait: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

@@ -1,13 +1,14 @@
 import { type Duration, Effect, Metric, Option, Scope, Semaphore } from "effect"
 import { Overloaded } from "../../schema/DomainErrors.ts"
 import { during } from "../metrics/Gauges.ts"
-import { waitingForOthers } from "./RunningRequests.ts"
+import { RunningRequests, waitingForOthers } from "./RunningRequests.ts"
 
-interface TurnOptions {
-  readonly atOnce: number
+interface QueueOptions {
   readonly shared?: Semaphore.Semaphore | undefined
   readonly longestWait: Duration.Duration
   readonly longestQueue?: number
+  /** While the process has as many requests as it takes. */
+  readonly longestCrowdedQueue?: number
   /** Whether a queued request is one that runs, for the limit of a saturated process. */
   readonly countsQueued?: boolean
   readonly reason: Overloaded["reason"]
@@ -17,12 +18,13 @@ interface TurnOptions {
 
 export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
 
-/** Runs `atOnce` effects; others queue in order. A timeout and a full queue fail with `Overloaded`. */
-export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
-  const { atOnce, countsQueued = false, longestQueue = Infinity, longestWait, reason, running, shared, waiting } =
-    options
-  const semaphore = yield* Semaphore.make(atOnce)
-  yield* Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
+export const initialTurns = ({ running, waiting }: QueueOptions): Effect.Effect<void> =>
+  Effect.forEach([running, waiting], (gauge) => Metric.update(gauge, 0), { discard: true })
+
+/** Runs an effect for each permit; others queue in order. A timeout and a full queue fail with `Overloaded`. */
+export const turnsBy = (semaphore: Semaphore.Semaphore, options: QueueOptions): Turns => {
+  const { countsQueued = false, longestQueue = Infinity, longestWait, reason, running, shared, waiting } = options
+  const { longestCrowdedQueue = longestQueue } = options
 
   const refused = Effect.suspend(() => Effect.fail(Overloaded.retryAfter(reason, longestWait)))
 
@@ -53,7 +55,10 @@ export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
     const counted = during(running)(work)
     // Resources of the work belong to the caller and outlive the turn.
     const inTurn = Effect.scopedWith((scope) => Effect.andThen(Scope.provide(queuedTurn, scope), counted))
-    const queued = Effect.suspend(() => queue.length >= longestQueue ? refused : inTurn)
+    const queued = Effect.flatMap(
+      RunningRequests,
+      ({ areMany }) => queue.length >= (areMany() ? longestCrowdedQueue : longestQueue) ? refused : inTurn
+    )
     return Effect.suspend(() =>
       queue.length > 0 || shared !== undefined ? queued : Effect.flatMap(
         semaphore.withPermitsIfAvailable(1)(counted),
@@ -62,4 +67,9 @@ export const makeTurns = Effect.fnUntraced(function*(options: TurnOptions) {
     )
   }
   return turns
+}
+
+export const makeTurns = Effect.fnUntraced(function*(options: QueueOptions & { readonly atOnce: number }) {
+  yield* initialTurns(options)
+  return turnsBy(yield* Semaphore.make(options.atOnce), options)
 })

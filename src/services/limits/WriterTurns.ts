@@ -1,0 +1,59 @@
+import { Context, Duration, Effect, Layer, Metric, Semaphore } from "effect"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
+import type { UserId } from "../../schema/Ids.ts"
+import { initialTurns, type Turns, turnsBy } from "./Turns.ts"
+
+/** The second begins as soon as the first has committed. */
+const AT_ONCE = 2
+
+const QUEUE = { longest: 256, longestCrowded: 8 }
+
+const LONGEST_WAIT = Duration.seconds(2)
+
+const gauge = (name: string, description: string) =>
+  Metric.gauge(name, { description, attributes: { class: "writes" } })
+
+/**
+ * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a
+ * connection, so that an account leaves the others to the rest. Fails with `Overloaded` after 2 seconds.
+ */
+export class WriterTurns extends Context.Service<WriterTurns, {
+  readonly run: <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
+}>()("route-planning-service/WriterTurns") {
+  static readonly layer = Layer.effect(
+    WriterTurns,
+    Effect.gen(function*() {
+      const options = {
+        longestQueue: QUEUE.longest,
+        longestCrowdedQueue: QUEUE.longestCrowded,
+        longestWait: LONGEST_WAIT,
+        countsQueued: true,
+        reason: "writes" as const,
+        running: gauge("bulkhead_running", "Running requests of a class"),
+        waiting: gauge("bulkhead_waiting", "Queued requests of a class")
+      }
+      yield* initialTurns(options)
+      const accounts = new Map<UserId, { readonly turns: Turns; writers: number }>()
+
+      const enter = (owner: UserId) => {
+        const account = accounts.get(owner) ?? { turns: turnsBy(Semaphore.makeUnsafe(AT_ONCE), options), writers: 0 }
+        account.writers += 1
+        accounts.set(owner, account)
+        return account
+      }
+
+      return WriterTurns.of({
+        run: (owner, work) =>
+          Effect.acquireUseRelease(
+            Effect.sync(() => enter(owner)),
+            ({ turns }) => turns(work),
+            (account) =>
+              Effect.sync(() => {
+                account.writers -= 1
+                if (account.writers === 0) accounts.delete(owner)
+              })
+          )
+      })
+    })
+  )
+}

@@ -1,0 +1,80 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { Overloaded } from "../../src/schema/DomainErrors.ts"
+import { UserId } from "../../src/schema/Ids.ts"
+import { RunningRequests } from "../../src/services/limits/RunningRequests.ts"
+import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { created, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const figure = (name: string) =>
+  Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")).pipe(
+    Effect.map(({ text }) => Number(new RegExp(`^${name}\\{class="writes"\\} (\\d+)$`, "m").exec(text)?.[1]))
+  )
+
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })("writes of one account", (it) => {
+  it.effect("hold two connections while they wait for its usage, whatever they are, and those of others go on", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const other = yield* signedIn
+      const { body } = yield* rider.post("/routes", newRoute({}))
+      const writes = [
+        rider.post("/routes", newRoute({})),
+        rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "a-key-of-this-test" } }),
+        rider.patch(`/routes/${created(body).id}`, { geometry: [[9, 47], [9.1, 47.1], [9.2, 47.2]] }),
+        rider.post("/routes/batch", { operations: [{ op: "create", route: newRoute({}) }] }),
+        rider.post("/collections", { name: "Alps" })
+      ]
+      const running = yield* sql.withTransaction(Effect.gen(function*() {
+        yield* sql`SELECT FROM route_usage JOIN collection_usage USING (user_id) WHERE user_id = ${rider.id} FOR UPDATE`
+        const calls = yield* Effect.forkChild(Effect.all(writes, { concurrency: "unbounded" }))
+        yield* until(Effect.map(figure("bulkhead_waiting"), (waiting) => waiting === writes.length - 2))
+        assert.strictEqual(yield* figure("bulkhead_running"), 2)
+        assert.strictEqual((yield* other.post("/routes", newRoute({}))).status, 201)
+        return calls
+      }))
+      const responses = yield* Fiber.join(running)
+      assert.deepStrictEqual(responses.map(({ status }) => status), [201, 201, 200, 200, 201])
+      assert.strictEqual(yield* figure("bulkhead_running"), 0)
+    }))
+})
+
+layer(WriterTurns.layer)("turns of writers", (it) => {
+  const queuedBehindTwo = Effect.fnUntraced(function*(owner: UserId, count: number, areMany: boolean) {
+    const { run } = yield* WriterTurns
+    const writer = Effect.exit(run(owner, Effect.never))
+    const forked = yield* Effect.forEach(
+      Array.from({ length: count + 2 }),
+      () =>
+        Effect.forkChild(
+          Effect.provideService(writer, RunningRequests, { add: () => undefined, areMany: () => areMany })
+        )
+    )
+    yield* TestClock.adjust("1 second")
+    return forked.filter((fiber) => fiber.pollUnsafe() !== undefined).length
+  })
+
+  it.effect("queue 256 of an account, and 8 while the process has many requests; more are refused at once", () =>
+    Effect.gen(function*() {
+      assert.strictEqual(yield* queuedBehindTwo(UserId.make(1), 257, false), 1)
+      assert.strictEqual(yield* queuedBehindTwo(UserId.make(2), 8, true), 0)
+      assert.strictEqual(yield* queuedBehindTwo(UserId.make(3), 10, true), 2)
+    }))
+
+  it.effect("are refused after 2 seconds, and free again with the writer that had them", () =>
+    Effect.gen(function*() {
+      const { run } = yield* WriterTurns
+      const owner = UserId.make(4)
+      const two = yield* Effect.forEach([1, 2], () => Effect.forkChild(run(owner, Effect.never)))
+      const third = yield* Effect.forkChild(Effect.flip(run(owner, Effect.void)))
+      yield* TestClock.adjust("2 seconds")
+      assert.deepEqual(yield* Fiber.join(third), new Overloaded({ reason: "writes", retryAfterSeconds: 2 }))
+      yield* Fiber.interruptAll(two)
+      assert.strictEqual(yield* run(owner, Effect.succeed("a turn")), "a turn")
+    }))
+})
