@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber } from "effect"
+import { ConfigProvider, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { Overloaded } from "../../src/schema/DomainErrors.ts"
@@ -44,7 +44,9 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })(
     }))
 })
 
-layer(WriterTurns.layer)("turns of writers", (it) => {
+layer(WriterTurns.layer.pipe(
+  Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "5" })))
+))("turns of writers", (it) => {
   const queuedBehindTwo = Effect.fnUntraced(function*(owner: UserId, count: number, areMany: boolean) {
     const { run } = yield* WriterTurns
     const writer = Effect.exit(run(owner, Effect.never))

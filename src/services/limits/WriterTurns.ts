@@ -1,10 +1,11 @@
 import { Context, Duration, Effect, Layer, Metric, Semaphore } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { poolSize } from "../metrics/DatabasePool.ts"
 import { initialTurns, type Turns, turnsBy } from "./Turns.ts"
 
-/** The second begins as soon as the first has committed. */
-const AT_ONCE = 2
+/** Of the connections. At least two, so that the second begins as soon as the first has committed. */
+const SHARE = 0.4
 
 const QUEUE = { longest: 256, longestCrowded: 8 }
 
@@ -23,6 +24,7 @@ export class WriterTurns extends Context.Service<WriterTurns, {
   static readonly layer = Layer.effect(
     WriterTurns,
     Effect.gen(function*() {
+      const atOnce = Math.max(2, Math.floor((yield* poolSize) * SHARE))
       const options = {
         longestQueue: QUEUE.longest,
         longestCrowdedQueue: QUEUE.longestCrowded,
@@ -36,7 +38,7 @@ export class WriterTurns extends Context.Service<WriterTurns, {
       const accounts = new Map<UserId, { readonly turns: Turns; writers: number }>()
 
       const enter = (owner: UserId) => {
-        const account = accounts.get(owner) ?? { turns: turnsBy(Semaphore.makeUnsafe(AT_ONCE), options), writers: 0 }
+        const account = accounts.get(owner) ?? { turns: turnsBy(Semaphore.makeUnsafe(atOnce), options), writers: 0 }
         account.writers += 1
         accounts.set(owner, account)
         return account
