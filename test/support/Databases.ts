@@ -1,5 +1,5 @@
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Redacted } from "effect"
+import { Effect, Layer, ManagedRuntime, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { randomUUID } from "node:crypto"
 import { inject } from "vitest"
@@ -14,10 +14,14 @@ export const databaseAt = (url: string, name: string): string => {
   return address.href
 }
 
+/** The one connection of a worker to the server, for all of its files. */
+const server = ManagedRuntime.make(Layer.orDie(
+  Layer.unwrap(Effect.sync(() => PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })))
+))
+
 /** Runs statements as the superuser of the test's server. */
 export const onServer = <A, E>(statement: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
-  SqlClient.SqlClient.use(statement).pipe(
-    Effect.provide(PgClient.layer({ url: Redacted.make(inject("postgresUrl")), maxConnections: 1 })),
+  Effect.flatMap(server.contextEffect, (context) => Effect.provide(SqlClient.SqlClient.use(statement), context)).pipe(
     Effect.orDie
   )
 

@@ -6,7 +6,7 @@ import type { TestProject } from "vitest/node"
 import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { databaseAt, TEMPLATE } from "./Databases.ts"
-import { temporaryDirectory } from "./TemporaryDirectory.ts"
+import { directoryInMemory } from "./TemporaryDirectory.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -27,9 +27,12 @@ const SETTINGS = [
   "max_wal_size=2GB"
 ]
 
-/** One server for the whole run, with one migrated database that each test file clones. */
+/**
+ * One server for the whole run, with one migrated database that each test file clones. On a disk a clone takes ten times as long:
+ * the more files ext4 has just removed, the longer it looks for the place of a new one.
+ */
 const start = Effect.gen(function*() {
-  const directory = yield* temporaryDirectory
+  const directory = yield* directoryInMemory
   const address = yield* embeddedPostgres({
     directory: join(directory, "postgres"),
     durable: false,
