@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { anonymous, newEmail, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { anonymous, newEmail, signedUp, signedUpAs, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -105,7 +105,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
 
   it.effect("a known address gets the same answer, and a mail that says so", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       const known = yield* visitor.post("/auth/signup-email", { email: rider.email.toUpperCase(), password: PASSWORD })
       const fresh = yield* visitor.post("/auth/signup-email", { email: newEmail(), password: PASSWORD })
@@ -147,7 +147,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
 
   it.effect("unknown address and wrong password are told apart by nothing", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const wrong = yield* logIn(rider.email, "not the password at all")
       const unknown = yield* logIn(newEmail(), "not the password at all")
       assert.deepStrictEqual([wrong.status, wrong.text], [401, JSON.stringify(WRONG)])
@@ -246,7 +246,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
   it.effect("names of which handles collide get handles of their own", () =>
     Effect.gen(function*() {
       const riders = yield* Effect.all(
-        Array.from({ length: 8 }, () => signedInAs({ name: "Žofie Nováková" })),
+        Array.from({ length: 8 }, () => signedUpAs({ name: "Žofie Nováková" })),
         { concurrency: 8 }
       )
       const handles = yield* Effect.forEach(riders, (rider) =>
@@ -267,7 +267,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
 
   it.effect("a browser of another site cannot sign anybody in", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const attempt = (headers: Readonly<Record<string, string>>) =>
         Effect.flatMap(withHeaders(headers), (caller) =>
           Effect.map(
@@ -292,8 +292,8 @@ const HandleOnly = Schema.Struct({ handle: Schema.String })
 layer(TestServer.layer({ ADMIN_EMAILS: " Boss@Example.com , ,second@example.com" }))("administrators", (it) => {
   it.effect("are whoever has proven a listed address", () =>
     Effect.gen(function*() {
-      const boss = yield* signedInAs({ email: "boss@example.com" })
-      const other = yield* signedIn
+      const boss = yield* signedUpAs({ email: "boss@example.com" })
+      const other = yield* signedUp
       assert.strictEqual(roleIn((yield* boss.get("/users/me")).body), "admin")
       assert.strictEqual(roleIn((yield* other.get("/users/me")).body), "user")
     }))

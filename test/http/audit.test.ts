@@ -2,14 +2,14 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { anonymous, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, signedUpAs, withHeaders } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 import { until, untilNone } from "../support/Waiting.ts"
 
 const admins = ["audited", "listing", "forgotten"].map((name) => `${name}@admins.example`)
 
-const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
+const adminCalled = (name: string) => signedUpAs({ email: `${name}@admins.example`, name: `Admin ${name}` })
 
 const Entries = Schema.Array(Schema.Struct({
   event: Schema.String,
@@ -18,11 +18,11 @@ const Entries = Schema.Array(Schema.Struct({
   traceId: Schema.NullOr(Schema.String)
 }))
 
-layer(TestServer.layer({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "127.0.0.0/8" }))("the audit", (it) => {
+layer(TestServer.withSweeps({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "127.0.0.0/8" }))("the audit", (it) => {
   it.effect("has who got in and who did not, what changed, and who went", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("audited")
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       yield* visitor.post("/auth/login-email", { email: rider.email, password: "not the right one" })
       const { id } = yield* mint(rider, "read")
@@ -104,7 +104,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "127.0
 
   it.effect("has the trace of the request that asked for a reset, although its mail is written later", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const traceId = "0af7651916cd43dd8448eb211c80319c"
       const caller = yield* withHeaders({ traceparent: `00-${traceId}-b7ad6b7169203331-01` })
       yield* caller.post("/auth/request-password-reset", { email: rider.email })
@@ -118,7 +118,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "127.0
   it.effect("names nobody where nobody is known, and forgets whom it was about with the person", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("forgotten")
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       const sql = yield* SqlClient.SqlClient
       yield* visitor.post("/auth/login-email", { email: "nobody-knows@example.com", password: "not the right one" })

@@ -198,7 +198,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
 )
 
 // The first looks of the sweeps would fill so short a queue.
-const busyServer = TestServer.withoutSweeps({
+const busyServer = TestServer.layer({
   DATABASE_POOL_SIZE: "1",
   DATABASE_QUEUE_LENGTH: "2",
   DATABASE_QUEUE_TIMEOUT: "1 second"

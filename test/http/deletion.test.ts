@@ -26,7 +26,7 @@ const UNTIL_LAST_SECOND = Duration.subtract(Duration.days(30), Duration.seconds(
 
 const accountOf = (rider: Rider) => SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM users WHERE id = ${rider.id}`)
 
-layer(TestServer.layer())("an account that is to be deleted", (it) => {
+layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
   it.effect("is hidden at once, with its routes and collections, and its sessions and tokens end", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ name: "Leaving Rider" })
@@ -202,7 +202,7 @@ layer(TestServer.layer())("an account that is to be deleted", (it) => {
     }))
 })
 
-layer(TestServer.withoutSweeps())("an account whose 30 days are over, before any sweep", (it) => {
+layer(TestServer.layer())("an account whose 30 days are over, before any sweep", (it) => {
   it.effect("cannot be signed in to, used or brought back", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

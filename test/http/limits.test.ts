@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { TestClock } from "effect/testing"
-import { anonymous, newEmail, type Rider, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, newEmail, type Rider, signedUp, withHeaders } from "../support/Actors.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, withToken } from "../support/Tokens.ts"
@@ -23,7 +23,7 @@ const limitsIn = Schema.decodeUnknownSync(Schema.Struct({ limits: Schema.Array(S
 
 /** Sign-in is limited too, so every rider of these tests comes from another address. */
 const riderFrom = (address: string) =>
-  Effect.map(signedIn, (rider): Rider => ({
+  Effect.map(signedUp, (rider): Rider => ({
     ...rider,
     get: (path, call) => rider.get(path, { ...call, headers: { "x-forwarded-for": address, ...call?.headers } })
   }))
@@ -209,7 +209,7 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
 
   it.effect("is not locked out by wrong tries from elsewhere, and has a limit of its own", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const first = yield* logInFrom("203.0.113.1", rider)
       const device = deviceIn(first.headers)
       const [session = "", cookie = ""] = first.headers.getSetCookie()
@@ -231,7 +231,7 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
 
   it.effect("is known after it changed the password, and no other device is", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const device = deviceIn((yield* logInFrom("203.0.113.50", rider)).headers)
       const other = deviceIn((yield* logInFrom("203.0.113.51", rider)).headers)
       yield* TestClock.adjust("1 minute")
@@ -249,8 +249,8 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
 
   it.effect("is a stranger with a token that is forged, of another account, expired, or revoked with the sessions", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
-      const other = yield* signedIn
+      const rider = yield* signedUp
+      const other = yield* signedUp
       const device = deviceIn((yield* logInFrom("203.0.113.30", rider)).headers)
       const theirs = deviceIn((yield* logInFrom("203.0.113.31", other)).headers)
       yield* TestClock.adjust("1 minute")

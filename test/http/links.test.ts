@@ -252,7 +252,7 @@ layer(TestServer.layer())("links", (it) => {
     }))
 })
 
-layer(TestServer.layer())("links in time", (it) => {
+layer(TestServer.withSweeps())("links in time", (it) => {
   it.effect("count uses of others without a write for each, and add them up after a minute", () =>
     Effect.gen(function*() {
       const { owner, path, visitor } = yield* unlisted

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
-import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
+import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { until, untilNone } from "../support/Waiting.ts"
@@ -45,8 +45,8 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })(
   for (const times of [2, 16, 64]) {
     it.effect(`that are used ${times} times at once reset the password once, and all others are 400`, () =>
       Effect.gen(function*() {
-        const rider = yield* signedIn
-        const other = yield* signedIn
+        const rider = yield* signedUp
+        const other = yield* signedUp
         const links = yield* resetLinks(rider.email, Math.min(times, 3))
         const [responses, others] = yield* Effect.all([
           useAtOnce("/auth/reset-password", links, times),
@@ -82,7 +82,7 @@ layer(TestServer.layer())("a change of credentials", (it) => {
   it.effect("locks the account before its links, tokens and sessions", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const { body } = yield* rider.post("/auth/tokens", { name: "x", scope: "read" })
       const [session] = yield* sql<{ id: string }>`SELECT id FROM sessions WHERE user_id = ${rider.id}`
       const [link] = yield* resetLinks(rider.email, 1)

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { spawnSync } from "node:child_process"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { refusal, StandInEngine } from "../support/StandInEngine.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -77,7 +77,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
 
   it.effect("tell of limits, passwords, mails, the pool and the process", () =>
     Effect.gen(function*() {
-      yield* signedIn
+      yield* signedUp
       const visitor = yield* anonymous
       for (let n = 0; n < 6; n++) yield* visitor.post("/auth/login-email", { email: "a@example.com", password: "x" })
       const { headers, status, text } = yield* scrape
@@ -200,7 +200,7 @@ for (const setting of ["METRICS_ENABLED", "TELEMETRY_ENABLED"]) {
         const { body, status } = yield* scrape
         assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "Metrics are not collected" })
         assert.strictEqual(status, 503)
-        assert.strictEqual((yield* (yield* signedIn).get("/routes")).status, 200)
+        assert.strictEqual((yield* (yield* signedUp).get("/routes")).status, 200)
         const visitor = yield* withHeaders({ "x-real-ip": "10.0.0.1" })
         assert.deepStrictEqual((yield* visitor.get("//metrics")).body, UNKNOWN)
       }))

@@ -61,7 +61,7 @@ const serverLayer = Layer.unwrap(
   Effect.map(
     SignInProvider,
     ({ issuer }) =>
-      TestServer.withoutSweeps({
+      TestServer.layer({
         GOOGLE_ISSUER: issuer,
         GOOGLE_CLIENT_ID: CLIENT_ID,
         GOOGLE_CLIENT_SECRET: "secret"

@@ -1,7 +1,7 @@
 import { assert, it as test, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { PAGES, templateOf } from "../../src/http/request/RouteTemplates.ts"
-import { type Actor, anonymous, newEmail, signedIn, withHeaders } from "../support/Actors.ts"
+import { type Actor, anonymous, newEmail, signedIn, signedUp, withHeaders } from "../support/Actors.ts"
 import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
@@ -165,7 +165,7 @@ layer(TestServer.layer())("pages", (it) => {
     Effect.gen(function*() {
       const mailbox = yield* Mailbox
       const visitor = yield* anonymous
-      const { email } = yield* signedIn
+      const { email } = yield* signedUp
       yield* visitor.post("/auth/signup-email", { email, password: PASSWORD })
       yield* submit(visitor, "resetPassword", { token: yield* resetToken(email), password: PASSWORD })
       yield* until(Effect.map(mailbox.mailsTo(email), (mails) => mails.length === 4))

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
-import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
+import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { logIn, signInAgain } from "../support/SignIns.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -23,7 +23,7 @@ const reset = (token: string, password = NEW_PASSWORD) =>
 layer(TestServer.layer())("a forgotten password", (it) => {
   it.effect("is replaced by a mailed link, which ends every session and signs nobody in", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const { token: script } = yield* mint(rider, "read")
       const answer = yield* reset(yield* requestReset(rider.email))
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
@@ -49,7 +49,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
 
   it.effect("has a link for 30 minutes, for one purpose, of which the three newest are good", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const old = yield* requestReset(rider.email)
       yield* TestClock.adjust("30 minutes")
       assert.strictEqual((yield* reset(old)).status, 400)
@@ -72,7 +72,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
   it.effect("is set by one of 64 callers with one link, and theirs is the password that counts", () =>
     Effect.gen(function*() {
       for (let round = 0; round < 3; round++) {
-        const rider = yield* signedIn
+        const rider = yield* signedUp
         const token = yield* requestReset(rider.email)
         const passwords = Array.from({ length: 64 }, (_, n) => `wonderful password ${n} of 64`)
         const answers = yield* Effect.all(passwords.map((password) => reset(token, password)), {
@@ -87,7 +87,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
 
   it.effect("that the policy refuses leaves the link good", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const token = yield* requestReset(rider.email)
       assert.strictEqual((yield* reset(token, "short")).status, 400)
       assert.strictEqual((yield* reset(token)).status, 200)
@@ -132,7 +132,7 @@ layer(TestServer.layer({ PASSWORD_MIN_STRENGTH: "2" }))("a password that must ha
 
   it.effect("is refused at a reset, which keeps the link, and at a change", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const token = yield* requestReset(rider.email)
       assert.strictEqual((yield* reset(token, "password1234")).status, 400)
       const change = { currentPassword: rider.password, newPassword: "password1234" }
@@ -177,7 +177,7 @@ layer(TestServer.layer())("a password", (it) => {
 
   it.effect("is changed by who knows it, and every other session ends", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const elsewhere = yield* signInAgain(rider)
       const change = (body: object) => Effect.map(rider.post("/users/me/password", body), ({ status }) => status)
       assert.strictEqual(yield* change({ newPassword: NEW_PASSWORD }), 400)
@@ -193,7 +193,7 @@ layer(TestServer.layer())("a password", (it) => {
 
   it.effect("of 16 changes at once is that of the one that succeeded", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const passwords = Array.from({ length: 16 }, (_, n) => `splendid password ${n} of 16`)
       const answers = yield* Effect.all(
         passwords.map((newPassword) =>

@@ -78,7 +78,7 @@ const revisionOf = (rider: Rider) =>
 
 const ADMIN = "admin@admins.example"
 
-layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones", (it) => {
+layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, villages))("privacy zones", (it) => {
   it.effect("are cut from all that others see of a route, and from nothing that the owner sees", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

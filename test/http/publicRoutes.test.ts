@@ -386,7 +386,7 @@ layer(TestServer.layer())("entity tags", (it) => {
     }))
 })
 
-layer(TestServer.layer())("the bin", (it) => {
+layer(TestServer.withSweeps())("the bin", (it) => {
   it.effect("gives a script a public route back only if it confirms that, and says nothing of others' routes", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

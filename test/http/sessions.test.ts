@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type JWTPayload, SignJWT, UnsecuredJWT } from "jose"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { SECRETS, TestServer } from "../support/TestServer.ts"
 
 const secret = new TextEncoder().encode(SECRETS.JWT_SECRET)
@@ -44,7 +44,7 @@ const sign = (claims: JWTPayload, header: { alg: string; typ?: string } = { alg:
 layer(TestServer.layer())("sessions", (it) => {
   it.effect("the cookie has every attribute that keeps it to this host, and the claims name the session", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       const answer = yield* visitor.post("/auth/login-email", { email: rider.email, password: rider.password })
       const cookie = freshCookie(answer.headers)
@@ -60,7 +60,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("a token carries the units that the user chose, and metric until then", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const unitsNow = Effect.map(refresh(rider.token), (token) => claimsOf(token).units)
       assert.strictEqual(yield* unitsNow, "metric")
       for (
@@ -78,14 +78,14 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("a token of an older process, without units, is accepted", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const { units: _, ...claims } = claimsOf(rider.token)
       assert.strictEqual(yield* status(yield* sign(claims)), 200)
     }))
 
   it.effect("a token is good for 15 minutes, and each request brings a fresh one", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       yield* TestClock.adjust("14 minutes")
       yield* TestClock.adjust("59 seconds")
       const answer = yield* rider.get("/users/me")
@@ -99,7 +99,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("refreshing ends 30 days after sign-in", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       // As if the 30 days were over but for some minutes: the row says so, and the clock goes on from there.
       yield* SqlClient.SqlClient.use((sql) =>
         sql`UPDATE sessions SET expires_at = last_seen_at + interval '20 minutes' WHERE user_id = ${rider.id}`
@@ -114,7 +114,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("a caller's own error refreshes the cookie too", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const answer = yield* rider.get("/routes/4711")
       assert.strictEqual(answer.status, 404)
       assert.notStrictEqual(tokenIn(freshCookie(answer.headers)), "")
@@ -122,7 +122,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("as a bearer token the JWT is the session, and the fresh one comes in a header", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const caller = yield* withBearer(rider.token)
       const answer = yield* caller.get("/users/me")
       assert.strictEqual(answer.status, 200)
@@ -132,8 +132,8 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("Authorization alone decides when it is there", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
-      const other = yield* signedIn
+      const rider = yield* signedUp
+      const other = yield* signedUp
       const both = yield* withHeaders({ cookie: rider.cookie, authorization: `Bearer ${other.token}` })
       const me = yield* both.get("/users/me")
       assert.strictEqual(Schema.decodeUnknownSync(Schema.Struct({ id: Schema.Finite }))(me.body).id, other.id)
@@ -152,7 +152,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("logging out ends the session for every copy of its cookie, and may be repeated", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const answer = yield* rider.post("/auth/logout")
       assert.deepStrictEqual([answer.status, answer.body], [200, { success: true }])
       assert.match(freshCookie(answer.headers), /^__Host-service_session=;.*Max-Age=0/)
@@ -163,7 +163,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("logging out by bearer token ends that session", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const caller = yield* withBearer(rider.token)
       assert.strictEqual((yield* caller.post("/auth/logout")).status, 200)
       assert.strictEqual(yield* status(rider.token), 401)
@@ -171,7 +171,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("signing in again leaves no session of that browser behind", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const again = yield* rider.post("/auth/login-email", { email: rider.email, password: rider.password })
       assert.strictEqual(again.status, 200)
       assert.strictEqual(yield* status(rider.token), 401)
@@ -180,7 +180,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("100 requests at once with one cookie all succeed", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const answers = yield* Effect.all(Array.from({ length: 100 }, () => rider.get("/users/me")), {
         concurrency: "unbounded"
       })
@@ -189,7 +189,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("of more than 100 sessions the oldest ends", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       yield* TestClock.adjust("1 minute")
       yield* SqlClient.SqlClient.use((sql) =>
         sql`
@@ -206,7 +206,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("tokens that we did not sign, or not for this, are refused", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const { aud, exp, iat, iss, role, sid, sub } = claimsOf(rider.token)
       const payload: JWTPayload = { sub, sid, role, iss, aud, iat, exp }
       assert.strictEqual(yield* status(yield* sign(payload)), 200)
@@ -237,7 +237,7 @@ layer(TestServer.layer())("sessions", (it) => {
 
   it.effect("a cookie is worth nothing in a request that another site made a browser send", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const route = { name: "x", waypoints: [{ coord: [1, 2] }] }
       const create = (headers: Readonly<Record<string, string>>) =>
         Effect.map(rider.post("/routes", route, { headers }), (answer) => answer.status)
@@ -261,7 +261,7 @@ layer(TestServer.layer())("sessions", (it) => {
 layer(TestServer.layer({ CORS_ORIGINS: "https://app.example, https://other.example" }))("allowed origins", (it) => {
   it.effect("may send what changes state", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const remove = (headers: Readonly<Record<string, string>>) =>
         Effect.map(rider.delete("/routes/4711", { headers }), (answer) => answer.status)
       assert.strictEqual(yield* remove({ "sec-fetch-site": "cross-site", origin: "https://app.example" }), 404)

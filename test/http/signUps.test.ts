@@ -2,7 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
+import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until, untilNone } from "../support/Waiting.ts"
@@ -61,10 +61,10 @@ const newName = () => {
 const shuffled = <A>(all: ReadonlyArray<A>) =>
   all.map((value) => ({ value, at: Math.random() })).toSorted((a, b) => a.at - b.at).map(({ value }) => value)
 
-layer(TestServer.layer())("a sign-up", (it) => {
+layer(TestServer.withSweeps())("a sign-up", (it) => {
   it.effect("shows no profile and takes no handle before its link is used, like one of a known address", () =>
     Effect.gen(function*() {
-      const known = yield* signedIn
+      const known = yield* signedUp
       const names = [newName(), newName()] as const
       const visitor = yield* anonymous
       const unknown = newEmail()
@@ -72,7 +72,7 @@ layer(TestServer.layer())("a sign-up", (it) => {
       yield* visitor.post("/auth/signup-email", { email: known.email, password: PASSWORD, name: names[1].name })
       for (const { handle } of names) assert.strictEqual(yield* profileStatus(handle), 404)
       for (const { handle } of names) {
-        const other = yield* signedIn
+        const other = yield* signedUp
         assert.strictEqual((yield* other.patch("/users/me", { handle })).status, 200)
       }
       const { handle, name } = userIn((yield* verify(token)).body)
@@ -83,7 +83,7 @@ layer(TestServer.layer())("a sign-up", (it) => {
 
   it.effect("is refused alike for a known address and an unknown one when its password is tried, for as long and at the same cost", () =>
     Effect.gen(function*() {
-      const known = yield* signedIn
+      const known = yield* signedUp
       const visitor = yield* anonymous
       const mailbox = yield* Mailbox
       const hashes = Effect.map(
@@ -245,7 +245,7 @@ layer(TestServer.layer())("what is mailed", (it) => {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const mailbox = yield* Mailbox
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const stranger = newEmail()
       yield* untilNone(sql`SELECT 1 FROM outbox`)
       const before = (yield* mailbox.mailsTo(rider.email)).length
@@ -276,7 +276,7 @@ layer(TestServer.layer())("what is mailed", (it) => {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const mailbox = yield* Mailbox
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       const ask = Effect.fnUntraced(function*(times: number) {
         for (let n = 0; n < times; n++) {

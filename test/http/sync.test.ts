@@ -32,7 +32,7 @@ const areWaiting = (count: number) =>
 
 const waitingFor = (actor: Actor, cursor: string) => Effect.forkChild(actor.get(`/sync?cursor=${cursor}&wait=30`))
 
-layer(TestServer.layer())("the change feed", (it) => {
+layer(TestServer.withSweeps())("the change feed", (it) => {
   it.effect("reads an account in pages, then each change once in its newest state", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

@@ -24,7 +24,7 @@ const record = Schema.decodeUnknownSync(Schema.Record(Schema.String, Schema.Json
 const statusOf = (token: string) =>
   Effect.flatMap(withToken(token), (script) => Effect.map(script.get("/users/me"), ({ status }) => status))
 
-layer(TestServer.layer())("personal access tokens", (it) => {
+layer(TestServer.withSweeps())("personal access tokens", (it) => {
   it.effect("are shown once, and listed without what they open", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn

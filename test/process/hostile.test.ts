@@ -7,7 +7,7 @@ import { fileBodies, lineBodies } from "../../bench/hostileFiles.ts"
 import type { Hostile } from "../../bench/hostileJson.ts"
 import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../src/schema/Route.ts"
-import { type Rider, signedIn } from "../support/Actors.ts"
+import { type Rider, signedUp } from "../support/Actors.ts"
 import { exported, type Files, sealed, unzipped } from "../support/Archives.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
@@ -60,7 +60,7 @@ class HostileProcess extends Context.Service<HostileProcess, Program>()("test/Ho
       TELEMETRY_ENABLED: "false"
     })
     yield* process.ready
-    const rider = yield* Effect.provideService(signedIn, TestServer, process.server)
+    const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
     const headers = { "content-type": "application/json" }
     const { body } = yield* rider.post("/routes", undefined, { raw: longRoute(), headers })
     return Layer.merge(

@@ -5,7 +5,7 @@ import { closeSync, constants, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { jsonLogger, logSettings } from "../../src/layers/telemetry/Logging.ts"
 import { standardOutput } from "../../src/layers/telemetry/StandardOutput.ts"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { newRoute, shareTokenOf } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -50,7 +50,7 @@ layer(
 )("the log", (it) => {
   it.effect("has one line for each request, by its template and never its path", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const made = yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))
       const shareToken = shareTokenOf(made.body)
       const visitor = yield* anonymous

@@ -4,7 +4,7 @@ import { Agent } from "node:http"
 import { ask, closedLoop, type Outcome } from "../../bench/load.ts"
 import { forgetPeak, peakMemory, residentMemory } from "../../bench/processes.ts"
 import { median } from "../../bench/statistics.ts"
-import { type Rider, signedIn } from "../support/Actors.ts"
+import { type Rider, signedUp } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
 import { type Replica, replica } from "../support/Replica.ts"
@@ -84,7 +84,7 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
     () =>
       Effect.gen(function*() {
         const { server: { origin } } = yield* Service
-        const calls = callsOf(origin, yield* signedIn)
+        const calls = callsOf(origin, yield* signedUp)
         assert.deepStrictEqual(statusesOf(yield* Effect.promise(() => closedLoop(calls, 8, 1))), [200, 201])
         assert.strictEqual(yield* refusalsTotal, 0)
 
@@ -113,7 +113,7 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
     () =>
       Effect.gen(function*() {
         const { server } = yield* Service
-        const calls = callsOf(server.origin, yield* signedIn)
+        const calls = callsOf(server.origin, yield* signedUp)
         const isSeen = new AbortController()
         const load = yield* Effect.forkChild(Effect.promise(() => closedLoop(calls, 200, 10, isSeen.signal)))
         const refusalOf = (origin: string, size: number) =>
@@ -148,7 +148,7 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
     () =>
       Effect.gen(function*() {
         const { pid, server: { origin } } = yield* Service
-        const { token } = yield* signedIn
+        const { token } = yield* signedUp
         const route = JSON.stringify(newRoute({}))
         const upload = {
           url: `${origin}/api/v1/routes`,

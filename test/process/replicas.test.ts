@@ -2,7 +2,7 @@ import { PgClient } from "@effect/sql-pg"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { signedIn, withHeaders } from "../support/Actors.ts"
+import { signedUp, withHeaders } from "../support/Actors.ts"
 import { sampled } from "../support/Connections.ts"
 import { emptyDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -72,7 +72,7 @@ describe.skipIf(!hasRedis)(
 
       it.effect("know each other's sessions, and their end", () =>
         Effect.gen(function*() {
-          const rider = yield* signedIn
+          const rider = yield* signedUp
           const { onA, onB, onC } = yield* onAll(rider.token)
           const statuses = Effect.all([onA, onB, onC].map((caller) => statusOf(caller.get("/users/me"))))
           assert.deepStrictEqual(yield* statuses, [200, 200, 200])
@@ -82,7 +82,7 @@ describe.skipIf(!hasRedis)(
 
       it.effect("know each other's tokens, and their end", () =>
         Effect.gen(function*() {
-          const rider = yield* signedIn
+          const rider = yield* signedUp
           const { id, token } = yield* mint(rider, "read")
           const { onA, onB, onC } = yield* onAll(token)
           assert.strictEqual(yield* statusOf(onB.get("/routes")), 200)
@@ -94,7 +94,7 @@ describe.skipIf(!hasRedis)(
 
       it.effect("return a change to requests that wait at each of them, whichever process made it", () =>
         Effect.gen(function*() {
-          const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
+          const { onA, onB, onC } = yield* onAll((yield* signedUp).token)
           const { cursor } = syncIn((yield* onA.get("/sync")).body)
           const waiting = yield* Effect.forkChild(
             Effect.all([onA, onB, onC].map((caller) => caller.get(`/sync?cursor=${cursor}&wait=30`)), {
@@ -112,7 +112,7 @@ describe.skipIf(!hasRedis)(
 
       it.effect("count one limit together", () =>
         Effect.gen(function*() {
-          const { onA, onB, onC } = yield* onAll((yield* signedIn).token)
+          const { onA, onB, onC } = yield* onAll((yield* signedUp).token)
           const calls = Array.from({ length: 27 }, () => [onA, onB, onC]).flat().map((caller) =>
             statusOf(caller.get("/routes"))
           )
@@ -123,7 +123,7 @@ describe.skipIf(!hasRedis)(
 
       it.effect("create once what is asked for at once with one Idempotency-Key", () =>
         Effect.gen(function*() {
-          const { onA, onB } = yield* onAll((yield* signedIn).token)
+          const { onA, onB } = yield* onAll((yield* signedUp).token)
           const headers = { "idempotency-key": "once-on-both" }
           const answers = yield* Effect.all(
             [onA, onB, onA, onB, onA, onB].map((caller) => caller.post("/routes", newRoute({}), { headers })),

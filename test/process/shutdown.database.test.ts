@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { signedIn } from "../support/Actors.ts"
+import { signedUp } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
 import { logged, replica } from "../support/Replica.ts"
@@ -35,7 +35,7 @@ describe("a process that gets SIGTERM while its database hangs", { concurrent: t
           PURGE_SWEEP_INTERVAL: "50 millis"
         })
         yield* process.ready
-        const rider = yield* Effect.provideService(signedIn, TestServer, process.server)
+        const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
         const headers = { "idempotency-key": "held" }
         yield* Effect.promise(() => proxy.set("stall"))
         for (

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { once } from "node:events"
 import { Agent, request } from "node:http"
 import { connect, type Socket } from "node:net"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { Collector } from "../support/Collector.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { front } from "../support/Front.ts"
@@ -58,7 +58,7 @@ const two = Effect.all([one, one], { concurrency: 2 })
 const portOf = ({ server }: Replica) => Number(new URL(server.origin).port)
 
 const riderAt = Effect.fnUntraced(function*(server: TestServer["Service"]) {
-  const { token } = yield* Effect.provideService(signedIn, TestServer, server)
+  const { token } = yield* Effect.provideService(signedUp, TestServer, server)
   return {
     token,
     callerAt: (server: TestServer["Service"]) =>

@@ -4,7 +4,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Redacted } from "effect"
 import { collectorExporter } from "../../src/layers/telemetry/CollectorExport.ts"
 import { redacting } from "../../src/layers/telemetry/SpanExport.ts"
-import { anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { Collector, type ExportedSpan } from "../support/Collector.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
@@ -112,7 +112,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
   it.effect("hold no share token, address, password, credential, header or path", () =>
     Effect.gen(function*() {
       const secrets = yield* traced(Effect.gen(function*() {
-        const rider = yield* signedIn
+        const rider = yield* signedUp
         const mail = yield* (yield* Mailbox).tokenFor(rider.email)
         const { token } = yield* mint(rider, "write")
         const made = yield* rider.post("/routes", newRoute({ visibility: "unlisted", name: "canary-name" }))

@@ -3,7 +3,7 @@ import { Deferred, Duration, Effect, Fiber, Metric, Schema } from "effect"
 import { TestClock } from "effect/testing"
 import { availableParallelism } from "node:os"
 import { makeTurns } from "../../src/services/limits/Turns.ts"
-import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
+import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -109,7 +109,7 @@ const QUEUED_AS_SIGN_IN = "Too many sign-ins are in progress: try again"
 layer(TestServer.withCostlyPasswords())("a flood of passwords", (it) => {
   it.effect("uses every core; who waits for 2 seconds gets 503 with Retry-After, and nobody else notices", () =>
     Effect.gen(function*() {
-      const rider = yield* signedIn
+      const rider = yield* signedUp
       const visitor = yield* anonymous
       const password = "a long enough password"
       const flood = yield* Effect.forkChild(Effect.all(

@@ -1,6 +1,7 @@
 import { Effect, Schema } from "effect"
 import { randomUUID } from "node:crypto"
 import { Mailbox } from "./Mailbox.ts"
+import { type Newcomer, Newcomers } from "./Newcomers.ts"
 import { type Answer, type Call, TestServer } from "./TestServer.ts"
 
 /** Somebody who calls the service, with what they prove themselves by. */
@@ -43,23 +44,34 @@ export const newEmail = () => `${randomUUID()}@example.com`
 
 const SignedIn = Schema.Struct({ accessToken: Schema.String, user: Schema.Struct({ id: Schema.Finite }) })
 
-/** A new user with a proven address and a session, calling with the session cookie. */
-export const signedInAs = Effect.fnUntraced(function*(person: { readonly email?: string; readonly name?: string }) {
+interface Person {
+  readonly email?: string
+  readonly name?: string
+}
+
+const riderOf = (server: TestServer["Service"], email: string, { id, password, token }: Newcomer): Rider => {
+  const cookie = `__Host-service_session=${token}`
+  return { ...actor(server, { cookie }), id, email, password, token, cookie }
+}
+
+/** A new user who signed up and proved the address by the link in the mail, calling with the session cookie. */
+export const signedUpAs = Effect.fnUntraced(function*({ email = newEmail(), name }: Person) {
   const server = yield* TestServer
   const visitor = actor(server, {})
-  const email = person.email ?? newEmail()
   const password = `correct horse ${randomUUID()}`
-  yield* visitor.post("/auth/signup-email", {
-    email,
-    password,
-    ...(person.name === undefined ? {} : { name: person.name })
-  })
+  yield* visitor.post("/auth/signup-email", { email, password, ...(name === undefined ? {} : { name }) })
   const token = yield* (yield* Mailbox).tokenFor(email)
   const { body } = yield* visitor.post("/auth/verify-email", { token })
   const { accessToken, user } = yield* Schema.decodeUnknownEffect(SignedIn)(body).pipe(Effect.orDie)
-  const cookie = `__Host-service_session=${accessToken}`
-  const rider: Rider = { ...actor(server, { cookie }), id: user.id, email, password, token: accessToken, cookie }
-  return rider
+  return riderOf(server, email, { id: user.id, password, token: accessToken })
+})
+
+export const signedUp = signedUpAs({})
+
+/** The same, of a server in this process without a sign-up. */
+export const signedInAs = Effect.fnUntraced(function*({ email = newEmail(), name }: Person) {
+  const server = yield* TestServer
+  return riderOf(server, email, yield* (yield* Newcomers).open({ email, name }))
 })
 
 export const signedIn = signedInAs({})

@@ -15,6 +15,7 @@ import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
 import { Mailbox } from "./Mailbox.ts"
+import { Newcomers } from "./Newcomers.ts"
 
 /** An answer as it came over the socket. `body` is undefined where it is not JSON. */
 export interface Answer {
@@ -64,7 +65,7 @@ export const nowhere = Layer.succeed(Places, {
 /** Hundreds of riders sign up in the tests, and 50 ms of a core for each would be a tenth of the run. */
 const cheapHashes = Layer.succeed(HashCost, { memoryCost: 8, timeCost: 1 })
 
-/** The whole service on a real socket, with a database of its own. */
+/** The service on a real socket, with a database of its own. Mails are sent, but no sweep runs: what is due stays. */
 export class TestServer extends Context.Service<TestServer, {
   readonly origin: string
   /** `path` is below `/api/v1` unless it starts with `//`, which stands for the root. */
@@ -73,18 +74,21 @@ export class TestServer extends Context.Service<TestServer, {
   static readonly layer = (
     settings: Readonly<Record<string, string>> = {},
     places: Layer.Layer<Places> = nowhere
-  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places)))
+  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places, mailDeliveryLayer)))
 
-  /** The same without the sweeps: what is due stays, and mails are sent all the same. */
-  static readonly withoutSweeps = (settings: Readonly<Record<string, string>> = {}) =>
-    Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, mailDeliveryLayer)))
+  /** The same with all that runs in the background. */
+  static readonly withSweeps = (
+    settings: Readonly<Record<string, string>> = {},
+    places: Layer.Layer<Places> = nowhere
+  ) => Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, places, backgroundLayer)))
 
   /** The same with passwords that cost what they cost in production. */
   static readonly withCostlyPasswords = (settings: Readonly<Record<string, string>> = {}) =>
     Layer.unwrap(Effect.map(clonedDatabase, (url) => onDatabase(url, settings, nowhere, backgroundLayer, Layer.empty)))
 
   /** The same on a database that is there. */
-  static readonly on = (url: string, settings: Readonly<Record<string, string>>) => onDatabase(url, settings, nowhere)
+  static readonly on = (url: string, settings: Readonly<Record<string, string>>) =>
+    onDatabase(url, settings, nowhere, backgroundLayer)
 
   /** The same with a proxy before its database. */
   static readonly behindProxyWith = (settings: Readonly<Record<string, string>>) =>
@@ -92,9 +96,10 @@ export class TestServer extends Context.Service<TestServer, {
       Effect.map(
         clonedDatabase,
         (url) =>
-          Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => onDatabase(proxy.url, settings, nowhere))).pipe(
-            Layer.provideMerge(DatabaseProxy.layer(url))
-          )
+          Layer.unwrap(Effect.map(DatabaseProxy, (proxy) => onDatabase(proxy.url, settings, nowhere, backgroundLayer)))
+            .pipe(
+              Layer.provideMerge(DatabaseProxy.layer(url))
+            )
       )
     )
 
@@ -121,10 +126,10 @@ const onDatabase = (
   url: string,
   settings: Readonly<Record<string, string>>,
   places: Layer.Layer<Places>,
-  background: typeof backgroundLayer = backgroundLayer,
+  background: typeof backgroundLayer,
   passwords: Layer.Layer<never> = cheapHashes
 ) =>
-  socketServer.pipe(
+  Layer.merge(socketServer, Newcomers.layer).pipe(
     Layer.provideMerge(applicationLayer),
     Layer.provideMerge(httpServerLive),
     Layer.provide([background, passwords]),
