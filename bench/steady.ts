@@ -8,7 +8,7 @@ export interface Call {
   readonly url: string
   readonly method?: "GET" | "POST"
   readonly headers?: Readonly<Record<string, string>>
-  readonly body?: string
+  readonly body?: string | Buffer
 }
 
 const answered = (agent: Agent, { body, headers = {}, method = "GET", url }: Call) =>

@@ -7,7 +7,7 @@ import { chmodSync, chownSync, globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
 import { postgresOwner } from "../../development/PostgresBinaries.ts"
-import { type Actor, anonymous, signedIn, withHeaders } from "../support/Actors.ts"
+import { type Actor, anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { databaseAt } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { created, newRoute } from "../support/Routes.ts"
@@ -122,7 +122,7 @@ describe.skipIf(BIN === undefined)(
           const [dump = "", restore = ""] = documented(join(directory, "backup.dump")).trim().split("\n")
 
           const rider = yield* Effect.gen(function*() {
-            const rider = yield* signedIn
+            const rider = yield* signedUp
             const route = created((yield* rider.post("/routes", newRoute({ name: "é \\ \t \"" }))).body)
             yield* rider.post("/collections", { name: "x", routeIds: [route.id] })
             const { token } = yield* mint(rider, "read")
@@ -170,7 +170,7 @@ describe.skipIf(BIN === undefined)(
           const primary = yield* server(bin, directory)
           yield* query(primary, "CREATE DATABASE service")
           const { bearer, cursor } = yield* Effect.gen(function*() {
-            const rider = yield* signedIn
+            const rider = yield* signedUp
             yield* rider.post("/routes", newRoute({}))
             const cursor = yield* cursorOf(rider)
             assert.strictEqual((yield* rider.get(`/sync?cursor=${cursor}`)).status, 200)

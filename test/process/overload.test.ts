@@ -154,7 +154,8 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
           url: `${origin}/api/v1/routes`,
           method: "POST" as const,
           headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
-          body: route + " ".repeat(8 * MIB - route.length)
+          // As text each request would make bytes of it anew, and for seconds the health's request would not be sent.
+          body: Buffer.from(route + " ".repeat(8 * MIB - route.length))
         }
         const agent = new Agent()
         const uploads = 60
