@@ -146,7 +146,13 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.strictEqual((yield* rider.get("/routes")).status, 200)
         yield* until(Effect.map(ask(fresh(311)), ({ status }) => status === 200))
       }), 60_000)
+  }
+)
 
+// A busy machine takes more than a second to bring the calls of the crowd to the engine.
+layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "3 seconds" }), { excludeTestServices: true })(
+  "an engine that fails",
+  (it) => {
     it.effect("by hanging, under a crowd, refuses those whom it cannot serve, at once", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
