@@ -87,6 +87,16 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("no file imports itself by way of others", () => {
+    const needs = new Map(sources.map((file) => [file, importsOf(file)]))
+    /** What is left without the files that import nothing of the rest. */
+    const circular = (files: ReadonlySet<string>): ReadonlyArray<string> => {
+      const rest = new Set([...files].filter((file) => needs.get(file)?.some((path) => files.has(path))))
+      return rest.size === files.size ? [...files] : circular(rest)
+    }
+    assert.deepStrictEqual(circular(new Set(sources)), [])
+  })
+
   it("the client needs the contract and Effect, and no line of the server", () => {
     const reach = (files: ReadonlySet<string>): ReadonlySet<string> => {
       const more = new Set([...files, ...[...files].flatMap(importsOf)])

@@ -1,8 +1,8 @@
 import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Struct, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountMails } from "../accounts/AccountMails.ts"
+import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
-import type { Mail } from "../mail/Mailer.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { outbox, OutboxRecord } from "../mail/Outbox.ts"
 

@@ -1,7 +1,7 @@
 import { Config, Effect, Redacted, Schema } from "effect"
 import { compactDecrypt, CompactEncrypt } from "jose"
 import { derivedKey } from "../keys/DerivedKeys.ts"
-import type { Mail } from "./Mailer.ts"
+import type { Mail } from "./Mail.ts"
 import { MailRequest } from "./MailRequests.ts"
 
 const StoredMail = Schema.Struct({

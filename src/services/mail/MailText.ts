@@ -1,7 +1,7 @@
 import { Config, Effect, Redacted, Schema } from "effect"
 import { html } from "../html/Html.ts"
 import { baseUrl } from "../settings/Addresses.ts"
-import type { Mail } from "./Mailer.ts"
+import type { Mail } from "./Mail.ts"
 
 /** Without control characters, which could begin further headers. */
 const Sender = Schema.NonEmptyString.check(

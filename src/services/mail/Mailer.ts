@@ -5,16 +5,8 @@ import { LogFormat } from "../settings/LogFormat.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 import { hangUp } from "../upstream/Upstream.ts"
+import type { Mail } from "./Mail.ts"
 import { htmlOf, mailSender, textOf } from "./MailText.ts"
-
-/** The link is a secret: anyone who has it acts as the recipient. `ifNotYou` is for an unexpected mail. */
-export interface Mail {
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly link: Redacted.Redacted | undefined
-  readonly ifNotYou?: string | undefined
-}
 
 /** Of one attempt. A process waits for it before it ends. */
 export const MAIL_TIMEOUT = Duration.seconds(5)

@@ -6,8 +6,8 @@ import { UserId } from "../../schema/Ids.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
 import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
+import type { Mail } from "./Mail.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
-import type { Mail } from "./Mailer.ts"
 import type { MailRequest } from "./MailRequests.ts"
 
 /** Links in older mails have expired. */
