@@ -1,11 +1,12 @@
 import { Schema } from "effect"
+import { Activity } from "./Activity.ts"
 import { RouteId, UserId } from "./Ids.ts"
-import { Activity, Visibility } from "./Preferences.ts"
 import { Provenance } from "./Route.ts"
 import { EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { DeletionStatus, Handle, Role, Statistics, UserSummary } from "./User.ts"
+import { Visibility } from "./Visibility.ts"
 
 export const AdminSearch = trimmedText(1, 254)
 

@@ -1,14 +1,15 @@
 import { Schema, Struct } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
-import { Preferences, Visibility } from "./Preferences.ts"
+import { Preferences } from "./Preferences.ts"
 import { ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, Provenance } from "./Route.ts"
+import { Visibility } from "./Visibility.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** So that a small archive cannot keep the service busy for long. */
-export const MAX_FILES = 50_000
+export const MAX_ARCHIVE_FILES = 50_000
 
 /** `size` is in bytes, before compression. */
 export const ArchivedFile = Schema.Struct({
@@ -24,8 +25,8 @@ export const Manifest = Schema.Struct({
   version: Schema.Literal(1),
   createdAt: Schema.String,
   counts: Schema.Struct({ routes: Count, collections: Count, tokens: Count, sessions: Count }),
-  changedMeanwhile: Schema.Array(RouteId).check(Schema.isMaxLength(MAX_FILES)),
-  files: Schema.Array(ArchivedFile).check(Schema.isMaxLength(MAX_FILES))
+  changedMeanwhile: Schema.Array(RouteId).check(Schema.isMaxLength(MAX_ARCHIVE_FILES)),
+  files: Schema.Array(ArchivedFile).check(Schema.isMaxLength(MAX_ARCHIVE_FILES))
 })
 export type Manifest = typeof Manifest.Type
 

@@ -2,11 +2,11 @@ import { Schema } from "effect"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
-import { Visibility } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
+import { Visibility } from "./Visibility.ts"
 
 export const MAX_ROUTES = 1000
 

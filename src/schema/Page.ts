@@ -49,18 +49,18 @@ export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 /** A page of routes ends after so many bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024
 
-/** Of an item in its list: what the list is sorted by, and the id. */
-export const Position = Schema.Tuple([
+/** Where an item is in its list: what the list is sorted by, and the id. */
+export const ListPosition = Schema.Tuple([
   Schema.Union([Schema.String, Schema.Finite]),
   Schema.Union([Schema.String, Schema.Finite])
 ])
-export type Position = typeof Position.Type
+export type ListPosition = typeof ListPosition.Type
 
 export interface Page {
   readonly limit: number
   readonly offset: number
   /** The page begins after this position. */
-  readonly after?: Position | undefined
+  readonly after?: ListPosition | undefined
 }
 
 export interface PageOf<A> {
@@ -69,5 +69,5 @@ export interface PageOf<A> {
   /** Rows of the list that the page covers, where it may end before its limit. */
   readonly covered?: number
   /** Of the last row that the page covers, if there are more after it. */
-  readonly end?: Position | undefined
+  readonly end?: ListPosition | undefined
 }

@@ -2,15 +2,10 @@ import { Schema, Struct } from "effect"
 import { upTo } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
+import { Visibility } from "./Visibility.ts"
 
 /** Known values are documented, unknown ones are kept. */
 export const OpenValue = WellFormedString.check(isCodePointLength(1, 64))
-
-export const Visibility = Schema.Literals(["private", "unlisted", "public"])
-export type Visibility = typeof Visibility.Type
-
-export const Activity = Schema.Literals(["run", "cycle", "walk"])
-export type Activity = typeof Activity.Type
 
 const Speed = Schema.Finite.check(upTo(200)).annotate({
   description: "Kilometres per hour"

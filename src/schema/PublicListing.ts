@@ -1,8 +1,8 @@
 import { Schema } from "effect"
+import { Activity } from "./Activity.ts"
 import { BoundingBox, GeometryForm } from "./Geometry.ts"
 import { Metres } from "./Measures.ts"
 import { listQuery } from "./Page.ts"
-import { Activity } from "./Preferences.ts"
 import { isRange, ROUTE_FILTERS } from "./RouteSearch.ts"
 
 const Gate = Schema.Literals(["indexable", "public"]).annotate({

@@ -1,16 +1,18 @@
 import { Schema } from "effect"
+import { Activity } from "./Activity.ts"
 import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
 import { RouteId, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds, upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
-import { Activity, OpenValue, RequestedPreferences, RoutingPreferences, Visibility } from "./Preferences.ts"
+import { OpenValue, RequestedPreferences, RoutingPreferences } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { Tags } from "./Tags.ts"
 import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
+import { Visibility } from "./Visibility.ts"
 
 export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", "gpx-import", "generation"])
 export type Provenance = typeof Provenance.Type

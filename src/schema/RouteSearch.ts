@@ -1,11 +1,12 @@
 import { Schema, SchemaGetter } from "effect"
+import { Activity } from "./Activity.ts"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
 import { MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
 import { listQuery } from "./Page.ts"
-import { Activity, Visibility } from "./Preferences.ts"
 import { TagFilter } from "./Tags.ts"
 import { trimmedText } from "./Text.ts"
 import { Instant } from "./Timestamp.ts"
+import { Visibility } from "./Visibility.ts"
 
 const MAX_SEARCH_LENGTH = 200
 

@@ -1,9 +1,10 @@
 import { Schema } from "effect"
+import { Activity } from "./Activity.ts"
 import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geometry.ts"
 import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
-import { Activity, RequestedPreferences } from "./Preferences.ts"
+import { RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { MAX_TRACE, TracePoints } from "./TracePoints.ts"
 

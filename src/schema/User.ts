@@ -1,10 +1,9 @@
 import { Schema } from "effect"
-import { type SessionId, type TokenId, UserId } from "./Ids.ts"
+import { UserId } from "./Ids.ts"
 import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
-import type { Scope } from "./Token.ts"
 import { Usage } from "./Usage.ts"
 
 export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/u)).pipe(Schema.brand("Handle"))
@@ -122,26 +121,3 @@ export const ProfilePatch = Schema.Struct({
   preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch))
 }).annotate({ identifier: "ProfilePatch" })
 export type ProfilePatch = typeof ProfilePatch.Type
-
-/** `pending` can be cancelled; `over` is after the grace period. */
-export const DeletionState = Schema.Literals(["none", "pending", "over"])
-export type DeletionState = typeof DeletionState.Type
-
-export interface SessionPrincipal {
-  readonly kind: "session"
-  readonly userId: UserId
-  readonly role: Role
-  readonly sessionId: SessionId
-  readonly deletion: DeletionState
-}
-
-export interface TokenPrincipal {
-  readonly kind: "token"
-  readonly userId: UserId
-  readonly tokenId: TokenId
-  readonly scope: Scope
-  readonly expiresAt: string | null
-}
-
-/** Decided once, before anything else of a request. */
-export type Principal = SessionPrincipal | TokenPrincipal

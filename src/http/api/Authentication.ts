@@ -1,7 +1,7 @@
 import { Context, type Option } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import { Forbidden, RateLimited, Unauthorized } from "../../schema/Errors.ts"
-import type { Principal, SessionPrincipal } from "../../schema/User.ts"
+import type { Principal, SessionPrincipal } from "../../schema/Principal.ts"
 
 /** The prefix binds the cookie to this host, this path and TLS (RFC 6265bis, 4.1.3.2). */
 export const SESSION_COOKIE = "__Host-service_session"

@@ -1,7 +1,7 @@
 import { Context, Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import type { Principal } from "../../schema/User.ts"
+import type { Principal } from "../../schema/Principal.ts"
 import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
 import { Authenticator } from "./Authenticator.ts"

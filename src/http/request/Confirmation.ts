@@ -1,7 +1,7 @@
 import { type Array as Arr, Effect, type Schema } from "effect"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { PreconditionRequired } from "../../schema/Errors.ts"
-import type { Principal } from "../../schema/User.ts"
+import type { Principal } from "../../schema/Principal.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { ConfirmHeader } from "../api/Requests.ts"
 

@@ -2,12 +2,12 @@ import { Effect, Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { UserId } from "../../schema/Ids.ts"
-import { DEFAULT_LIMIT, type Page, Position } from "../../schema/Page.ts"
+import { DEFAULT_LIMIT, ListPosition, type Page } from "../../schema/Page.ts"
 import { signedCursors } from "../../services/keys/SignedCursors.ts"
 
 export interface RequestedPage extends Page {
   readonly isByOffset: boolean
-  readonly cursorAfter: (position: Position) => string
+  readonly cursorAfter: (position: ListPosition) => string
 }
 
 interface ListRequest {
@@ -32,7 +32,7 @@ const foreign = () =>
   )
 
 export const makeRequestedPage = Effect.map(
-  signedCursors("cursors v1", Position),
+  signedCursors("cursors v1", ListPosition),
   ({ open, seal }) =>
     Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)

@@ -1,5 +1,5 @@
 import { HttpServerResponse } from "effect/http"
-import type { Page, PageOf, Position } from "../../schema/Page.ts"
+import type { ListPosition, Page, PageOf } from "../../schema/Page.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 
@@ -46,11 +46,11 @@ export const jsonPage = <A>(url: string, page: RequestedPage, found: PageOf<A>) 
   HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(url, page, found) })
 
 interface Sorted<A> {
-  readonly positionOf: (item: A) => Position
+  readonly positionOf: (item: A) => ListPosition
   readonly isDescending: boolean
 }
 
-const compare = (one: Position, other: Position) => {
+const compare = (one: ListPosition, other: ListPosition) => {
   const at = one[0] === other[0] ? 1 : 0
   return one[at] < other[at] ? -1 : Number(one[at] > other[at])
 }

@@ -1,6 +1,6 @@
 import { read } from "node:fs"
 import { type Entry, fromRandomAccessReaderPromise, RandomAccessReader, type ZipFile } from "yauzl"
-import { MAX_FILES } from "../../schema/Archive.ts"
+import { MAX_ARCHIVE_FILES } from "../../schema/Archive.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { READ_FILES } from "./Manifests.ts"
 
@@ -51,7 +51,7 @@ class ReadAhead extends RandomAccessReader {
 
 /** Throws for a repeated name, and for more files than an archive may have. */
 export const directoryOf = async (file: NamelessFile, { entryCount, fileSize }: ZipFile): Promise<Directory> => {
-  if (entryCount > MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
+  if (entryCount > MAX_ARCHIVE_FILES) throw new Error(`it has more than ${MAX_ARCHIVE_FILES} files`)
   const zip = await fromRandomAccessReaderPromise(new ReadAhead(file.descriptor), fileSize, { strictFileNames: true })
   const entries = new Map<string, Entry>()
   const sizes = new Map<string, number>()

@@ -12,7 +12,7 @@ import {
 } from "../../schema/Columns.ts"
 import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
-import { Visibility } from "../../schema/Preferences.ts"
+import { Visibility } from "../../schema/Visibility.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { LinkUses } from "../links/LinkUses.ts"

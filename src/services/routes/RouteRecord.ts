@@ -1,5 +1,6 @@
 import { Schema, Struct } from "effect"
 import { Model } from "effect/schema"
+import { Activity } from "../../schema/Activity.ts"
 import {
   readable,
   RouteIdColumn,
@@ -9,8 +10,9 @@ import {
   VersionColumn
 } from "../../schema/Columns.ts"
 import { ShareToken, UserId } from "../../schema/Ids.ts"
-import { Activity, RoutingPreferences, Visibility } from "../../schema/Preferences.ts"
+import { RoutingPreferences } from "../../schema/Preferences.ts"
 import { Provenance } from "../../schema/Route.ts"
+import { Visibility } from "../../schema/Visibility.ts"
 import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 
 const Text = Schema.NullOr(Schema.String)

@@ -1,4 +1,5 @@
-import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
+import type { Activity } from "../../schema/Activity.ts"
+import type { RoutingPreferences } from "../../schema/Preferences.ts"
 
 /** Costing options of Valhalla, which silently resets values out of range. */
 export interface Costing {

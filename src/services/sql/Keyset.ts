@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { type Page, Position } from "../../schema/Page.ts"
+import { ListPosition, type Page } from "../../schema/Page.ts"
 
 /** What a list is sorted by: a column or expression that is never null, then the id in the same direction. */
 export interface ListOrder {
@@ -33,8 +33,10 @@ export const keyset = (sql: SqlClient.SqlClient, { by, direction, id, type }: Li
   } satisfies Record<string, Statement.Fragment>
 }
 
-const decodePositioned = Schema.decodeUnknownEffect(Schema.Struct({ list_position: Schema.fromJsonString(Position) }))
+const decodePositioned = Schema.decodeUnknownEffect(
+  Schema.Struct({ list_position: Schema.fromJsonString(ListPosition) })
+)
 
 /** Of a row with `position` as `list_position`. */
-export const positionOf = (row: unknown): Effect.Effect<Position> =>
+export const positionOf = (row: unknown): Effect.Effect<ListPosition> =>
   decodePositioned(row).pipe(Effect.orDie, Effect.map(({ list_position }) => list_position))

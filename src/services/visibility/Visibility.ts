@@ -2,7 +2,7 @@ import { Effect, Option, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { LinkIdColumn } from "../../schema/Columns.ts"
 import type { UserId } from "../../schema/Ids.ts"
-import type { Visibility } from "../../schema/Preferences.ts"
+import type { Visibility } from "../../schema/Visibility.ts"
 
 export type Viewer = Option.Option<UserId>
 
