@@ -41,7 +41,7 @@ const codingRule: Rule = ({ headers }) =>
 const expectationRule: Rule = ({ headers, httpVersion }) =>
   httpVersion === "1.0" || (headers.expect ?? "100-continue").toLowerCase() === "100-continue"
     ? undefined
-    : new ExpectationFailed({ message: "Expect: only \"100-continue\" can be met" })
+    : new ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" })
 
 const RULES: ReadonlyArray<Rule> = [parserFault, versionRule, hostRule, codingRule, expectationRule]
 

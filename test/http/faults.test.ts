@@ -24,7 +24,7 @@ const broken = Layer.succeed(Places, {
 const Failure = Schema.Struct({
   statusCode: Schema.Literal(500),
   code: Schema.Literal("INTERNAL"),
-  message: Schema.Literal("Something went wrong on our side"),
+  message: Schema.Literal("Internal error"),
   details: Schema.Struct({ traceId: Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/)) })
 })
 

@@ -115,7 +115,7 @@ layer(TestServer.layer())("an archive that is much work", (it) => {
         assert.deepStrictEqual((yield* rider.get("/routes")).body, [])
         const again = yield* archiveOf(files, [lines[0] ?? "", lineOf(files, 1, 2)])
         assert.deepStrictEqual(issuesOf((yield* imported(rider, again)).body), [
-          { path: "routes.json:3.origin", message: "Expected it once" }
+          { path: "routes.json:3.origin", message: "Expected each origin once" }
         ])
         assert.strictEqual((yield* imported(rider, yield* archiveOf(files, lines.slice(0, 1)))).status, 201)
       }),

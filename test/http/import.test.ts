@@ -271,7 +271,7 @@ layer(TestServer.layer())("an import", (it) => {
       const leave = Effect.orDie(sql`UPDATE users SET deletion_requested_at = ${new Date(0)} WHERE id = ${heir.id}`)
       const { status, text } = yield* importedAfter(heir, archive, leave)
       assert.strictEqual(status, 403)
-      assert.include(text, "The account is about to be deleted")
+      assert.include(text, "The account is pending deletion")
       assert.deepStrictEqual(yield* sql`SELECT id FROM routes WHERE user_id = ${heir.id}`, [])
     }))
 
@@ -495,8 +495,8 @@ describe("an array with one element a line", () => {
         ["\n[\n]", "1: Expected [ on a line of its own"],
         ["[\n1,\n\n2\n]", "3: Expected an element"],
         ["[\n1,\n[\n2\n]", "3: Expected an element"],
-        ["[\n1\n]\n]", "4: Expected nothing behind the array"],
-        ["[\n1\n]\n\n", "5: Expected nothing behind the array"],
+        ["[\n1\n]\n]", "4: Expected nothing after the array"],
+        ["[\n1\n]\n\n", "5: Expected nothing after the array"],
         ["[\n1\n2", "3: Expected ] on a line of its own"],
         ["[\n1\n", "3: Expected an element"],
         ["[\n1,\n2,\n3,\n4,\n", "5: Expected 3 elements, as the manifest says"]

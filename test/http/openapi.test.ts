@@ -7,7 +7,8 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { Api } from "../../src/http/api/Api.ts"
 import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
-import { ERROR_EXAMPLES, EXAMPLES } from "../../src/http/api/openapi/Examples.ts"
+import { errorExamples } from "../../src/http/api/openapi/ErrorExamples.ts"
+import { EXAMPLES } from "../../src/http/api/openapi/Examples.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
 import { apiReference } from "../support/ApiReference.ts"
 import { document, type Operation, operations } from "../support/OpenApi.ts"
@@ -366,8 +367,10 @@ describe("the OpenAPI document", () => {
     const names = Object.keys(document.components.schemas).filter((name) => !isInside.has(name))
     assert.deepStrictEqual(names.filter((name) => !(name in EXAMPLES)), [])
     assert.deepStrictEqual(Object.keys(EXAMPLES).filter((name) => !names.includes(name)), [])
-    const errors = Object.values(ERROR_EXAMPLES).map((example) => Schema.decodeUnknownSync(ServiceError)(example)._tag)
-    assert.deepStrictEqual(errors, Object.keys(ERROR_EXAMPLES))
+    const examples = errorExamples()
+    const errors = Object.values(examples).map((example) => Schema.decodeUnknownSync(ServiceError)(example)._tag)
+    assert.deepStrictEqual(errors, Object.keys(examples))
+    assert.deepStrictEqual(errors.toSorted(), ServiceError.members.map(({ identifier }) => identifier).toSorted())
   })
 
   it("points at nothing that is not there", () => {

@@ -173,7 +173,7 @@ const TABLE: ReadonlyArray<Refused> = [
     name: `the expectation ${expectation}`,
     raw: login(`Expect: ${expectation}\r\nContent-Length: 2\r\n`, "{}"),
     status: 417,
-    message: /^Expect: only "100-continue" can be met$/,
+    message: /^Expect: only "100-continue" is implemented$/,
     method: "POST"
   })),
   {

@@ -37,8 +37,8 @@ describe("failures of services", () => {
     assert.deepStrictEqual<unknown>(shapeOf(new Domain.LinkUnusable()), {
       statusCode: 400,
       code: "VALIDATION_FAILED",
-      message: "token: Expected a link that is still good",
-      details: { issues: [{ path: "token", message: "Expected a link that is still good" }] }
+      message: "token: Expected a link that was not used and has not expired",
+      details: { issues: [{ path: "token", message: "Expected a link that was not used and has not expired" }] }
     })
   })
 

@@ -404,13 +404,13 @@ layer(TestServer.withSweeps())("the bin", (it) => {
         assert.deepStrictEqual(refused.body, {
           statusCode: 428,
           code: "PRECONDITION_REQUIRED",
-          message: "Send X-Service-Confirm: true to do this",
+          message: "Send X-Service-Confirm: true to confirm",
           details: {
             impact: {
               action: "route.publish",
               resource: "route",
               id,
-              summary: "Anybody will be able to find and open \"Loop\"."
+              summary: "Anyone will be able to find and open \"Loop\"."
             }
           }
         })

@@ -37,7 +37,7 @@ describe("a deadline", () => {
       assert.isUndefined(fiber.pollUnsafe())
       yield* TestClock.adjust("100 millis")
       const exit = yield* Fiber.join(fiber)
-      assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "did not get an answer in time")
+      assert.include(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "", "did not respond in time")
     }))
 })
 

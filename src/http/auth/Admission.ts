@@ -19,17 +19,16 @@ const isPending = (principal: Principal) => principal.kind === "session" && prin
 
 const checkPending = (principal: Principal, endpoint: Endpoint) =>
   isPending(principal) && !Context.get(endpoint.annotations, OpenWhilePending)
-    ? Effect.fail(new Forbidden({ message: "The account is about to be deleted: cancel the deletion first" }))
+    ? Effect.fail(new Forbidden({ message: "The account is pending deletion: cancel the deletion first" }))
     : Effect.void
 
 const checkScope = (principal: Principal, endpoint: Endpoint) =>
   principal.kind === "token" && principal.scope === "read" &&
     Context.get(endpoint.annotations, RequiredScope) === "write"
-    ? Effect.fail(new Forbidden({ message: "The token's scope does not reach this far: it needs \"write\"" }))
+    ? Effect.fail(new Forbidden({ message: "Insufficient scope: expected a token with scope \"write\"" }))
     : Effect.void
 
-export const sessionNeeded = () =>
-  new Forbidden({ message: "Personal access tokens may not do this: it needs a session" })
+export const sessionNeeded = () => new Forbidden({ message: "Personal access tokens are refused: expected a session" })
 
 const required = <A>(
   known: Admission<A, Unauthorized | Forbidden>["known"]
@@ -55,7 +54,7 @@ export const anySession = required(requireSession)
 
 export const adminSession = required(Effect.fnUntraced(function*(principal, endpoint) {
   const session = yield* requireSession(principal, endpoint)
-  if (session.role !== "admin") return yield* new Forbidden({ message: "This is for administrators" })
+  if (session.role !== "admin") return yield* new Forbidden({ message: "Only administrators may do this" })
   return session
 }))
 

@@ -12,9 +12,7 @@ interface Wait {
   readonly timedOut: Effect.Effect<never, Unavailable>
 }
 
-const tooLate = Effect.suspend(() =>
-  Effect.fail(new Unavailable({ message: "The service did not get an answer in time" }))
-)
+const tooLate = Effect.suspend(() => Effect.fail(new Unavailable({ message: "The service did not respond in time" })))
 
 /** A defect, since only endpoints with a body declare this error. */
 const tooSlow = Effect.suspend(() => Effect.die(new RequestTimeout({ message: "The body did not arrive in time" })))

@@ -2,21 +2,14 @@ import { Cause, Duration, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
-import {
-  Internal,
-  NotFound,
-  PayloadTooLarge,
-  ServiceError,
-  Unavailable,
-  ValidationFailed
-} from "../../schema/Errors.ts"
+import { NotFound, PayloadTooLarge, ServiceError, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { ruleIssues } from "../../services/json/RuleIssues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
-import { isFault, respond, unknownPath } from "../response/ErrorResponse.ts"
+import { internalError, isFault, respond, unknownPath } from "../response/ErrorResponse.ts"
 import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
@@ -111,7 +104,7 @@ const failureOf = (cause: Cause.Cause<unknown>): unknown => {
 
 const renderUnknown = Effect.fnUntraced(function*(cause: Cause.Cause<unknown>) {
   yield* Effect.logError("request failed", cause)
-  return new Internal({ message: "Something went wrong on our side" })
+  return internalError()
 })
 
 /** As in nginx; only logs and metrics see it. */

@@ -15,7 +15,7 @@ export const plainWords = ({ details, message, statusCode }: ServiceError): stri
     case 504:
       return `The service is busy or is starting. ${waitFor(details)}`
     case 500:
-      return "Something went wrong on our side. Try again later."
+      return "The service could not do this. Try again later."
     default:
       return `${message}.`
   }

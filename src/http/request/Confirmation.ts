@@ -17,7 +17,7 @@ export const publishing = (resource: Resource, name: string, id?: number): Impac
   action: `${resource}.publish`,
   resource,
   ...(id === undefined ? {} : { id }),
-  summary: `Anybody will be able to find and open "${name}".`
+  summary: `Anyone will be able to find and open "${name}".`
 })
 
 const LEFT = { route: "", collection: "; its routes stay" } as const
@@ -29,15 +29,14 @@ export const deleting = (resource: Resource, name: string, id: number): Impact =
   summary: `"${name}" will be deleted for everyone${LEFT[resource]}.`
 })
 
+const MESSAGE = `Send ${HEADERS.confirm.name}: true to confirm`
+
 export const unconfirmed = (impact: Impact) =>
-  new PreconditionRequired({
-    message: `Send ${HEADERS.confirm.name}: true to do this`,
-    details: { impact: { ...impact } }
-  })
+  new PreconditionRequired({ message: MESSAGE, details: { impact: { ...impact } } })
 
 export const unconfirmedAll = (impacts: Arr.NonEmptyReadonlyArray<Impact>) =>
   new PreconditionRequired({
-    message: `Send ${HEADERS.confirm.name}: true to do this`,
+    message: MESSAGE,
     details: { impact: { ...impacts[0] }, impacts: impacts.map((impact) => ({ ...impact })) }
   })
 

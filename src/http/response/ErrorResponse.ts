@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { NotFound, ServiceError } from "../../schema/Errors.ts"
+import { Internal, NotFound, ServiceError } from "../../schema/Errors.ts"
 import { HEADERS } from "../api/Headers.ts"
 
 export const encodeError = Schema.encodeSync(ServiceError)
@@ -25,5 +25,8 @@ export const respond = Effect.fnUntraced(function*(error: ServiceError) {
     headers: retryAfter(encoded.details)
   })
 })
+
+/** Reveals nothing of its cause. */
+export const internalError = () => new Internal({ message: "Internal error" })
 
 export const unknownPath = () => new NotFound({ message: "No such path" })

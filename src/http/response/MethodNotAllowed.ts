@@ -8,7 +8,10 @@ const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [
 
 const refusal = (allowed: ReadonlyArray<string>) => {
   const response = toResponse(
-    new MethodNotAllowed({ message: `This path has ${allowed.join(", ")}`, details: { allowed: [...allowed] } })
+    new MethodNotAllowed({
+      message: `Expected one of the methods ${allowed.join(", ")}`,
+      details: { allowed: [...allowed] }
+    })
   )
   return HttpServerResponse.setHeader(response, "allow", allowed.join(", "))
 }

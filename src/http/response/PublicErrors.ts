@@ -161,10 +161,10 @@ const PUBLIC = {
   AddressTaken: conflict("The address has an account already"),
   NothingToCancel: conflict("There is no deletion that can be cancelled"),
   OwnAccount: conflict("Your own account: use DELETE /users/me"),
-  ImportRunning: conflict("Another archive is being taken into this account: try again when that is done"),
+  ImportRunning: conflict("Another archive is being imported into this account: try again when that has ended"),
   LinkedElsewhere: conflict("This account is linked to another identity of the provider"),
   AccountLeaving: forbidden(
-    "The account is about to be deleted: cancel the deletion, then send the archive again"
+    "The account is pending deletion: cancel the deletion, then send the archive again"
   ),
   WrongPassword: forbidden("The current password is wrong"),
   EmailUnverified: forbidden("Verify your email address first: a new link has been mailed"),
@@ -181,7 +181,7 @@ const PUBLIC = {
     }),
   WrongCredentials: () => new Unauthorized({ message: "Wrong email address or password" }),
   SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
-  LinkUnusable: () => ValidationFailed.at("token", "Expected a link that is still good"),
+  LinkUnusable: () => ValidationFailed.at("token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),
   ...PUBLIC_UPSTREAM
 } satisfies { readonly [Error in DomainError as Error["_tag"]]: (error: Error) => ServiceError }

@@ -1,13 +1,13 @@
 import {
   BadGateway,
   GatewayTimeout,
-  Internal,
   NotFound,
   type ServiceError,
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
 import type { BeyondEngine, NoRoad, UpstreamError } from "../../schema/UpstreamErrors.ts"
+import { internalError } from "./ErrorResponse.ts"
 
 const NO_ROAD = "no_road_near_location"
 
@@ -47,7 +47,7 @@ export const PUBLIC_UPSTREAM = {
   UpstreamAway: ({ name }) => new Unavailable({ message: `${name} is not reachable` }),
   UpstreamSlow: ({ name }) => new GatewayTimeout({ message: `${name} did not respond in time` }),
   EngineBusy: () => new Unavailable({ message: "The routing engine is busy: try again" }),
-  EngineMisused: () => new Internal({ message: "Something went wrong on our side" }),
+  EngineMisused: internalError,
   BeyondEngine: beyondEngine,
   TraceTooLong: ({ member, metres }) =>
     new ValidationFailed({

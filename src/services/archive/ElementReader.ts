@@ -113,14 +113,14 @@ class LineCutter {
 class ElementCounter {
   private readonly most: number
   private count = 0
-  private state: "before" | "inside" | "behind" | "over" = "before"
+  private state: "before" | "inside" | "after" | "over" = "before"
 
   constructor(most: number) {
     this.most = most
   }
 
   get isClosed() {
-    return this.state === "behind" || this.state === "over"
+    return this.state === "after" || this.state === "over"
   }
 
   isElement({ json, line }: Element): boolean {
@@ -134,19 +134,19 @@ class ElementCounter {
           throw new BadLine({ line: line, message: "Expected an element" })
         }
         if (isOnly(json, CLOSE_ARRAY)) {
-          this.state = "behind"
+          this.state = "after"
           return false
         }
         if (++this.count > this.most) {
           throw new BadLine({ line: line, message: `Expected ${this.most} elements, as the manifest says` })
         }
         return true
-      case "behind":
-        if (json.length > 0) throw new BadLine({ line: line, message: "Expected nothing behind the array" })
+      case "after":
+        if (json.length > 0) throw new BadLine({ line: line, message: "Expected nothing after the array" })
         this.state = "over"
         return false
       case "over":
-        throw new BadLine({ line: line, message: "Expected nothing behind the array" })
+        throw new BadLine({ line: line, message: "Expected nothing after the array" })
     }
   }
 }

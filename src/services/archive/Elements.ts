@@ -36,7 +36,7 @@ const readList = Effect.fnUntraced(function*<A>(
       const decoded = yield* run(job, batch, batch.ends.at(-1) ?? 0, [batch.bytes])
       issues.push(...decoded.issues)
       for (const { bytes, line, origin } of decoded.storable) {
-        if (contents.has(origin)) issues.push({ path: `${file}:${line}.origin`, message: "Expected it once" })
+        if (contents.has(origin)) issues.push({ path: `${file}:${line}.origin`, message: "Expected each origin once" })
         contents.set(origin, bytes)
       }
       if (issues.length === 0) yield* spool.append(decoded)

@@ -35,11 +35,11 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
   const issues = [
     ...EXPECTED_FILES.filter((name) => !named.has(name)).map((name) => ({
       path: name,
-      message: "Expected in the manifest"
+      message: "Expected the manifest to name it"
     })),
     ...[...sizes.keys()].filter((name) => !named.has(name)).map((name) => ({
       path: name,
-      message: "Not in the manifest"
+      message: "Expected only files that the manifest names"
     }))
   ]
   for (const file of manifest.files) {

@@ -3,7 +3,8 @@ import type { OpenApi } from "effect/http-api"
 import { ErrorDetails } from "../../../schema/ErrorDetails.ts"
 import { alternatives } from "./Alternatives.ts"
 import { withDiscriminator } from "./Discriminators.ts"
-import { ERROR_EXAMPLES, EXAMPLES } from "./Examples.ts"
+import { errorExamples } from "./ErrorExamples.ts"
+import { EXAMPLES } from "./Examples.ts"
 import { GEOJSON } from "./GeoJsonBodies.ts"
 import { BODIES, wordsFor } from "./Glossary.ts"
 import { portable } from "./Portable.ts"
@@ -37,20 +38,21 @@ const referring = (schema: unknown): unknown =>
     (key, value) => key === "$ref" ? String(value).replace("#/$defs/", "#/components/schemas/") : value
   )
 
-const errorSchema = () => ({
+const errorSchema = (examples: ReturnType<typeof errorExamples>) => ({
   type: "object",
   required: ["statusCode", "code", "message"],
   properties: {
     statusCode: { type: "integer", minimum: 400, maximum: 599 },
-    code: { type: "string", enum: [...new Set(Object.values(ERROR_EXAMPLES).map(({ code }) => code))] },
+    code: { type: "string", enum: [...new Set(Object.values(examples).map(({ code }) => code))] },
     message: { type: "string" },
     details: referring(Schema.toJsonSchemaDocument(ErrorDetails).schema)
   }
 })
 
 export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
-  const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in ERROR_EXAMPLES))
-  const all = { Error: errorSchema(), ...GEOJSON, ...Object.fromEntries(bodies) }
+  const errors = errorExamples()
+  const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in errors))
+  const all = { Error: errorSchema(errors), ...GEOJSON, ...Object.fromEntries(bodies) }
   return Object.fromEntries(
     Object.entries(all).flatMap(([name, schema]) =>
       alternatives(name, withDiscriminator(portable(schema), schemas, "op"))

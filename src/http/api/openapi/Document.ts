@@ -5,7 +5,7 @@ import { Api } from "../Api.ts"
 import { HEADERS } from "../Headers.ts"
 import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
-import { ERROR_EXAMPLES } from "./Examples.ts"
+import { errorExamples } from "./ErrorExamples.ts"
 import { BODIES, MEDIA } from "./Glossary.ts"
 import { answerHeaders, errorHeaders, HEADER_COMPONENTS, references } from "./Headers.ts"
 import { parametersOf } from "./Parameters.ts"
@@ -111,13 +111,14 @@ const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
   )
 }
 
-const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
-  Object.fromEntries(
+const errorResponses = (paths: OpenApi.OpenAPISpecPaths) => {
+  const examples = errorExamples()
+  return Object.fromEntries(
     Object.values(paths).flatMap((item) => METHODS.flatMap((method) => Object.entries(item[method]?.responses ?? {})))
       .filter(([status]) => isError(status))
       .map(([status, response]) => {
         const name = errorName(response)
-        const example = ERROR_EXAMPLES[name]
+        const example = examples[name]
         return [name, {
           description: response.description,
           headers: references(errorHeaders(Number(status))),
@@ -130,6 +131,7 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) =>
         }]
       })
   )
+}
 
 const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => ({
   ...spec,

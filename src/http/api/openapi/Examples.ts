@@ -1,4 +1,3 @@
-import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { ADMIN_EXAMPLES } from "./AdminExamples.ts"
 import { CREDENTIAL_EXAMPLES } from "./CredentialExamples.ts"
 import { LINK_EXAMPLES } from "./LinkExamples.ts"
@@ -9,8 +8,6 @@ const SHARE_TOKEN = "5f2d8c1e9b7a4036a1c4e8d2f0b3967d"
 const ID_TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6Ij..."
 
 const ENGINE = { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" }
-
-const TRACED = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
 
 const summary = { id: 7, name: "Ada Rider", handle: "ada-rider", idHash: "0f6c1b9d4e2a87350f6c1b9d4e2a8735" }
 
@@ -211,47 +208,4 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   User: user,
   UserSummary: summary,
   Waypoint: { coord: [9.5209, 47.1415], type: "routed", name: "Start" }
-}
-
-export const ERROR_EXAMPLES: Readonly<
-  Record<string, { readonly statusCode: number; readonly code: string; readonly message: string }>
-> = {
-  ValidationFailed: error(400, "VALIDATION_FAILED", "name: Missing key", {
-    issues: [{ path: "name", message: "Missing key" }]
-  }),
-  Unauthorized: error(401, "UNAUTHORIZED", "Sign in first"),
-  Forbidden: error(403, "FORBIDDEN", "The token's scope does not reach this far: it needs \"write\""),
-  NotFound: error(404, "NOT_FOUND", "No such resource"),
-  MethodNotAllowed: error(405, "NOT_FOUND", "This path has GET, HEAD", { allowed: ["GET", "HEAD"] }),
-  RequestTimeout: error(408, "VALIDATION_FAILED", "The body did not arrive in time"),
-  Conflict: error(409, "CONFLICT", "The handle is taken"),
-  Gone: error(410, "NOT_FOUND", "The cursor is expired: start again without one", { reason: "cursor_expired" }),
-  PayloadTooLarge: error(413, "VALIDATION_FAILED", "The body may have at most 65536 bytes", { limitBytes: 65_536 }),
-  UnsupportedMediaType: error(415, "VALIDATION_FAILED", `Send the body as ${MEDIA_TYPES.json} in UTF-8`),
-  ExpectationFailed: error(417, "VALIDATION_FAILED", "Expect: only \"100-continue\" can be met"),
-  PreconditionRequired: error(428, "PRECONDITION_REQUIRED", "Send X-Service-Confirm: true to do this", {
-    impact: {
-      action: "route.delete",
-      resource: "route",
-      id: 12,
-      summary: "\"Around Vaduz\" will be deleted for everyone."
-    }
-  }),
-  RateLimited: error(429, "RATE_LIMITED", "At most 60 requests a minute: try again in 42 s", {
-    limit: 60,
-    windowSeconds: 60,
-    retryAfterSeconds: 42
-  }),
-  HeadersTooLarge: error(431, "VALIDATION_FAILED", "The request line and headers may have at most 16384 bytes", {
-    limitBytes: 16_384
-  }),
-  Internal: error(500, "INTERNAL", "Something went wrong on our side", TRACED),
-  NotImplemented: error(501, "INTERNAL", "Transfer-Encoding: only \"chunked\" is implemented", TRACED),
-  BadGateway: error(502, "INTERNAL", "The routing engine answered something unusable", TRACED),
-  Unavailable: error(503, "INTERNAL", "The database is not reachable", TRACED),
-  GatewayTimeout: error(504, "INTERNAL", "The routing engine did not answer in time", TRACED)
-}
-
-function error(statusCode: number, code: string, message: string, details?: object) {
-  return { statusCode, code, message, ...(details === undefined ? {} : { details }) }
 }
