@@ -1,12 +1,18 @@
 import { Schema, Struct } from "effect"
 import { MAX_ROUTES, NewCollection, RouteIds } from "./Collection.ts"
 import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { Count } from "./Measures.ts"
 import { Preferences } from "./Preferences.ts"
 import { ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 import { Visibility } from "./Visibility.ts"
 
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+/** Of what is read of an archive, in bytes. */
+export const MAX_UNPACKED = 512 * 1024 * 1024
+
+/** How many times its size an archive may unpack to, from `ANY_RATIO_UP_TO` bytes on. */
+export const MAX_RATIO = 50
+export const ANY_RATIO_UP_TO = 8 * 1024 * 1024
 
 /** So that a small archive cannot keep the service busy for long. */
 export const MAX_ARCHIVE_FILES = 50_000

@@ -4,15 +4,20 @@ import { Timestamp } from "./Timestamp.ts"
 import { Scope } from "./Token.ts"
 import { UserSummary } from "./User.ts"
 
+/** Those that count by credential: `auth` counts by address. */
+const CREDENTIAL_TIERS = ["default", "moderate", "strict"] as const
+
 const RateTierLimit = Schema.Struct({
-  tier: Schema.Literals(["default", "moderate", "strict"]),
+  tier: Schema.Literals(CREDENTIAL_TIERS),
   limit: Schema.Int.annotate({ description: "Requests to one endpoint in a window" }),
   windowSeconds: Schema.Int.annotate({ description: "The window in seconds" })
 }).annotate({ identifier: "RateTierLimit" })
 
-/** Those that count by credential: `auth` counts by address. */
-export const CREDENTIAL_LIMITS: ReadonlyArray<typeof RateTierLimit.Type> = (["default", "moderate", "strict"] as const)
-  .map((tier) => ({ tier, limit: RATE_TIERS[tier], windowSeconds: RATE_WINDOW_SECONDS }))
+export const CREDENTIAL_LIMITS: ReadonlyArray<typeof RateTierLimit.Type> = CREDENTIAL_TIERS.map((tier) => ({
+  tier,
+  limit: RATE_TIERS[tier],
+  windowSeconds: RATE_WINDOW_SECONDS
+}))
 
 export const Credential = Schema.Struct({
   kind: Schema.Literals(["session", "token"]),

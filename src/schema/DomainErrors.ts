@@ -1,6 +1,7 @@
 import { Duration, Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { summaryOf } from "./Issues.ts"
+import { wholeSeconds } from "./Limits.ts"
 import { UpstreamError } from "./UpstreamErrors.ts"
 import { QUOTAS } from "./Usage.ts"
 
@@ -165,7 +166,7 @@ export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   retryAfterSeconds: Schema.optionalKey(Schema.Int)
 }) {
   static retryAfter(reason: Overloaded["reason"], wait: Duration.Duration): Overloaded {
-    return new Overloaded({ reason, retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) })
+    return new Overloaded({ reason, retryAfterSeconds: wholeSeconds(wait) })
   }
 }
 

@@ -1,15 +1,13 @@
 import { Schema } from "effect"
 import { Polyline6Input, Positions } from "./Geometry.ts"
-import { Metres } from "./Measures.ts"
-import { decimal } from "./Page.ts"
+import { Count, Metres } from "./Measures.ts"
+import { decimal, flag } from "./Page.ts"
 import { oneGeometry } from "./Route.ts"
 
 export const ElevationRequest = Schema.Struct({
   geometry: Schema.optionalKey(Schema.NullOr(Positions)),
   polyline6: Schema.optionalKey(Schema.NullOr(Polyline6Input))
 }).check(oneGeometry).annotate({ identifier: "ElevationRequest" })
-
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 export const ElevationAnswer = Schema.Struct({
   geometry: Positions,
@@ -18,11 +16,8 @@ export const ElevationAnswer = Schema.Struct({
 }).annotate({ identifier: "ElevationAnswer" })
 
 export const ElevationQuery = {
-  elevation: Schema.optionalKey(
-    Schema.Literals(["true", "false"]).annotate({
-      description:
-        "`true` takes missing elevations from the routing engine; what it does not have is named by `warnings`"
-    })
+  elevation: flag(
+    "`true` takes missing elevations from the routing engine; what it does not have is named by `warnings`"
   )
 }
 

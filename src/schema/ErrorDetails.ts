@@ -1,6 +1,7 @@
 import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
-import { ImportTrack } from "./ImportTrack.ts"
+import { ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
+import { MAX_ISSUES } from "./Issues.ts"
 import { QUOTAS } from "./Usage.ts"
 
 const Impact = Schema.Struct({
@@ -21,7 +22,7 @@ export const ErrorDetails = Schema.StructWithRest(
         path: Schema.String.annotate({ description: "Dotted path; empty for the whole request" }),
         message: Schema.String.annotate({ description: "What is accepted" })
       })),
-      "What is wrong with the request; at most 100 issues"
+      `What is wrong with the request; at most ${MAX_ISSUES} issues`
     ),
     impact: member(Impact, "What the request would do if it were confirmed"),
     impacts: member(Schema.Array(Impact), "What the operations of a batch would do if they were confirmed"),
@@ -45,7 +46,7 @@ export const ErrorDetails = Schema.StructWithRest(
     used: member(Schema.Int, "How much of the quota is used"),
     version: member(Schema.Int, "The current version"),
     etag: member(Schema.String, "The current `ETag`"),
-    tracks: member(Schema.Array(ImportTrack), "The tracks of the file to choose from; the first 100"),
+    tracks: member(Schema.Array(ImportTrack), `The tracks of the file to choose from; the first ${MAX_TRACKS}`),
     allowed: member(Schema.Array(Schema.String), "The methods of the path")
   }),
   [Schema.Record(Schema.String, Schema.Json)]

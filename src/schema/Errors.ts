@@ -1,6 +1,7 @@
 import { Duration, Schema } from "effect"
 import { ErrorDetails } from "./ErrorDetails.ts"
-import { summaryOf, type ValidationIssue } from "./Issues.ts"
+import { MAX_ISSUES, summaryOf, type ValidationIssue } from "./Issues.ts"
+import { wholeSeconds } from "./Limits.ts"
 
 const publicError = <const Status extends number, const Code extends string>(
   statusCode: Status,
@@ -14,12 +15,12 @@ const publicError = <const Status extends number, const Code extends string>(
     details: Schema.optionalKey(ErrorDetails)
   }, { httpApiStatus: statusCode, description }] as const
 
-/** `details.issues` lists up to 100 issues. A body that is too long, too deep or has too many values has that one. */
+/** A body that is too long, too deep or has too many values has that one. */
 export class ValidationFailed extends Schema.Error<ValidationFailed>("ValidationFailed")(
   ...publicError(
     400,
     "VALIDATION_FAILED",
-    "The request does not match its schema; `details.issues` lists what is wrong, at most 100 issues"
+    `The request does not match its schema; \`details.issues\` lists what is wrong, at most ${MAX_ISSUES} issues`
   )
 ) {
   readonly _tag = "ValidationFailed"
@@ -169,7 +170,7 @@ export class Unavailable extends Schema.Error<Unavailable>("Unavailable")(
   readonly _tag = "Unavailable"
 
   static retryAfter(message: string, wait: Duration.Duration): Unavailable {
-    return new Unavailable({ message, details: { retryAfterSeconds: Math.ceil(Duration.toSeconds(wait)) } })
+    return new Unavailable({ message, details: { retryAfterSeconds: wholeSeconds(wait) } })
   }
 }
 

@@ -102,8 +102,12 @@ export const Polyline6 = Schema.String.annotate({
   format: "polyline6"
 })
 
+/** Positions of a simplified geometry. */
+export const MAX_SIMPLIFIED = 200
+
 export const GeometryForm = Schema.Literals(["full", "simplified", "none", "polyline6"]).annotate({
   description:
-    "What of the line: `geometry` whole, at most 200 positions of it, nothing, or `polyline6` in place of `geometry`"
+    `What of the line: \`geometry\` whole, at most ${MAX_SIMPLIFIED} positions of it, nothing, or \`polyline6\` in place `
+    + "of `geometry`"
 })
 export type GeometryForm = typeof GeometryForm.Type

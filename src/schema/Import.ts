@@ -1,14 +1,12 @@
 import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { ElevationQuery } from "./Elevation.ts"
-import { Bounds, ImportTrack } from "./ImportTrack.ts"
+import { Bounds, ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
-import { decimal, knownQuery } from "./Page.ts"
+import { decimal, flag, knownQuery } from "./Page.ts"
 import { Place } from "./Place.ts"
 import { MAX_NAME, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
-
-export const MAX_TRACKS = 100
 
 export const MAX_FILES = 100
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -56,8 +54,6 @@ export const DryRun = Schema.Struct({
   identifier: "DryRun",
   description: "`route` and what follows from it is there where the file would become one route"
 })
-
-const flag = (description: string) => Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
 
 export const ImportQuery = knownQuery({
   dryRun: flag("`true` reports what an import would do, and stores nothing"),

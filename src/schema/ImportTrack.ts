@@ -2,6 +2,9 @@ import { Schema } from "effect"
 import { Metres } from "./Measures.ts"
 import { Place } from "./Place.ts"
 
+/** Of a file, that are listed, split or joined. */
+export const MAX_TRACKS = 100
+
 export const Bounds = Schema.Tuple([Schema.Finite, Schema.Finite, Schema.Finite, Schema.Finite]).annotate({
   description: "West, south, east and north in degrees; east is over 180 across the antimeridian"
 })

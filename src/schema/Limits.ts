@@ -38,6 +38,32 @@ export const MAIL_LIMIT = `${MAILS_AN_HOUR} mails an hour and ${MAILS_A_DAY} a d
 
 export const DOWNLOADS_AN_ADDRESS = 8
 
+/** For each user; expired tokens do not count. */
+export const MAX_TOKENS = 50
+
+/** For the elevations of all lines of a request, so that a route is stored within the timeout of its request. */
+export const ELEVATION_TIMEOUT = Duration.seconds(4)
+
+/** For a second request with the same `Idempotency-Key`, while the first is in progress. */
+export const IDEMPOTENCY_WAIT = Duration.seconds(5)
+
+/** To the road that a location is snapped to: the engine would take one 35 km away. This is a walk of ten minutes. */
+export const MAX_SNAP_METRES = 1000
+
+/** As much as the engine matches within the timeout. */
+export const MAX_TRACE_METRES = 2_000_000
+
+/** For a JSON body. A client may send back a whole response. */
+export const JSON_LIMITS = { depth: 16, members: 1000, spareValues: 100_000 } as const
+
+/** How long a body may take: `grace`, and a second for so many bytes. */
+export const BODY_ALLOWANCE = { grace: Duration.seconds(30), bytesPerSecond: 64 * 1024 } as const
+
+export const wholeSeconds = (duration: Duration.Duration): number => Math.ceil(Duration.toSeconds(duration))
+
+/** `1,000`. A formatter of `Intl` would take 40 ms of the start. */
+export const grouped = (number: number): string => String(number).replace(/\B(?=(?:\d{3})+$)/g, ",")
+
 /** In the largest unit of which there are at least two: `24 hours`. */
 export const inWords = (duration: Duration.Duration): string => {
   const seconds = Duration.toSeconds(duration)

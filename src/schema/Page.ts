@@ -17,6 +17,10 @@ export const decimal = (minimum: number, maximum: number, description: string) =
     )
   )
 
+/** A parameter that is on or off. */
+export const flag = (description: string) =>
+  Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
+
 /** Fits the longest position, a name of 255 characters that JSON escapes. */
 const Cursor = Schema.String.check(
   Schema.isPattern(/^[A-Za-z0-9_-]{1,4096}$/u, { expected: "the cursor of a `next` link" })

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { decimal, knownQuery } from "./Page.ts"
+import { decimal, flag, knownQuery } from "./Page.ts"
 import type { Provenance } from "./Route.ts"
 
 /** Width and height, in pixels. */
@@ -20,11 +20,7 @@ export const PictureQuery = knownQuery({
   theme: Schema.optionalKey(
     PictureTheme.annotate({ description: `The colours; \`${DEFAULT_PICTURE.theme}\` if absent` })
   ),
-  profile: Schema.optionalKey(
-    Schema.Literals(["true", "false"]).annotate({
-      description: "`true` draws the elevation profile below the line, where the positions have elevations"
-    })
-  )
+  profile: flag("`true` draws the elevation profile below the line, where the positions have elevations")
 })
 
 export interface PictureOptions {

@@ -4,8 +4,10 @@ import { optionalMember } from "./Optional.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
 import { Visibility } from "./Visibility.ts"
 
+export const MAX_OPEN_VALUE = 64
+
 /** Known values are documented, unknown ones are kept. */
-export const OpenValue = WellFormedString.check(isCodePointLength(1, 64))
+export const OpenValue = WellFormedString.check(isCodePointLength(1, MAX_OPEN_VALUE))
 
 const Speed = Schema.Finite.check(upTo(200)).annotate({
   description: "Kilometres per hour"

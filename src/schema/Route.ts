@@ -9,7 +9,7 @@ import { Place } from "./Place.ts"
 import { OpenValue, RequestedPreferences, RoutingPreferences } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { Tags } from "./Tags.ts"
-import { isCodePointLength, trimmedText, WellFormedString } from "./Text.ts"
+import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { UserSummary } from "./User.ts"
 import { Visibility } from "./Visibility.ts"
@@ -35,12 +35,13 @@ export const Waypoint = Schema.Struct({
   coord: Coordinate,
   type: nullable(OpenValue),
   name: nullable(trimmedText(0, MAX_NAME)),
-  timestamp: nullable(WellFormedString.check(isCodePointLength(1, 64)))
+  timestamp: nullable(OpenValue)
 }).annotate({ identifier: "Waypoint" })
 export type Waypoint = typeof Waypoint.Type
 
 const Name = trimmedText(1, MAX_NAME)
-const Description = trimmedText(0, 10_000)
+export const MAX_DESCRIPTION = 10_000
+const Description = trimmedText(0, MAX_DESCRIPTION)
 const Address = trimmedText(0, 255)
 export const MAX_WAYPOINTS = 1000
 

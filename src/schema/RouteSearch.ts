@@ -2,7 +2,7 @@ import { Schema, SchemaGetter } from "effect"
 import { Activity } from "./Activity.ts"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
 import { MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
-import { listQuery } from "./Page.ts"
+import { flag, listQuery } from "./Page.ts"
 import { TagFilter } from "./Tags.ts"
 import { trimmedText } from "./Text.ts"
 import { Instant } from "./Timestamp.ts"
@@ -10,7 +10,10 @@ import { Visibility } from "./Visibility.ts"
 
 const MAX_SEARCH_LENGTH = 200
 
-const MAX_SEARCH_WORDS = 10
+export const MAX_SEARCH_WORDS = 10
+
+export const SEARCH_RULE =
+  `1 to ${MAX_SEARCH_WORDS} words, each the beginning of a word in the text; case and accents do not matter`
 
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Extended_Pictographic}/gu
 
@@ -23,8 +26,7 @@ const isWords = (text: string) => {
 export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).check(
   Schema.makeFilter((text) => isWords(text) || `Expected 1 to ${MAX_SEARCH_WORDS} words of letters, digits or emoji`)
 ).annotate({
-  description:
-    `1 to ${MAX_SEARCH_WORDS} words, each the beginning of a word in the text; case and accents do not matter`,
+  description: SEARCH_RULE,
   examples: ["alp gravel"]
 })
 
@@ -92,10 +94,6 @@ const CountryCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "2 letters (ISO 3166-1 alpha-2)" })
 )
 
-const IsFavourite = Schema.Literals(["true", "false"]).annotate({
-  description: "`true` for favourites, `false` for the others"
-})
-
 const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
   .annotate({ description: "`-` is descending; `-createdAt` if absent. `relevance` needs `q`" })
 export type RouteSort = typeof Sort.Type
@@ -107,7 +105,7 @@ const isSortable = Schema.makeFilter(({ q, sort }: { readonly q?: string; readon
 export const OwnRoutesQuery = listQuery({
   ...ROUTE_FILTERS,
   visibility: Schema.optionalKey(Visibility.annotate({ description: "Who may see the route" })),
-  favourite: Schema.optionalKey(IsFavourite),
+  favourite: flag("`true` for favourites, `false` for the others"),
   placeCountryCode: Schema.optionalKey(CountryCode),
   updatedSince: Schema.optionalKey(Instant.annotate({ description: "Changed at this instant or later (RFC 3339)" })),
   sort: Schema.optionalKey(Sort),

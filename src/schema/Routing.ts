@@ -4,9 +4,10 @@ import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geome
 import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
+import { flag } from "./Page.ts"
 import { RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
-import { MAX_TRACE, TracePoints } from "./TracePoints.ts"
+import { MAX_TRACE, MIN_TRACE, TracePoints } from "./TracePoints.ts"
 
 /** `tiles` is the date of the map; while the circuit is open no routes are requested. */
 export const EngineState = Schema.Union([
@@ -19,12 +20,14 @@ export type EngineState = typeof EngineState.Type
 
 const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
 
+const DIRECTIONS = "`true` for `maneuvers`"
+
 export const RoutingRequest = Schema.Struct({
   activity: Activity,
   preferences: RequestedPreferences,
   locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
   walkingSpeedKmh: optionalMember(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 }))),
-  directions: optionalMember(Schema.Boolean.annotate({ description: "`true` for `maneuvers`" })),
+  directions: optionalMember(Schema.Boolean.annotate({ description: DIRECTIONS })),
   language: optionalMember(Language)
 }).annotate({ identifier: "RoutingRequest" })
 export type RoutingRequest = typeof RoutingRequest.Type
@@ -42,9 +45,7 @@ const Leg = Schema.Struct({
 
 /** Query parameters override the members of the body. */
 export const DirectionsQuery = {
-  directions: Schema.optionalKey(
-    Schema.Literals(["true", "false"]).annotate({ description: "`true` for `maneuvers`" })
-  ),
+  directions: flag(DIRECTIONS),
   language: Schema.optionalKey(Language)
 }
 
@@ -67,7 +68,7 @@ export const TraceRequest = Schema.Struct({
   shape: TracePoints,
   encodedPolyline: optionalMember(
     Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(2_000_000)).annotate({
-      description: `2 to ${MAX_TRACE} points in place of \`shape\`: an encoded polyline with six decimals`,
+      description: `${MIN_TRACE} to ${MAX_TRACE} points in place of \`shape\`: an encoded polyline with six decimals`,
       format: "polyline6"
     })
   ),

@@ -1,19 +1,23 @@
 import { Schema, SchemaTransformation } from "effect"
 import { givenText } from "./Text.ts"
 
-const Tag = Schema.String.check(Schema.isPattern(/^[a-z0-9][a-z0-9-]{0,23}$/u))
+const MAX_TAG = 24
+
+export const TAG_RULE = `1 to ${MAX_TAG} characters of a-z, 0-9 and "-"`
+
+const Tag = Schema.String.check(Schema.isPattern(new RegExp(`^[a-z0-9][a-z0-9-]{0,${MAX_TAG - 1}}$`, "u")))
 
 const normaliseTag = (text: string): string => text.trim().toLowerCase().replace(/\s+/gu, "-")
 
-const NormalisedTag = givenText({ pattern: "^[A-Za-z0-9][A-Za-z0-9 -]{0,23}$" }).annotate({
-  description: "1 to 24 characters of a-z, 0-9 and \"-\" once it is in lower case, with white space as \"-\""
+const NormalisedTag = givenText({ pattern: `^[A-Za-z0-9][A-Za-z0-9 -]{0,${MAX_TAG - 1}}$` }).annotate({
+  description: `${TAG_RULE} once it is in lower case, with white space as "-"`
 }).pipe(
   Schema.decodeTo(Tag, SchemaTransformation.transform({ decode: normaliseTag, encode: (tag) => tag }))
 )
 
 export const MAX_TAGS = 10
 
-const MAX_SENT_TAGS = 100
+export const MAX_SENT_TAGS = 100
 
 /** Normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(

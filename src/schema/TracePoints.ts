@@ -5,7 +5,7 @@ import { Seconds } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
 
 export const MAX_TRACE = 50_000
-const MIN_TRACE = 2
+export const MIN_TRACE = 2
 
 const TracePoint = Schema.Struct({
   lat: Latitude,

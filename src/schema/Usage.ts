@@ -1,9 +1,8 @@
 import { Schema } from "effect"
+import { Count } from "./Measures.ts"
 
 export const QUOTAS = ["routes", "storedBytes", "collections"] as const
 export type Quota = typeof QUOTAS[number]
-
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 const used = (description: string) => Schema.Struct({ used: Count, limit: Count }).annotate({ description })
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { UserId } from "./Ids.ts"
+import { grouped } from "./Limits.ts"
 import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
@@ -15,7 +16,8 @@ const RESERVED_HANDLES: ReadonlySet<string> = new Set(Object.values(USER_PATHS))
 
 export const isReservedHandle = (handle: string): boolean => RESERVED_HANDLES.has(handle)
 
-export const DisplayName = trimmedText(1, 100)
+export const MAX_DISPLAY_NAME = 100
+export const DisplayName = trimmedText(1, MAX_DISPLAY_NAME)
 
 const Avatar = Schema.String
 
@@ -85,7 +87,9 @@ export const Email = trimmedText(3, MAX_EMAIL, { format: "email-address", patter
   })
 )
 
-export const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
+const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
+
+export const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} to ${grouped(PASSWORD_LENGTH.maximum)} characters`
 
 /** The `PasswordPolicy` service checks its strength. */
 export const NewPassword = WellFormedString.check(isNormalizedLength(PASSWORD_LENGTH.minimum, PASSWORD_LENGTH.maximum))
@@ -104,12 +108,13 @@ export type PublicProfile = typeof PublicProfile.Type
 
 const AVATAR = /^[Hh][Tt][Tt][Pp][Ss]:\/\/[^/\\\s]/u
 
-const isAvatar = (text: string) => {
+export const isAvatar = (text: string) => {
   const url = URL.parse(text)
   return AVATAR.test(text) && url?.protocol === "https:" && url.username === "" && url.password === ""
 }
 
-const NewAvatar = trimmedText(1, 2048, { format: "uri", pattern: AVATAR.source }).check(
+export const MAX_AVATAR = 2048
+const NewAvatar = trimmedText(1, MAX_AVATAR, { format: "uri", pattern: AVATAR.source }).check(
   Schema.makeFilter(isAvatar, { expected: "an https URL" })
 )
 

@@ -1,4 +1,5 @@
 import { HttpApi, OpenApi } from "effect/http-api"
+import { grouped, JSON_LIMITS } from "../../schema/Limits.ts"
 import { AccountDataApi } from "./AccountDataApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthApi } from "./AuthApi.ts"
@@ -51,10 +52,11 @@ export class Api extends HttpApi.make("route-planning-service")
       "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
       + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
       + "Instants are ISO 8601 in UTC. Members that a request's schema does not name are ignored. A body has "
-      + "at most 16 levels, 1,000 members in one object, and 100,000 values beside those that its schema names.\n\n"
-      + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. Any path "
-      + "answers 404 to what it does not know, and 405 with `Allow` to a method that it does not have.\n\n"
-      + "Browsers hold a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "
+      + `at most ${JSON_LIMITS.depth} levels, ${grouped(JSON_LIMITS.members)} members in one object, and `
+      + `${grouped(JSON_LIMITS.spareValues)} values beside those that its schema names.\n\n`
+      + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. An "
+      + "unknown path is 404, and a method that a path does not have is 405 with `Allow`.\n\n"
+      + "Browsers have a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "
       + "personal access token; what such a token must confirm takes `X-Service-Confirm: true`, and is 428 without."
   }))
 {}

@@ -12,7 +12,7 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
-import { IDEMPOTENCY_RETENTION, inWords } from "../../schema/Limits.ts"
+import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT, inWords } from "../../schema/Limits.ts"
 import { HEADERS } from "./Headers.ts"
 
 const KIB = 1024
@@ -45,20 +45,19 @@ export const NoneMatchHeader = {
   )
 }
 
-const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/
+const MAX_KEY = 255
+const IDEMPOTENCY_KEY = new RegExp(`^[!-~]{1,${MAX_KEY}}$`)
+const KEY_RULE = `1 to ${MAX_KEY} visible ASCII characters`
 
 export const IdempotencyHeader = {
   [HEADERS.idempotencyKey.key]: Schema.optionalKey(
     Schema.String.check(Schema.makeFilter(
-      (key) => IDEMPOTENCY_KEY.test(key) || "Expected 1 to 255 visible ASCII characters",
+      (key) => IDEMPOTENCY_KEY.test(key) || `Expected ${KEY_RULE}`,
       { toJsonSchema: () => ({ pattern: IDEMPOTENCY_KEY.source }) }
     ))
       .annotate({
-        description:
-          `1 to 255 visible ASCII characters. Within ${
-            inWords(IDEMPOTENCY_RETENTION)
-          } the same call with the same bytes `
-          + "gets the first response; it waits for the first for up to 5 seconds, then it is 409"
+        description: `${KEY_RULE}. Within ${inWords(IDEMPOTENCY_RETENTION)} the same call with the same bytes `
+          + `gets the first response; it waits for the first for up to ${inWords(IDEMPOTENCY_WAIT)}, then it is 409`
       })
   )
 }

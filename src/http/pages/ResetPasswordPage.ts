@@ -1,7 +1,7 @@
 import { Effect, Layer, Option, Schema } from "effect"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
 import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
-import { NewPassword, PASSWORD_LENGTH } from "../../schema/User.ts"
+import { NewPassword, PASSWORD_RULE } from "../../schema/User.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
@@ -17,9 +17,7 @@ const TITLE = "Choose a new password"
 
 const Password = Schema.RedactedFromValue(NewPassword)
 
-const rule = () => `${PASSWORD_LENGTH.minimum} to ${PASSWORD_LENGTH.maximum.toLocaleString("en")} characters`
-
-const wrongLength = () => ValidationFailed.at("password", `Use ${rule()}`)
+const wrongLength = () => ValidationFailed.at("password", `Use ${PASSWORD_RULE}`)
 
 const issuesOf = Schema.decodeUnknownOption(
   Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })) })
@@ -51,7 +49,7 @@ const formWith = (token: string, error?: ServiceError): Page => {
 <form method="post" action="reset-password" novalidate>
 <input type="hidden" name="token" value="${token}">
 <label for="password">New password</label>
-<p class="hint" id="password-hint">${rule()}. A few words that do not belong together are long and easy to remember.</p>
+<p class="hint" id="password-hint">${PASSWORD_RULE}. A few words that do not belong together are long and easy to remember.</p>
 <input type="password" id="password" name="password" autocomplete="new-password" required ${state}>
 <button type="submit">Set the password</button>
 </form>

@@ -1,10 +1,11 @@
 import { Context, Duration, Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
+import { BODY_ALLOWANCE } from "../../schema/Limits.ts"
 
 /** The timeout of a body: `grace` plus its bytes at the minimum rate. */
 export const BodyAllowance = Context.Reference<{ readonly grace: Duration.Duration; readonly bytesPerSecond: number }>(
   "route-planning-service/BodyAllowance",
-  { defaultValue: () => ({ grace: Duration.seconds(30), bytesPerSecond: 64 * 1024 }) }
+  { defaultValue: () => BODY_ALLOWANCE }
 )
 
 /** Bytes received so far; 0 without a socket. */

@@ -6,8 +6,11 @@ import { READ_FILES } from "./Manifests.ts"
 
 const WINDOW = 65_536
 
-/** Like the longest manifest, which has every name too. */
-const MAX_DIRECTORY = 16 * 1024 * 1024
+/** In bytes: fits the names of as many files as an archive may have. */
+export const MAX_MANIFEST = 16 * 1024 * 1024
+
+/** It has the same names. */
+const MAX_DIRECTORY = MAX_MANIFEST
 
 export interface Directory {
   readonly entries: ReadonlyMap<string, Entry>

@@ -1,9 +1,10 @@
 import { Effect, Stream } from "effect"
 import { createHash } from "node:crypto"
+import { MAX_RATIO } from "../../schema/Archive.ts"
 import type { SpooledFile } from "../spool/Spool.ts"
 
-/** Above this ratio, half of what an import accepts, lines are padded. */
-const MAX_RATIO = 25
+/** Above half of the ratio that an import accepts, lines are padded. */
+const PADDED_FROM = MAX_RATIO / 2
 
 /** Up to here any ratio is allowed: an import accepts a few MiB of any ratio. */
 const ANY_RATIO_UP_TO = 2 * 1024 * 1024
@@ -24,7 +25,7 @@ export interface Packed {
 }
 
 export const isTooRepetitive = ({ packed, size }: Packed): boolean =>
-  size > ANY_RATIO_UP_TO && size > MAX_RATIO * packed
+  size > ANY_RATIO_UP_TO && size > PADDED_FROM * packed
 
 const blanksOf = (bytes: Uint8Array) => Array.from(bytes, (byte) => BLANKS_OF[byte]).join("")
 

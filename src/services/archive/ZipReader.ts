@@ -1,27 +1,15 @@
 import { Effect, Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
-import type { ArchivedProfile, Manifest } from "../../schema/Archive.ts"
+import { ANY_RATIO_UP_TO, type ArchivedProfile, type Manifest, MAX_RATIO, MAX_UNPACKED } from "../../schema/Archive.ts"
 import { InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
-import { type Directory, directoryOf } from "./Directory.ts"
+import { type Directory, directoryOf, MAX_MANIFEST } from "./Directory.ts"
 import { BadLine, type Element, elementsOf } from "./ElementReader.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import { type ListName, LISTS } from "./ListJobs.ts"
 import { MANIFEST, readManifest } from "./Manifests.ts"
-
-const MIB = 1024 * 1024
-
-/** Total unpacked size, so that no archive keeps the service busy for long. */
-const MAX_UNPACKED = 512 * MIB
-
-/** Compression ratio. Our own exports stay below half of it (`Padding.ts`), whatever their routes repeat. */
-const MAX_RATIO = 50
-const ANY_RATIO_UP_TO = 8 * MIB
-
-/** Fits the manifest of as many files as an archive may have. */
-const MAX_WHOLE = 16 * MIB
 
 /** Its files match the manifest by name and size; reading one fails at its end for a wrong SHA-256. */
 export interface CheckedArchive {
@@ -133,8 +121,8 @@ export const checkedArchive = Effect.fnUntraced(function*(
     name: string,
     from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
   ) {
-    if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_WHOLE) {
-      return yield* InvalidInput.at(name, `Expected at most ${MAX_WHOLE} bytes`)
+    if ((entries.get(name)?.uncompressedSize ?? 0) > MAX_MANIFEST) {
+      return yield* InvalidInput.at(name, `Expected at most ${MAX_MANIFEST} bytes`)
     }
     return joined(yield* Stream.runCollect(fileOf(name, from)))
   })

@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib"
 import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
+import { MAX_TOKENS } from "../../schema/Limits.ts"
 import type { TokenPrincipal } from "../../schema/Principal.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -40,8 +41,6 @@ const FoundRow = TokenRecord.select.mapFields(Struct.pick(["id", "userId", "scop
 
 const DAY = 24 * 60 * 60 * 1000
 
-const MAX_LIVE_TOKENS = 50
-
 /** `last_used_at` is only displayed: one write a minute is precise enough. */
 const LAST_USED_PRECISION = 60 * 1000
 
@@ -63,7 +62,7 @@ const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.
 
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
-  /** Fails when the user already has 50 live tokens. */
+  /** `TooManyTokens` when the user already has `MAX_TOKENS`. */
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
@@ -111,8 +110,8 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           sql,
           sql`personal_access_tokens WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
         )
-        if (live >= MAX_LIVE_TOKENS) {
-          return yield* new TooManyTokens({ limit: MAX_LIVE_TOKENS })
+        if (live >= MAX_TOKENS) {
+          return yield* new TooManyTokens({ limit: MAX_TOKENS })
         }
       })
 

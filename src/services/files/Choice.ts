@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { BoundingBox, Position } from "../../schema/Geometry.ts"
-import { MAX_TRACKS } from "../../schema/Import.ts"
+import { MAX_TRACKS } from "../../schema/ImportTrack.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
 import { boundsOf } from "../geometry/Polylines.ts"

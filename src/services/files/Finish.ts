@@ -4,8 +4,9 @@ import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION } from "../../schema/Measures.ts"
-import { MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.ts"
-import { MAX_TAGS, Tags } from "../../schema/Tags.ts"
+import { MAX_OPEN_VALUE } from "../../schema/Preferences.ts"
+import { MAX_DESCRIPTION, MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.ts"
+import { MAX_SENT_TAGS, MAX_TAGS, TAG_RULE, Tags } from "../../schema/Tags.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
@@ -24,10 +25,6 @@ import { coordOf, tooMany } from "./Numbers.ts"
 import { reduced } from "./Reduction.ts"
 import { sumOf } from "./Times.ts"
 
-const MAX_DESCRIPTION = 10_000
-const MAX_OPEN_VALUE = 64
-
-const MAX_READ_TAGS = 100
 const MAX_DROPPED = 50
 
 const FALLBACK_NAME = "Imported route"
@@ -52,13 +49,13 @@ const decodeTag = Schema.decodeOption(Tags)
 
 const tagsOf = (texts: ReadonlyArray<string>) => {
   const all = [...new Set(texts)].filter((text) => text.trim() !== "")
-  const given = all.slice(0, MAX_READ_TAGS)
+  const given = all.slice(0, MAX_SENT_TAGS)
   const readable = given.map((text) => decodeTag([text])).filter(Option.isSome)
   const tags = [...new Set(readable.flatMap(({ value }) => value))]
   return {
     tags: tags.slice(0, MAX_TAGS),
     dropped: [
-      ...droppedIf(given.length - readable.length, "tags", "a tag is 1 to 24 letters a to z, digits and hyphens"),
+      ...droppedIf(given.length - readable.length, "tags", `a tag has ${TAG_RULE}`),
       ...droppedIf(
         Math.max(0, tags.length - MAX_TAGS) + all.length - given.length,
         "tags",

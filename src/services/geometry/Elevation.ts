@@ -6,6 +6,7 @@ const REACH = 50
 
 const LEAST_CLIMB = 3
 
+/** In metres: no ground is higher or lower. */
 export const MAX_ELEVATION = 12_000
 
 interface Profile {

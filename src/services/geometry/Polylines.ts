@@ -29,7 +29,7 @@ export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined =
 
 const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
 
-/** At most 200 positions, the first and the last included (Douglas-Peucker). */
+/** At most `MAX_SIMPLIFIED` positions, the first and the last included (Douglas-Peucker). */
 export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array =>
   bounds === undefined ? new Uint32Array() : simplified(line, sizeOf(bounds))
 

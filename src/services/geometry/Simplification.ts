@@ -1,7 +1,6 @@
+import { MAX_SIMPLIFIED } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { radians } from "./Geodesy.ts"
-
-const MAX_SIMPLIFIED = 200
 
 const FIRST_TOLERANCE = 1 / 5000
 
@@ -150,7 +149,7 @@ const candidatesOf = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/** Adds 198 times what is farthest from the positions kept so far: bounded for any polyline. */
+/** Adds again and again what is farthest from the positions kept so far: bounded for any polyline. */
 const mostDistant = (points: Points): Points => {
   const segments = [farthestBetween(points, 0, points.x.length - 1)]
   while (segments.length < MAX_SIMPLIFIED - 1) {
@@ -167,7 +166,7 @@ const mostDistant = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/** Indexes of at most 200 positions, first and last included, in linear time. `size` is in degrees. */
+/** Indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. `size` is in degrees. */
 export const simplified = (line: Coordinates, size: number): Uint32Array => {
   const points = pointsOf(line)
   const tolerance = Math.max(size * FIRST_TOLERANCE, Number.EPSILON)

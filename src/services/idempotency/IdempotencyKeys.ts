@@ -4,7 +4,7 @@ import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { UserIdColumn } from "../../schema/Columns.ts"
 import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
-import { IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
+import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT } from "../../schema/Limits.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { WriterTurns } from "../limits/WriterTurns.ts"
 import { columnsOf, Instant, tableOf, writtenOnce } from "../sql/Tables.ts"
@@ -42,7 +42,7 @@ export interface RepeatableCall {
 const KEPT_FOR = Duration.toMillis(IDEMPOTENCY_RETENTION)
 
 export const LongestWait = Context.Reference<Duration.Duration>("route-planning-service/IdempotencyKeys/LongestWait", {
-  defaultValue: () => Duration.seconds(5)
+  defaultValue: () => IDEMPOTENCY_WAIT
 })
 
 const BETWEEN_TRIES = Duration.millis(100)
@@ -114,7 +114,7 @@ export class IdempotencyKeys extends Context.Service<IdempotencyKeys, {
         if (Option.isNone(kept)) {
           return yield* Effect.tap(
             work,
-            (answer) => quotaFailures(keep(call, answer, now))
+            (response) => quotaFailures(keep(call, response, now))
           )
         }
         const { body, headers, requestHash, status } = kept.value

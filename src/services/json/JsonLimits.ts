@@ -1,11 +1,5 @@
 import { Schema } from "effect"
-
-export const MAX_DEPTH = 16
-
-/** A client may send back a whole response. */
-export const MAX_MEMBERS = 1000
-
-const SPARE_VALUES = 100_000
+import { JSON_LIMITS } from "../../schema/Limits.ts"
 
 export interface JsonLimits {
   readonly maxItems: number
@@ -110,5 +104,8 @@ class SchemaReader {
 export const limitsOf = (schema: Schema.Constraint): TextLimits => {
   const document = Schema.toJsonSchemaDocument(schema)
   const reader = new SchemaReader(document.definitions)
-  return { root: reader.limitsOf(document.schema), maxValues: reader.valuesOf(document.schema) + SPARE_VALUES }
+  return {
+    root: reader.limitsOf(document.schema),
+    maxValues: reader.valuesOf(document.schema) + JSON_LIMITS.spareValues
+  }
 }

@@ -1,5 +1,6 @@
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import { type JsonLimits, MAX_DEPTH, MAX_MEMBERS, type TextLimits } from "./JsonLimits.ts"
+import { JSON_LIMITS } from "../../schema/Limits.ts"
+import type { JsonLimits, TextLimits } from "./JsonLimits.ts"
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -50,11 +51,11 @@ class Levels {
     this.isObject[level] = isObject ? 1 : 0
     this.limits[level] = limits
     if (isObject) this.names[level] = undefined
-    return isObject ? MAX_MEMBERS : limits?.maxItems ?? Infinity
+    return isObject ? JSON_LIMITS.members : limits?.maxItems ?? Infinity
   }
 
   most(level: number): number {
-    return this.isObject[level] === 1 ? MAX_MEMBERS : this.limits[level]?.maxItems ?? Infinity
+    return this.isObject[level] === 1 ? JSON_LIMITS.members : this.limits[level]?.maxItems ?? Infinity
   }
 
   pathOf(level: number): string {
@@ -77,7 +78,7 @@ class Levels {
  */
 export const excessOf = (
   text: Buffer,
-  { maxDepth = MAX_DEPTH, maxValues, root }: TextLimits
+  { maxDepth = JSON_LIMITS.depth, maxValues, root }: TextLimits
 ): ValidationIssue | undefined => {
   const levels = new Levels(maxDepth)
   const { length } = text

@@ -2,6 +2,7 @@ import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } f
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
 import { ProviderBusy, ProviderNotConfigured } from "../../schema/UpstreamErrors.ts"
+import { isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
@@ -128,14 +129,11 @@ const identityOf = (issuer: string, { email, name, picture, sub }: Claims): Iden
 const nameOf = (name: unknown) => {
   if (typeof name !== "string") return undefined
   const text = name.replace(/\p{Cc}/gu, "").toWellFormed().trim()
-  return [...text].slice(0, 100).join("").trim() || undefined
+  return [...text].slice(0, MAX_DISPLAY_NAME).join("").trim() || undefined
 }
-
-const LONGEST_PICTURE = 2048
 
 const pictureOf = (picture: unknown) => {
   if (typeof picture !== "string" || !URL.canParse(picture)) return undefined
-  const { href, password, protocol, username } = new URL(picture)
-  const isFit = protocol === "https:" && username === "" && password === "" && href.length <= LONGEST_PICTURE
-  return isFit ? href : undefined
+  const { href } = new URL(picture)
+  return isAvatar(href) && href.length <= MAX_AVATAR ? href : undefined
 }

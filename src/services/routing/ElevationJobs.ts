@@ -1,6 +1,7 @@
 import { Option, Schema } from "effect"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { MAX_ELEVATION } from "../geometry/Elevation.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { polyline6 } from "../geometry/Polylines.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
@@ -9,9 +10,6 @@ const SHARE = "elevations"
 
 /** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
 const POSITIONS_A_CALL = 20_000
-
-/** No ground is higher or lower; the engine sends -32,768 where it has no elevation. */
-const MAX_HEIGHT = 12_000
 
 const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
 
@@ -72,7 +70,8 @@ export const fillHeights: HeavyJob<Bare, FilledLine> = {
     const positions = decodeLine(json).map((position): Position => {
       if (!isBare(position)) return position
       const height = heights[seen.bare++] ?? Number.NaN
-      if (!(Math.abs(height) <= MAX_HEIGHT)) return position
+      // The engine sends -32,768 where it has no elevation.
+      if (!(Math.abs(height) <= MAX_ELEVATION)) return position
       seen.filled++
       return [position[0], position[1], height]
     })

@@ -1,5 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
+import { ELEVATION_TIMEOUT } from "../../schema/Limits.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -8,15 +9,12 @@ import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 
-/** So that a route is stored within the timeout of its request. */
-const TIMEOUT = Duration.seconds(4)
-
 const CALLS_AT_ONCE = 2
 
 export class Elevations extends Context.Service<Elevations, {
   /** Elevations that are there stay; where the engine has none, a position stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
-  /** Leaves a line as it is where the engine fails, or takes more than 4 seconds for all. */
+  /** Leaves a line as it is where the engine fails, or all take longer than `ELEVATION_TIMEOUT`. */
   readonly fillIfPossible: (
     lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
@@ -50,7 +48,7 @@ export class Elevations extends Context.Service<Elevations, {
       return Elevations.of({
         fill: traced("Elevations.fill")(fill),
         fillIfPossible: traced("Elevations.fillIfPossible")(function*(lines) {
-          const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(TIMEOUT)
+          const end = (yield* Clock.currentTimeMillis) + Duration.toMillis(ELEVATION_TIMEOUT)
           return yield* Effect.forEach(
             lines,
             (line) =>

@@ -1,4 +1,5 @@
 import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } from "effect"
+import { MAX_SNAP_METRES } from "../../schema/Limits.ts"
 import { localeOf } from "../../schema/Maneuver.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
 import { NoRoad } from "../../schema/UpstreamErrors.ts"
@@ -16,9 +17,6 @@ const MAX_KEPT = 1000
 
 /** Longer routes are not cached, so that the cache has at most 128 MiB. */
 const MAX_KEPT_CHARACTERS = 131_072
-
-/** The engine would snap to a road 35 km away. This finds a path at a ten-minute walk. */
-const MAX_SNAP_METRES = 1000
 
 const LOCATE_TIMEOUT = "1 second"
 

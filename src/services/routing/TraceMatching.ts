@@ -1,5 +1,6 @@
 import { Context, Duration, Effect, Layer } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
+import { MAX_TRACE_METRES } from "../../schema/Limits.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/UpstreamErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
@@ -11,9 +12,6 @@ import type { PieceMatch } from "./MatchedTrace.ts"
 import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 import { checkMatch, joinMatches, measureShortTrace } from "./TraceJobs.ts"
-
-/** As many pieces as the engine matches within the timeout. */
-const MAX_METRES = 2_000_000
 
 const TIMEOUT = Duration.seconds(28)
 
@@ -55,7 +53,9 @@ export class TraceMatching extends Context.Service<TraceMatching, {
         match: traced("TraceMatching.match")(
           function*(request, given) {
             const trace = given ?? (yield* measured(request))
-            if (trace.metres > MAX_METRES) return yield* new TraceTooLong({ member: trace.member, metres: MAX_METRES })
+            if (trace.metres > MAX_TRACE_METRES) {
+              return yield* new TraceTooLong({ member: trace.member, metres: MAX_TRACE_METRES })
+            }
             const pieces = yield* Effect.forEach(trace.pieces, (piece) => matchPiece(piece, request), {
               concurrency: 2
             })

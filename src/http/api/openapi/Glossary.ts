@@ -1,5 +1,7 @@
 import { DEFAULT_TOKEN_DAYS, inWords, SESSION_TOKEN_LIFETIME } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
+import { SEARCH_RULE } from "../../../schema/RouteSearch.ts"
+import { PASSWORD_RULE } from "../../../schema/User.ts"
 /** By name of the schema. */
 export const BODIES: Readonly<Record<string, string>> = {
   AccountInput: "An account to be made.",
@@ -161,11 +163,11 @@ const MEMBERS: Readonly<Record<string, string>> = {
   message: "For people",
   name: "The name",
   newLast30Days: "How many are of the last 30 days",
-  newPassword: "The new password: 12 to 1,024 characters",
+  newPassword: `The new password: ${PASSWORD_RULE}`,
   node: "The version of Node.js",
   oldestSeconds: "For how many seconds the oldest is pending",
   original_index: "Which of the request's locations it is",
-  password: "The password: 12 to 1,024 characters",
+  password: `The password: ${PASSWORD_RULE}`,
   pending: "How many there are",
   pendingDeletion: "How many are pending deletion",
   placeCity: "The city that the route starts in or near",
@@ -173,7 +175,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   placeRegion: "The first-level region that the route starts in",
   position: "At which place in the order, from 0; at the end if absent",
   private: "How many are private",
-  q: "1 to 10 words, each the beginning of a word in the text; case and accents do not matter",
+  q: SEARCH_RULE,
   public: "How many are public",
   publicRoutes: "How many routes the public listing has of the user",
   query: "A part of a name, a handle or an email address; case-insensitive",

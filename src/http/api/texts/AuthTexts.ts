@@ -1,4 +1,5 @@
 import { inWords, LINK_LIFETIME, MAIL_LIMIT, UNPROVEN_LIFETIME } from "../../../schema/Limits.ts"
+import { PASSWORD_RULE } from "../../../schema/User.ts"
 import { described, titled } from "./Described.ts"
 
 export const texts = {
@@ -19,7 +20,7 @@ export const texts = {
       + `whose address nobody proves is deleted after ${
         inWords(UNPROVEN_LIFETIME)
       }. One address gets ${MAIL_LIMIT} at most. A `
-      + "password of 12 to 1,024 characters is accepted, unless the operator asks for a strength: then a common one, and "
+      + `password of ${PASSWORD_RULE} is accepted, unless the operator asks for a strength: then a common one, and `
       + "one that contains the email address or name, is refused."
   ),
   verifyEmail: described(

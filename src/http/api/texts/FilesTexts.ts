@@ -1,8 +1,6 @@
 import { MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../../schema/Import.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../../schema/Limits.ts"
-import { described, titled } from "./Described.ts"
-
-const mebibytes = (bytes: number) => `${bytes / 2 ** 20} MiB`
+import { described, mebibytes, titled } from "./Described.ts"
 
 const download = (format: string) =>
   described(

@@ -1,11 +1,13 @@
-import { GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
+import { ELEVATION_TIMEOUT, GRACE_PERIOD, inWords } from "../../../schema/Limits.ts"
 import { MAX_OPERATIONS } from "../../../schema/RouteBatch.ts"
+import { MAX_SEARCH_WORDS } from "../../../schema/RouteSearch.ts"
 import { BOUNDED_PAGE, described, MOVING, PAGED, titled } from "./Described.ts"
 
 export const texts = {
   list: described(
     "List own routes",
-    "The caller's routes of every visibility, newest first, or those that match all filters. `q` has 1 to 10 words, each "
+    "The caller's routes of every visibility, newest first, or those that match all filters. "
+      + `\`q\` has 1 to ${MAX_SEARCH_WORDS} words, each `
       + "the beginning of a word in a route's name, description, tags, place (city, region) or names of waypoints; letter "
       + "case and accents do not matter, and Chinese and Japanese are matched by character. `sort=relevance` puts words in "
       + `the name first, then in tags, in places, in the description. ${PAGED} ${MOVING} ${BOUNDED_PAGE}`
@@ -18,7 +20,9 @@ export const texts = {
       + "is. The gain is the sum of the climbs of at least 3 m in elevations that are averaged over 50 m of line "
       + "on either side. `cues` are turns along the line, such as the `maneuvers` of a computed route: their indexes are "
       + "those of its positions. With `elevation=true` elevations that are missing come from the routing engine; where it "
-      + "has none, fails or takes more than 4 seconds, the route is stored as it is, and `warnings` has "
+      + `has none, fails or takes more than ${
+        inWords(ELEVATION_TIMEOUT)
+      }, the route is stored as it is, and \`warnings\` has `
       + "`elevation_missing`. A personal access token that makes it public must confirm."
   ),
   update: described(
@@ -62,7 +66,9 @@ export const texts = {
   ),
   listDeleted: described(
     "List deleted routes",
-    `The caller's deleted routes, newest deletion first. They can be restored for 30 days. ${PAGED} ${BOUNDED_PAGE}`
+    `The caller's deleted routes, newest deletion first. They can be restored for ${
+      inWords(GRACE_PERIOD)
+    }. ${PAGED} ${BOUNDED_PAGE}`
   ),
   tags: described(
     "List own tags",

@@ -1,4 +1,4 @@
-import { DEFAULT_TOKEN_DAYS } from "../../../schema/Limits.ts"
+import { DEFAULT_TOKEN_DAYS, MAX_TOKENS } from "../../../schema/Limits.ts"
 import { described, titled } from "./Described.ts"
 
 export const texts = {
@@ -8,9 +8,8 @@ export const texts = {
   ),
   mint: described(
     "Make a token",
-    `Makes a token; \`token\` is shown this once. Good for ${DEFAULT_TOKEN_DAYS} days unless \`expiresInDays\` `
-      + "says otherwise (`null`: for "
-      + "ever). A user has at most 50."
+    `Makes a token; \`token\` is shown this once. Expires after ${DEFAULT_TOKEN_DAYS} days unless \`expiresInDays\` `
+      + `says otherwise (\`null\`: never). A user has at most ${MAX_TOKENS}.`
   ),
   revoke: described("Revoke a token", "Revokes a token: no request that begins later passes."),
   group: titled("Tokens", "Personal access tokens, for scripts and apps.")
