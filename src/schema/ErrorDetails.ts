@@ -29,7 +29,7 @@ export const ErrorDetails = Schema.StructWithRest(
     operation: member(Schema.Int, "Index of the operation because of which an atomic batch changed nothing"),
     reason: member(
       Schema.String,
-      "Cause: `too_far`, `too_many_points`, `no_path`, `no_road_near_location`, `signup_disabled`, "
+      "Cause: `too_far`, `too_many_points`, `too_many_locations`, `no_path`, `no_road_near_location`, `signup_disabled`, "
         + "`provider_sign_in_disabled`, `duplicate_route`, `token_malformed`, `token_unknown`, `token_revoked`, "
         + "`token_expired`, `cursor_expired` or `download_not_allowed`"
     ),

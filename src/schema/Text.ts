@@ -42,3 +42,6 @@ export const trimmedText = (min: number, max: number, documented: JsonSchema.Jso
   }).pipe(
     Schema.decodeTo(Schema.String.check(isCodePointLength(min, max)), SchemaTransformation.trim())
   )
+
+/** As it is stored: an empty text clears its member. */
+export const textOrNull = (text: string | null | undefined) => text === "" ? null : text

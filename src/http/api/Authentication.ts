@@ -6,6 +6,9 @@ import type { Principal, SessionPrincipal } from "../../schema/Principal.ts"
 /** The prefix binds the cookie to this host, this path and TLS (RFC 6265bis, 4.1.3.2). */
 export const SESSION_COOKIE = "__Host-service_session"
 
+/** Identifies a device that signed in before; grants no access. */
+export const DEVICE_COOKIE = "__Host-service_device"
+
 /** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Principal>()("route-planning-service/Caller") {}
 

@@ -6,9 +6,10 @@ import { Devices } from "../../services/credentials/Devices.ts"
 import { type Device, Sessions } from "../../services/credentials/Sessions.ts"
 import { emailKey } from "../../services/identity/EmailAddresses.ts"
 import { Api } from "../api/Api.ts"
+import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { tokenOf } from "./BearerToken.ts"
-import { DEVICE_COOKIE, setDeviceCookie } from "./DeviceCookie.ts"
+import { setDeviceCookie } from "./DeviceCookie.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
 type AuthEndpoint = keyof typeof Api.groups.auth.endpoints

@@ -51,10 +51,10 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
 
         cancel: traced("AccountDeletion.cancel")(
           function*(userId) {
-            const began = deletionCutoffAt(yield* sharedTime)
+            const cutoff = deletionCutoffAt(yield* sharedTime)
             const rows = yield* sql`
               UPDATE users SET ${users.set(sql, { deletionRequestedAt: null })}
-              WHERE id = ${userId} AND deletion_requested_at > ${began} RETURNING id`
+              WHERE id = ${userId} AND deletion_requested_at > ${cutoff} RETURNING id`
             if (rows.length === 0) return yield* new NothingToCancel()
             yield* audit.record("account.deletion_cancelled", { userId })
           },

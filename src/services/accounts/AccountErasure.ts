@@ -2,6 +2,7 @@ import { Config, Context, Duration, Effect, Layer, Option, Schema, Struct } from
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
+import { isErasureDue } from "../identity/AccountState.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
@@ -28,70 +29,70 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       const sharedTime = yield* makeSharedTime
 
       const findDue = SqlSchema.findAll({
-        Request: Schema.Struct({ began: Schema.Date, resisting: Schema.Array(UserId) }),
+        Request: Schema.Struct({ cutoff: Schema.Date, skipped: Schema.Array(UserId) }),
         Result: UserRecord.select.mapFields(Struct.pick(["id"])),
-        execute: ({ began, resisting }) =>
+        execute: ({ cutoff, skipped }) =>
           sql`
-            SELECT id FROM users WHERE deletion_requested_at <= ${began}
-              AND ${resisting.length === 0 ? sql`true` : sql`NOT ${sql.in("id", resisting)}`}
+            SELECT id FROM users WHERE ${isErasureDue(sql, cutoff)}
+              AND ${skipped.length === 0 ? sql`true` : sql`NOT ${sql.in("id", skipped)}`}
             ORDER BY deletion_requested_at LIMIT ${BATCH}`
       })
 
       const findOldest = SqlSchema.findOne({
         Request: Schema.Date,
         Result: Schema.Struct({ oldest: Schema.NullOr(Schema.Date) }),
-        execute: (began) =>
-          sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE deletion_requested_at <= ${began}`
+        execute: (cutoff) =>
+          sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE ${isErasureDue(sql, cutoff)}`
       })
 
       const deleteUser = SqlSchema.findAll({
-        Request: Schema.Struct({ id: UserId, began: Schema.Date }),
+        Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
         Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: Schema.Date }),
-        execute: ({ began, id }) =>
+        execute: ({ cutoff, id }) =>
           sql`
             DELETE FROM users WHERE id = (
-              SELECT id FROM users WHERE id = ${id} AND deletion_requested_at <= ${began} FOR UPDATE SKIP LOCKED
+              SELECT id FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)} FOR UPDATE SKIP LOCKED
             ) RETURNING email, deletion_requested_at AS "deletionRequestedAt"`
       })
 
       // A large account takes longer than the statement timeout of 5 seconds. The audit entry names no user.
       const erase = traced("AccountErasure.erase")(
-        function*(id: UserId, began: Date) {
+        function*(id: UserId, cutoff: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
           // Before the user: a use of a mailed link locks in this order.
           yield* sql`
             DELETE FROM sign_ups WHERE email_key IN (
-              SELECT email_key FROM users WHERE id = ${id} AND deletion_requested_at <= ${began}
+              SELECT email_key FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)}
             )`
-          const gone = yield* deleteUser({ id, began })
+          const gone = yield* deleteUser({ id, cutoff })
           yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
-          return sweptAt(began.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
+          return sweptAt(cutoff.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
         },
         sql.withTransaction,
         Effect.uninterruptible
       )
 
-      const eraseBatch = Effect.fnUntraced(function*(began: Date, resisting: ReadonlyArray<UserId>) {
-        const due = yield* findDue({ began, resisting })
+      const eraseBatch = Effect.fnUntraced(function*(cutoff: Date, skipped: ReadonlyArray<UserId>) {
+        const due = yield* findDue({ cutoff, skipped })
         const [swept, failed] = yield* Effect.partition(due, ({ id }) =>
           Effect.catchCause(
-            erase(id, began),
+            erase(id, cutoff),
             (cause) => Effect.andThen(sweepFailed("accounts", cause), Effect.fail(id))
           ))
         return { failed, swept: swept.reduce(plus, nothingSwept) }
       })
 
-      const eraseFrom = (began: Date, resisting: ReadonlyArray<UserId>): Effect.Effect<Swept, unknown> =>
-        Effect.flatMap(eraseBatch(began, resisting), ({ failed, swept }) =>
+      const eraseFrom = (cutoff: Date, skipped: ReadonlyArray<UserId>): Effect.Effect<Swept, unknown> =>
+        Effect.flatMap(eraseBatch(cutoff, skipped), ({ failed, swept }) =>
           failed.length === 0 && swept.rows === 0
             ? Effect.succeed(swept)
-            : Effect.map(eraseFrom(began, [...resisting, ...failed]), (rest) => plus(swept, rest)))
+            : Effect.map(eraseFrom(cutoff, [...skipped, ...failed]), (rest) => plus(swept, rest)))
 
-      const stillDue = (began: Date) =>
-        Effect.map(findOldest(began), ({ oldest }) => ({
+      const stillDue = (cutoff: Date) =>
+        Effect.map(findOldest(cutoff), ({ oldest }) => ({
           rows: 0,
-          lagMillis: oldest === null ? 0 : began.getTime() - oldest.getTime()
+          lagMillis: oldest === null ? 0 : cutoff.getTime() - oldest.getTime()
         }))
 
       const findEarliest = SqlSchema.findOne({
@@ -108,8 +109,8 @@ export class AccountErasure extends Context.Service<AccountErasure, {
         ),
         eraseDue: sharedTime.pipe(
           Effect.map(deletionCutoffAt),
-          Effect.flatMap((began) =>
-            Effect.zipWith(eraseFrom(began, []), stillDue(began), plus).pipe(
+          Effect.flatMap((cutoff) =>
+            Effect.zipWith(eraseFrom(cutoff, []), stillDue(cutoff), plus).pipe(
               Effect.orDie,
               Effect.withSpan("AccountErasure.eraseDue")
             )

@@ -15,6 +15,7 @@ import { linkUnusable } from "../credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
+import { canSignIn } from "../identity/AccountState.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -74,18 +75,18 @@ export class Accounts extends Context.Service<Accounts, {
 
       // Unproven rows, made by an earlier version, are not accounts.
       const findByEmail = SqlSchema.findOneOption({
-        Request: Schema.Struct({ key: Schema.String, began: Schema.Date }),
+        Request: Schema.Struct({ key: Schema.String, cutoff: Schema.Date }),
         Result: AccountRow,
-        execute: ({ began, key }) =>
+        execute: ({ cutoff, key }) =>
           sql`
             SELECT ${sql.literal(columnsOf(AccountRow))} FROM users
             WHERE email_key = ${key} AND email_verified_at IS NOT NULL
-              AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})`
+              AND ${canSignIn(sql, cutoff)}`
       })
 
       /** The same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
-        const account = yield* findByEmail({ key: emailKey(email), began: yield* deletionCutoff })
+        const account = yield* findByEmail({ key: emailKey(email), cutoff: yield* deletionCutoff })
         return {
           account: Option.getOrUndefined(account),
           signUp: Option.getOrUndefined(yield* signUps.findNewest(email))

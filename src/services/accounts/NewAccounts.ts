@@ -3,7 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpClosed } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
-import { emailKey } from "../identity/EmailAddresses.ts"
+import { emailKey, localPartOf } from "../identity/EmailAddresses.ts"
 import { Handles } from "../identity/Handles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -21,8 +21,7 @@ export interface ProvenPerson {
 
 const MAX_HANDLE_ATTEMPTS = 10
 
-export const nameFrom = (email: string, name: string | undefined): string =>
-  name ?? email.slice(0, email.lastIndexOf("@"))
+export const nameFrom = (email: string, name: string | undefined): string => name ?? localPartOf(email)
 
 /** Creates accounts. Call both methods in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {

@@ -5,6 +5,7 @@ import { UserIdColumn } from "../../schema/Columns.ts"
 import { ZonesFull } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { MAX_ZONES, type PrivacyZone } from "../../schema/PrivacyZone.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import { Audit } from "../audit/Audit.ts"
 import type { Circle } from "../geometry/Circles.ts"
 import { accountLock } from "../identity/AccountLock.ts"
@@ -64,7 +65,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           const same = stored.find((row) => isSame(zoneIn(row), zone))
           const cut = same === undefined ? circleOf(owner, zone, [...stored, ...rows].map(circleIn)) : circleIn(same)
           const cuts = { cutLng: cut.lng, cutLat: cut.lat, cutRadius: cut.radius }
-          return [...rows, { position, lng, lat, radius, label: label === "" ? null : label ?? null, ...cuts }]
+          return [...rows, { position, lng, lat, radius, label: textOrNull(label) ?? null, ...cuts }]
         }, [])
 
       const write = Effect.fnUntraced(function*(owner: UserId, stored: ReadonlyArray<ZoneRow>, zones: Zones) {

@@ -13,6 +13,7 @@ import {
   Statistics,
   type User
 } from "../../schema/User.ts"
+import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
@@ -42,10 +43,7 @@ export class Profiles extends Context.Service<Profiles, {
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
 
-      const columns = sql.literal(
-        `${columnsOf(UserColumns)}, email_verified_at IS NOT NULL AS "isEmailVerified", `
-          + `password_hash IS NOT NULL AS "hasPassword"`
-      )
+      const columns = sql.literal(`${columnsOf(UserColumns)}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD}`)
 
       const totalDistance = sql.literal(TOTAL_DISTANCE)
 

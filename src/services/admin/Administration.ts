@@ -6,11 +6,11 @@ import type { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { Audit } from "../audit/Audit.ts"
+import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
-import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
-import { asSeenBy, SEEN_CITY } from "../routes/RouteRows.ts"
+import { asSeenBy, SEEN_CITY, TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
@@ -18,7 +18,7 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
-import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
+import { isUnexpired, NOBODY, routeVisibility } from "../visibility/Visibility.ts"
 import {
   AdminRouteColumns,
   AdminRouteRow,
@@ -70,8 +70,7 @@ export class Administration extends Context.Service<Administration, {
           : sql.or(columns.map((column) => sql`strpos(lower(${sql.literal(column)}), lower(${query})) > 0`))
 
       const userColumns = sql.literal(`
-        ${columnsOf(AdminUserColumns, "u")}, u.email_verified_at IS NOT NULL AS "isEmailVerified",
-        u.password_hash IS NOT NULL AS "hasPassword",
+        ${columnsOf(AdminUserColumns, "u")}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD},
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
         totals.*`)
@@ -98,7 +97,7 @@ export class Administration extends Context.Service<Administration, {
                 (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS "seenUsers"
                 FROM sessions WHERE revoked_at IS NULL AND expires_at > ${now}) s,
               (SELECT count(*)::int AS "liveTokens" FROM personal_access_tokens
-                WHERE expires_at IS NULL OR expires_at > ${now}) t,
+                WHERE ${isUnexpired(sql, now)}) t,
               (SELECT count(*)::int AS routes, (count(*) FILTER (WHERE visibility = 'private'))::int AS "privateRoutes",
                 (count(*) FILTER (WHERE visibility = 'unlisted'))::int AS "unlistedRoutes",
                 (count(*) FILTER (WHERE visibility = 'public'))::int AS "publicRoutes",

@@ -2,12 +2,13 @@ import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } fr
 import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
 import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
+import { isErasureDue } from "../identity/AccountState.ts"
 import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
 
 /** A part that has not responded by then is reported as away. */
-const STATUS_TIMEOUT = "500 millis"
+const STATUS_TIMEOUT = Duration.millis(500)
 
 export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
   Config.withDefault({})
@@ -27,26 +28,26 @@ export class SystemStatus extends Context.Service<SystemStatus, {
       const startedAt = (yield* DateTime.nowAsDate).toISOString()
 
       const ask = SqlSchema.findOne({
-        Request: Schema.Struct({ now: Schema.Date, began: Schema.Date }),
+        Request: Schema.Struct({ now: Schema.Date, cutoff: Schema.Date }),
         Result: StateRow,
-        execute: ({ began, now }) =>
+        execute: ({ cutoff, now }) =>
           sql`
             SELECT current_setting('server_version') AS version, o.*, d.* FROM
               (SELECT count(*)::int AS waiting, min(created_at) AS "oldestMail" FROM outbox
                 WHERE expires_at > ${now}) o,
-              (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE deletion_requested_at <= ${began}))::int AS due,
-                min(deletion_requested_at) FILTER (WHERE deletion_requested_at <= ${began}) AS "oldestDue"
+              (SELECT count(*)::int AS pending, (count(*) FILTER (WHERE ${isErasureDue(sql, cutoff)}))::int AS due,
+                min(deletion_requested_at) FILTER (WHERE ${isErasureDue(sql, cutoff)}) AS "oldestDue"
                 FROM users WHERE deletion_requested_at IS NOT NULL) d`
       })
 
       const database = Effect.gen(function*() {
-        const began = yield* deletionCutoff
+        const cutoff = yield* deletionCutoff
         const now = yield* DateTime.nowAsDate
-        const [took, row] = yield* Effect.timed(ask({ now, began }))
+        const [took, row] = yield* Effect.timed(ask({ now, cutoff }))
         return {
           database: { status: "ok" as const, version: row.version, latencyMillis: Duration.toMillis(took) },
           outbox: { waiting: row.waiting, oldestSeconds: secondsSince(row.oldestMail, now) },
-          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, began) }
+          deletions: { pending: row.pending, due: row.due, lagSeconds: secondsSince(row.oldestDue, cutoff) }
         }
       }).pipe(Effect.timeout(STATUS_TIMEOUT), Effect.option, Effect.map(Option.getOrElse(() => databaseAway)))
 

@@ -4,6 +4,7 @@ import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Arc
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { AccountLeaving } from "../../schema/DomainErrors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { Places } from "../places/Places.ts"
@@ -132,7 +133,7 @@ export const importedRows = Effect.gen(function*() {
     now: Date
   ) {
     const { description, name, visibility } = collection
-    const values = { name, description: description === "" ? null : description ?? null, visibility }
+    const values = { name, description: textOrNull(description) ?? null, visibility }
     const rows = yield* sql`
       WITH c AS (
         ${collections.insert(sql, { ...values, ...yield* ownValues(owner, collection, now) })}

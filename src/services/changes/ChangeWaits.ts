@@ -1,8 +1,8 @@
-import { Context, Duration, Effect, Layer, Metric, Ref } from "effect"
+import { Context, Duration, Effect, Layer, Ref } from "effect"
 import type { CursorExpired, InvalidInput, Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
-import { makeTurns } from "../limits/Turns.ts"
+import { bulkheadGauges, makeTurns } from "../limits/Turns.ts"
 import { Draining } from "../operations/Draining.ts"
 import { traced } from "../tracing/Traced.ts"
 import { ChangeFeed, type ChangeRequest, type StoredChanges } from "./ChangeFeed.ts"
@@ -12,9 +12,6 @@ import { type ChangeSignal, ChangeSignals } from "./ChangeSignals.ts"
 const READS_AT_ONCE = 2
 
 const LONGEST_TURN = Duration.seconds(30)
-
-const gauge = (name: string, description: string) =>
-  Metric.gauge(name, { description, attributes: { class: "changes" } })
 
 /** Reads the changes of an account, and waits for one where there is none. */
 export class ChangeWaits extends Context.Service<ChangeWaits, {
@@ -43,8 +40,7 @@ export class ChangeWaits extends Context.Service<ChangeWaits, {
         atOnce: READS_AT_ONCE,
         longestWait: LONGEST_TURN,
         reason: "changes",
-        running: gauge("bulkhead_running", "Running requests of a class"),
-        waiting: gauge("bulkhead_waiting", "Queued requests of a class")
+        ...bulkheadGauges("changes")
       })
 
       // A change between the read and the wait has opened the latch again.

@@ -13,6 +13,7 @@ import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
@@ -153,7 +154,7 @@ export class Collections extends Context.Service<Collections, {
             const { id } = yield* insert({
               userId: owner,
               name,
-              description: description === "" ? null : description ?? null,
+              description: textOrNull(description) ?? null,
               visibility: visibility ?? "private",
               shareToken: yield* shareToken,
               importedFrom: null,
@@ -186,7 +187,7 @@ export class Collections extends Context.Service<Collections, {
         update: changing(
           "update",
           (_owner, _id, { description, name, visibility }) =>
-            Effect.succeed({ name, visibility, description: description === "" ? null : description })
+            Effect.succeed({ name, visibility, description: textOrNull(description) })
         ),
 
         remove: traced("Collections.remove")(

@@ -6,10 +6,10 @@ import { UserId } from "../../schema/Ids.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 import { traced } from "../tracing/Traced.ts"
+import { ISSUER } from "./SessionTokens.ts"
 
 export const DEVICE_LIFETIME = Duration.days(180)
 
-const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/device"
 const ALGORITHM = "HS256"
 

@@ -8,6 +8,7 @@ import { LinkUnusable } from "../../schema/DomainErrors.ts"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { canSignIn } from "../identity/AccountState.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -64,24 +65,24 @@ export class MailedTokens extends Context.Service<MailedTokens, {
       const lockAccount = yield* accountLock
 
       const markUsed = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
         Result: Schema.Struct({ userId: UserIdColumn }),
-        execute: ({ began, hash, now, purpose }) =>
+        execute: ({ cutoff, hash, now, purpose }) =>
           sql`
             UPDATE email_tokens t SET used_at = ${now} FROM users u
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
-              AND u.id = t.user_id AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})
+              AND u.id = t.user_id AND ${canSignIn(sql, cutoff)}
             RETURNING t.user_id AS "userId"`
       })
 
       const findOwner = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, began: Schema.Date }),
+        Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
         Result: OwnerRow,
-        execute: ({ began, hash, now, purpose }) =>
+        execute: ({ cutoff, hash, now, purpose }) =>
           sql`
             SELECT ${sql.literal(columnsOf(OwnerRow, "t"))} FROM email_tokens t LEFT JOIN users u ON u.id = t.user_id
             WHERE t.token_hash = ${hash} AND t.purpose = ${purpose} AND t.used_at IS NULL AND t.expires_at > ${now}
-              AND (u.deletion_requested_at IS NULL OR u.deletion_requested_at > ${began})`
+              AND ${canSignIn(sql, cutoff)}`
       })
 
       const findSignUp = SqlSchema.findOneOption({
@@ -124,7 +125,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
         ownerOf: traced("MailedTokens.ownerOf")(
           function*(purpose, token) {
             const now = yield* DateTime.nowAsDate
-            return yield* findOwner({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
+            return yield* findOwner({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
           },
           Effect.map(Option.flatMap(toOwner)),
           Effect.orDie
@@ -132,7 +133,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
         consume: traced("MailedTokens.consume")(function*(purpose, token) {
           const now = yield* DateTime.nowAsDate
-          const used = yield* markUsed({ hash: digest(token), purpose, now, began: yield* deletionCutoff })
+          const used = yield* markUsed({ hash: digest(token), purpose, now, cutoff: yield* deletionCutoff })
           return Option.map(used, ({ userId }) => userId)
         }, Effect.orDie),
 

@@ -1,5 +1,6 @@
 import { Config, Context, Effect, Layer, Redacted } from "effect"
 import { InvalidInput } from "../../schema/DomainErrors.ts"
+import { localPartOf } from "../identity/EmailAddresses.ts"
 import { whole } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 
@@ -22,7 +23,7 @@ const spell = (text: string) => text.normalize("NFKC").toLowerCase().trim()
 const personalOf = ({ email, name }: PasswordOwner) =>
   [
     { text: spell(email), what: "your email address" },
-    { text: spell(email.slice(0, email.lastIndexOf("@"))), what: "your email address" },
+    { text: spell(localPartOf(email)), what: "your email address" },
     { text: spell(name ?? ""), what: "your name" }
   ].filter(({ text }) => text.length >= MIN_PERSONAL_LENGTH)
 

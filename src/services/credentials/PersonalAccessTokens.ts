@@ -1,4 +1,4 @@
-import { Clock, Config, Context, DateTime, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
+import { Clock, Config, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
@@ -18,6 +18,8 @@ import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
+import { isUnexpired } from "../visibility/Visibility.ts"
+import { SEEN_PRECISION } from "./SeenPrecision.ts"
 
 class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
   id: readOnly(TokenIdColumn),
@@ -38,11 +40,6 @@ const TokenRow = TokenRecord.select.mapFields(Struct.omit(["userId", "tokenHash"
 const FoundRow = TokenRecord.select.mapFields(Struct.pick(["id", "userId", "scope", "expiresAt"])).pipe(
   Schema.fieldsAssign({ isStale: Schema.Boolean, isExpired: Schema.Boolean, isSuspended: Schema.Boolean })
 )
-
-const DAY = 24 * 60 * 60 * 1000
-
-/** `last_used_at` is only displayed: one write a minute is precise enough. */
-const LAST_USED_PRECISION = 60 * 1000
 
 const PREFIX = "service_pat_"
 const RANDOM_LENGTH = 40
@@ -95,7 +92,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: ({ now, owner }) =>
           sql`
             SELECT ${columns} FROM personal_access_tokens
-            WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY id DESC`
+            WHERE user_id = ${owner} AND ${isUnexpired(sql, now)} ORDER BY id DESC`
       })
 
       const insert = SqlSchema.findOne({
@@ -108,7 +105,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         yield* lockAccount(owner)
         const live = yield* countRows(
           sql,
-          sql`personal_access_tokens WHERE user_id = ${owner} AND (expires_at IS NULL OR expires_at > ${now})`
+          sql`personal_access_tokens WHERE user_id = ${owner} AND ${isUnexpired(sql, now)}`
         )
         if (live >= MAX_TOKENS) {
           return yield* new TooManyTokens({ limit: MAX_TOKENS })
@@ -142,7 +139,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         const revoked = yield* sql`
           WITH ended AS (
             DELETE FROM personal_access_tokens
-            WHERE user_id = ${owner} AND ${which} AND (expires_at IS NULL OR expires_at > ${now})
+            WHERE user_id = ${owner} AND ${which} AND ${isUnexpired(sql, now)}
             RETURNING token_hash, user_id
           )
           INSERT INTO revoked_tokens SELECT token_hash, user_id, ${now}::timestamptz FROM ended RETURNING user_id`
@@ -164,7 +161,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
               tokenHash: digest(token),
               hint: token.slice(-4),
               createdAt: now,
-              expiresAt: days === null ? null : new Date(now.getTime() + days * DAY)
+              expiresAt: days === null ? null : new Date(now.getTime() + Duration.toMillis(Duration.days(days)))
             })
             yield* audit.record("token.minted", { userId: owner })
             return { ...row, token }
@@ -200,7 +197,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           if (!isWellFormed(token)) return yield* new TokenRefused({ reason: "token_malformed" })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)
-          const stale = new Date(millis - LAST_USED_PRECISION)
+          const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
           const hash = digest(token)
           const found = yield* findByHash({ hash, now, stale })
           if (Option.isNone(found)) {

@@ -5,7 +5,7 @@ import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { Role } from "../../schema/User.ts"
 
-const ISSUER = "route-planning-service"
+export const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/session"
 const ALGORITHM = "HS256"
 

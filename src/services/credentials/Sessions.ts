@@ -11,6 +11,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
 import type { Session } from "../../schema/Session.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { canSignIn, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { Roles } from "../identity/Roles.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -19,12 +20,10 @@ import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
+import { SEEN_PRECISION } from "./SeenPrecision.ts"
 import { SessionTokens } from "./SessionTokens.ts"
 
 const MAX_LIVE_SESSIONS = 100
-
-/** `last_seen_at` is only displayed: one write a minute is precise enough. */
-const LAST_SEEN_PRECISION = 60 * 1000
 
 class SessionRecord extends Model.Class<SessionRecord>("SessionRecord")({
   id: SessionId,
@@ -82,14 +81,14 @@ export class Sessions extends Context.Service<Sessions, {
       const lockAccount = yield* accountLock
 
       const findLive = SqlSchema.findOneOption({
-        Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, began: Schema.Date }),
+        Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, cutoff: Schema.Date }),
         Result: LiveRow,
-        execute: ({ began, id, now, userId }) =>
+        execute: ({ cutoff, id, now, userId }) =>
           sql`
-            SELECT u.id AS "userId", u.email, u.email_verified_at IS NOT NULL AS "isEmailVerified",
+            SELECT u.id AS "userId", u.email, ${sql.literal(IS_EMAIL_VERIFIED)},
               u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
               CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
-                WHEN u.deletion_requested_at > ${began} THEN 'pending' ELSE 'over' END AS deletion
+                WHEN u.deletion_requested_at > ${cutoff} THEN 'pending' ELSE 'over' END AS deletion
             FROM sessions s JOIN users u ON u.id = s.user_id
             WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
       })
@@ -105,13 +104,13 @@ export class Sessions extends Context.Service<Sessions, {
       })
 
       const lockUser = SqlSchema.findOneOption({
-        Request: Schema.Struct({ userId: UserId, began: Schema.Date }),
+        Request: Schema.Struct({ userId: UserId, cutoff: Schema.Date }),
         Result: UserRow,
-        execute: ({ began, userId }) =>
+        execute: ({ cutoff, userId }) =>
           sql`
-            SELECT id AS "userId", email, email_verified_at IS NOT NULL AS "isEmailVerified",
+            SELECT id AS "userId", email, ${sql.literal(IS_EMAIL_VERIFIED)},
               preferences ->> 'units' AS units
-            FROM users WHERE id = ${userId} AND (deletion_requested_at IS NULL OR deletion_requested_at > ${began})
+            FROM users WHERE id = ${userId} AND ${canSignIn(sql, cutoff)}
             FOR NO KEY UPDATE`
       })
 
@@ -131,7 +130,7 @@ export class Sessions extends Context.Service<Sessions, {
         })
 
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
-        const user = yield* lockUser({ userId, began: yield* deletionCutoff })
+        const user = yield* lockUser({ userId, cutoff: yield* deletionCutoff })
         if (Option.isNone(user)) return yield* new SignInRefused()
         const now = yield* DateTime.nowAsDate
         const id = SessionId.make(yield* random.uuidV4())
@@ -162,10 +161,10 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
           const now = yield* DateTime.nowAsDate
-          const found = yield* findLive({ id: sessionId, userId, now, began: yield* deletionCutoff })
+          const found = yield* findLive({ id: sessionId, userId, now, cutoff: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
-          if (now.getTime() - row.lastSeenAt.getTime() >= LAST_SEEN_PRECISION) {
+          if (now.getTime() - row.lastSeenAt.getTime() >= Duration.toMillis(SEEN_PRECISION)) {
             yield* ifThereIsRoom(
               sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
             )

@@ -10,7 +10,7 @@ import { columnsOf } from "../sql/Tables.ts"
 import { ClaimedColumns, ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 
 /** Longer than an attempt, so that no other process sends the same mail. */
-const LEASE = 15 * 1000
+const LEASE = Duration.toMillis(Duration.seconds(15))
 
 /** A later attempt might outlast the lease, which is renewed. */
 const LATEST_TRY = LEASE - Duration.toMillis(MAIL_TIMEOUT)

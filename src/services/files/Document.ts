@@ -24,6 +24,10 @@ export type WrittenRoute = RouteDocument & {
   readonly wholeDistance?: number
 }
 
+/** Why an import drops a part of a file. */
+export const UNUSED = "a route has no place for it"
+export const OTHER_SHAPE = "a route has a line and points only"
+
 export const droppedIf = (count: number, what: string, why: string): ReadonlyArray<Dropped> =>
   count === 0 ? [] : [{ what, why, count }]
 

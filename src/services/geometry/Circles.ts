@@ -1,4 +1,4 @@
-import { EARTH_RADIUS, metresBetween, radians } from "./Geodesy.ts"
+import { EARTH_RADIUS, FULL_TURN, metresBetween, radians } from "./Geodesy.ts"
 
 /** Degrees and metres. */
 export interface Circle {
@@ -12,7 +12,7 @@ export const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
 const degrees = (radians: number) => radians * 180 / Math.PI
 
 /** A difference of longitudes, by the shorter way around the Earth. */
-const turned = (lng: number) => lng - 360 * Math.round(lng / 360)
+const turned = (lng: number) => lng - FULL_TURN * Math.round(lng / FULL_TURN)
 
 /** The position `metres` away in a direction (radians, clockwise from north). */
 export const destination = (lng: number, lat: number, bearing: number, metres: number) => {

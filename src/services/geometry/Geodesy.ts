@@ -4,6 +4,9 @@ import type { Coordinates } from "./Coordinates.ts"
 /** In metres, of the sphere that `geokdbush` measures on. */
 export const EARTH_RADIUS = 6_371_000
 
+/** Degrees. */
+export const FULL_TURN = 360
+
 export const radians = (degrees: number): number => degrees * Math.PI / 180
 
 /** Great circle (haversine). */

@@ -50,6 +50,7 @@ const numberCount = (encoded: string): number => {
   return numbers
 }
 
+/** Without decoding. */
 export const positionCount = (encoded: string): number => numberCount(encoded) / 2
 
 const differencesOf = (encoded: string): Int32Array | undefined => {

@@ -1,9 +1,8 @@
 import { type BoundingBox, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
+import { FULL_TURN } from "./Geodesy.ts"
 import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"
-
-const FULL_TURN = 360
 
 /** The turn of a longitude that is nearest to the previous one. */
 export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)

@@ -4,7 +4,8 @@ import { type Position, Positions } from "../../schema/Geometry.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { metresBetween } from "./Geodesy.ts"
 
-const metresAlong = (line: ReadonlyArray<Position>): Float64Array => {
+/** Of each position, from the start. */
+export const metresAlong = (line: ReadonlyArray<Position>): Float64Array => {
   const metres = new Float64Array(line.length)
   for (const [index, [lng, lat]] of line.entries()) {
     const before = line[index - 1]

@@ -10,3 +10,5 @@ export const emailKey = (email: string): string => {
   const domain = domainToASCII(text.slice(at + 1))
   return `${text.slice(0, at)}@${domain === "" ? text.slice(at + 1) : domain}`
 }
+
+export const localPartOf = (email: string): string => email.slice(0, email.lastIndexOf("@"))

@@ -1,6 +1,7 @@
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Handle, isReservedHandle } from "../../schema/User.ts"
+import { localPartOf } from "./EmailAddresses.ts"
 
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
@@ -33,7 +34,7 @@ export class Handles extends Context.Service<Handles, {
 
       return Handles.of({
         suggest: Effect.fnUntraced(function*({ email, name }, attempt) {
-          const candidates = [spell(name), spell(email.slice(0, email.lastIndexOf("@")))]
+          const candidates = [spell(name), spell(localPartOf(email))]
           const base = candidates.find((handle) => handle.length >= 3 && !isReservedHandle(handle)) ?? FALLBACK
           return Handle.make(
             attempt === 0 ? base : `${base.slice(0, MAX_LENGTH - SUFFIX_LENGTH - 1)}-${yield* suffix}`

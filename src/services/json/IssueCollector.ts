@@ -1,6 +1,6 @@
-import { Iterable, Result, type Schema, SchemaAST } from "effect"
+import { Iterable, Predicate, Result, type Schema, SchemaAST } from "effect"
 import { formatIssue, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
-import { decodersOf, isRecord, type JsonObject, memberAlone } from "./PartDecoders.ts"
+import { decodersOf, type JsonObject, memberAlone } from "./PartDecoders.ts"
 import { ruleIssues } from "./RuleIssues.ts"
 
 type Key = string | number
@@ -57,7 +57,7 @@ function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
     for (const [index, inside] of value.entries()) {
       if (Result.isFailure(first(inside))) yield* issuesIn({ ast: item, path: [...path, index], value: inside })
     }
-  } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && isRecord(value)) {
+  } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && Predicate.isReadonlyObject(value)) {
     yield* issuesOfMembers(ast, path, value)
   }
 }

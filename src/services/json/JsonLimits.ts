@@ -1,4 +1,4 @@
-import { Schema } from "effect"
+import { Predicate, Schema } from "effect"
 import { JSON_LIMITS } from "../../schema/Limits.ts"
 
 export interface JsonLimits {
@@ -16,14 +16,14 @@ export interface TextLimits {
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-const isSchema = (value: unknown): value is JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const schemasOf = (value: unknown): ReadonlyArray<JsonSchema> => Array.isArray(value) ? value.filter(isSchema) : []
+const schemasOf = (value: unknown): ReadonlyArray<JsonSchema> =>
+  Array.isArray(value) ? value.filter(Predicate.isReadonlyObject) : []
 
 const membersOf = (value: unknown) =>
-  isSchema(value)
-    ? Object.entries(value).flatMap(([name, member]) => isSchema(member) ? [[name, member] as const] : [])
+  Predicate.isReadonlyObject(value)
+    ? Object.entries(value).flatMap(([name, member]) =>
+      Predicate.isReadonlyObject(member) ? [[name, member] as const] : []
+    )
     : []
 
 /** A value may have what either of two schemas allows. */
@@ -61,7 +61,7 @@ class SchemaReader {
   valuesOf(schema: JsonSchema): number {
     return this.read(schema, 0, (schema) => {
       const choices = [...schemasOf(schema["anyOf"]), ...schemasOf(schema["oneOf"]), ...schemasOf(schema["allOf"])]
-      const items = isSchema(schema["items"]) ? this.valuesOf(schema["items"]) : 0
+      const items = Predicate.isReadonlyObject(schema["items"]) ? this.valuesOf(schema["items"]) : 0
       const maxItems = typeof schema["maxItems"] === "number" ? schema["maxItems"] : 0
       const tuple = schemasOf(schema["prefixItems"])
       const members = membersOf(schema["properties"]).map(([, member]) => member)
@@ -81,7 +81,7 @@ class SchemaReader {
     if (schema["type"] !== "array" && members.length === 0) return undefined
     return {
       maxItems: typeof schema["maxItems"] === "number" ? schema["maxItems"] : Infinity,
-      items: isSchema(schema["items"]) ? this.limitsOf(schema["items"]) : undefined,
+      items: Predicate.isReadonlyObject(schema["items"]) ? this.limitsOf(schema["items"]) : undefined,
       tuple: schemasOf(schema["prefixItems"]).map((item) => this.limitsOf(item)),
       members: new Map(members)
     }
@@ -92,7 +92,7 @@ class SchemaReader {
     if (typeof reference !== "string") return of(schema)
     const name = reference.slice(reference.lastIndexOf("/") + 1)
     const definition = this.definitions[name]
-    if (this.open.has(name) || !isSchema(definition)) return inside
+    if (this.open.has(name) || !Predicate.isReadonlyObject(definition)) return inside
     this.open.add(name)
     const result = of(definition)
     this.open.delete(name)

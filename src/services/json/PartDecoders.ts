@@ -27,9 +27,6 @@ const memberSchema = (signature: SchemaAST.PropertySignature): SchemaAST.Objects
 
 export type JsonObject = Readonly<Record<PropertyKey, unknown>>
 
-export const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
 /** An object of one member, or of none where it is absent, and its schema. */
 export const memberAlone = (signature: SchemaAST.PropertySignature, object: JsonObject) => ({
   ast: memberSchema(signature),

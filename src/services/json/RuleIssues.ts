@@ -1,6 +1,6 @@
-import { Result, SchemaAST } from "effect"
+import { Predicate, Result, SchemaAST } from "effect"
 import { formatIssue, type ValidationIssue } from "../../schema/Issues.ts"
-import { decodersOf, isRecord, type JsonObject, memberAlone } from "./PartDecoders.ts"
+import { decodersOf, type JsonObject, memberAlone } from "./PartDecoders.ts"
 
 /** The members as a rule reads them, each decoded alone, and whether one that it has read is refused. */
 const membersOf = ({ propertySignatures }: SchemaAST.Objects, object: JsonObject) => {
@@ -10,7 +10,7 @@ const membersOf = ({ propertySignatures }: SchemaAST.Objects, object: JsonObject
     if (signature === undefined) return undefined
     const { ast, value } = memberAlone(signature, object)
     const decoded = Result.getOrUndefined(decodersOf(ast).first(value))
-    if (isRecord(decoded)) return decoded[name]
+    if (Predicate.isReadonlyObject(decoded)) return decoded[name]
     isDisturbed = true
     return undefined
   }
@@ -36,4 +36,6 @@ const issuesOfRule = (rule: SchemaAST.Objects, ast: SchemaAST.Objects, object: J
 
 /** Of the rules between members, which the decoder does not look at once a member is refused, those that read no such member. */
 export const ruleIssues = (ast: SchemaAST.AST, object: unknown): ReadonlyArray<ValidationIssue> =>
-  SchemaAST.isObjects(ast) && isRecord(object) ? rulesOf(ast).flatMap((rule) => issuesOfRule(rule, ast, object)) : []
+  SchemaAST.isObjects(ast) && Predicate.isReadonlyObject(object)
+    ? rulesOf(ast).flatMap((rule) => issuesOfRule(rule, ast, object))
+    : []

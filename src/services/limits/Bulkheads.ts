@@ -1,6 +1,6 @@
-import { Context, Duration, Effect, Layer, Metric, Semaphore, Struct } from "effect"
+import { Context, Duration, Effect, Layer, Semaphore, Struct } from "effect"
 import { poolSize } from "../metrics/DatabasePool.ts"
-import { makeTurns, type Turns } from "./Turns.ts"
+import { bulkheadGauges, makeTurns, type Turns } from "./Turns.ts"
 
 /** Share of the database connections that a class of work may use at once, at least one. */
 const SHARES = { lists: 0.3, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
@@ -15,9 +15,6 @@ const LEFT_FOR_THE_REST = 1
 
 /** Pending requests for each running one. Parts of imports and exports that have begun are always queued. */
 const QUEUE = { lists: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
-
-const gauge = (name: string, description: string, work: WorkClass) =>
-  Metric.gauge(name, { description, attributes: { class: work } })
 
 /**
  * Limits each class of long work to its share of the connections. Others queue in order for 2 seconds at most, and are
@@ -45,8 +42,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
           // A saturated process then refuses the rest at once, before it has read their credentials.
           countsQueued: Number.isFinite(QUEUE[work]),
           reason: work === "signIns" ? "sign_ins" : work,
-          running: gauge("bulkhead_running", "Running requests of a class", work),
-          waiting: gauge("bulkhead_waiting", "Queued requests of a class", work)
+          ...bulkheadGauges(work)
         })
 
       return Bulkheads.of({

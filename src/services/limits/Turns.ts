@@ -16,6 +16,14 @@ interface QueueOptions {
   readonly waiting: Metric.Gauge<number>
 }
 
+const gauge = (name: string, description: string, work: string) =>
+  Metric.gauge(name, { description, attributes: { class: work } })
+
+export const bulkheadGauges = (work: string) => ({
+  running: gauge("bulkhead_running", "Running requests of a class", work),
+  waiting: gauge("bulkhead_waiting", "Queued requests of a class", work)
+})
+
 export type Turns = <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
 
 export const initialTurns = ({ running, waiting }: QueueOptions): Effect.Effect<void> =>

@@ -12,6 +12,7 @@ import {
 import { AlreadyPast, Missing, TooManyLinks } from "../../schema/DomainErrors.ts"
 import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import { Audit } from "../audit/Audit.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { countRows } from "../sql/Pages.ts"
@@ -19,7 +20,7 @@ import { findReadable } from "../sql/ReadableRows.ts"
 import { columnsOf, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
-import { collectionVisibility, isLinkLive, routeVisibility } from "../visibility/Visibility.ts"
+import { collectionVisibility, isUnexpired, routeVisibility } from "../visibility/Visibility.ts"
 
 class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
   id: readOnly(LinkIdColumn),
@@ -78,7 +79,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
       const linksOf = ({ id, kind }: Shared, now: Date) =>
-        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isLinkLive(sql, now)}`
+        sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
 
       /** Locked, so that of concurrent requests none exceeds the limit. */
       const lockOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared) {
@@ -135,7 +136,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             const link = yield* insert({
               routeId: shared.kind === "route" ? shared.id : null,
               collectionId: shared.kind === "collection" ? shared.id : null,
-              label: textOf(label) ?? null,
+              label: textOrNull(label) ?? null,
               token: yield* shareToken,
               allowDownload: allowDownload ?? true,
               expiresAt: expiry ?? null,
@@ -153,7 +154,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             const now = yield* DateTime.nowAsDate
             const expiry = yield* expiryOf(expiresAt)
             yield* lockOwn(owner, shared)
-            const changes = { allowDownload, expiresAt: expiry, label: textOf(label) }
+            const changes = { allowDownload, expiresAt: expiry, label: textOrNull(label) }
             const isEmpty = Object.values(changes).every((value) => value === undefined)
             const [row] = isEmpty
               ? yield* sql`SELECT ${columns} FROM ${linksOf(shared, now)} AND id = ${link}`
@@ -200,5 +201,3 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     })
   )
 }
-
-const textOf = (label: string | null | undefined) => label === "" ? null : label

@@ -1,10 +1,10 @@
-import { Clock, Config, Context, Effect, Fiber, Layer, Metric } from "effect"
+import { Clock, Config, Context, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
 import { whole } from "../settings/SettingTypes.ts"
 
 export const poolSize = whole(1, 1000, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10))
 
-const PROBE_TIMEOUT = "250 millis"
+const PROBE_TIMEOUT = Duration.millis(250)
 
 const size = Metric.gauge("database_pool_size_connections", {
   description: "Connections that the pool opens at most"

@@ -1,5 +1,5 @@
 import type { Coordinates } from "../geometry/Coordinates.ts"
-import { EARTH_RADIUS, radians } from "../geometry/Geodesy.ts"
+import { EARTH_RADIUS, FULL_TURN, radians } from "../geometry/Geodesy.ts"
 import { nearest } from "../geometry/Polylines.ts"
 import type { Points } from "./Paths.ts"
 
@@ -22,7 +22,6 @@ export interface Projected {
 /** Where the Mercator projection ends on maps of the web. */
 const MAX_LATITUDE = 85.051_128_78
 
-const FULL_TURN = 360
 const EARTH_CIRCUMFERENCE = 2 * Math.PI * EARTH_RADIUS
 
 /** A single point is shown with its surroundings. */

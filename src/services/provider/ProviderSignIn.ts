@@ -11,6 +11,7 @@ import { Audit } from "../audit/Audit.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
+import { IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -68,7 +69,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         Result: EmailRow,
         execute: ({ issuer, key }) =>
           sql`
-            SELECT id, email_verified_at IS NOT NULL AS "isEmailVerified",
+            SELECT id, ${sql.literal(IS_EMAIL_VERIFIED)},
               (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS "linkedSubject"
             FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
       })

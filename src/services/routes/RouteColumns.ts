@@ -1,6 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import type { RouteChanges } from "./RouteRecord.ts"
@@ -39,8 +40,6 @@ export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number |
   return index === -1 ? undefined : index
 }
 
-const text = (value: string | null | undefined) => value === "" ? null : value
-
 export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): string | null =>
   line?.box ?? boxAround(waypoints.map(({ coord }) => coord))
 
@@ -57,7 +56,7 @@ export const changedValues = (change: RouteChange): RouteChanges => {
   const line = lineOf(change.geometry)
   return {
     name: change.name,
-    description: text(change.description),
+    description: textOrNull(change.description),
     activity: change.activity,
     visibility: change.visibility,
     tags: change.tags === null ? [] : change.tags,
@@ -70,8 +69,8 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
     duration: change.duration,
     elevationGain: change.elevationGain,
-    startAddress: text(change.startAddress),
-    endAddress: text(change.endAddress),
+    startAddress: textOrNull(change.startAddress),
+    endAddress: textOrNull(change.endAddress),
     routingPreferences: change.routingPreferences && JSON.stringify(change.routingPreferences),
     provenance: change.provenance
   }
@@ -86,7 +85,7 @@ export const placeValues = ({ placeCity, placeCountryCode, placeRegion }: Place)
 
 export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Line) => ({
   name: route.name,
-  description: text(route.description) ?? null,
+  description: textOrNull(route.description) ?? null,
   activity: route.activity ?? null,
   visibility: route.visibility ?? "private" as const,
   tags: route.tags ?? [],
@@ -98,8 +97,8 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   distance: route.distance ?? line?.metres ?? null,
   duration: route.duration ?? null,
   elevationGain: route.elevationGain ?? line?.elevationGain ?? null,
-  startAddress: text(route.startAddress) ?? null,
-  endAddress: text(route.endAddress) ?? null,
+  startAddress: textOrNull(route.startAddress) ?? null,
+  endAddress: textOrNull(route.endAddress) ?? null,
   routingPreferences: route.routingPreferences ? JSON.stringify(route.routingPreferences) : null,
   provenance: route.provenance ?? "routing-engine" as const
 })

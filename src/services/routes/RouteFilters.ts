@@ -1,8 +1,7 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { Listing } from "../../schema/PublicListing.ts"
-
-const FULL_TURN = 360
+import { FULL_TURN } from "../geometry/Geodesy.ts"
 
 /** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */
 export const boxesOf = ({ east, north, south, west }: BoundingBox): readonly [string, string] => {

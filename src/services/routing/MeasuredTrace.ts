@@ -4,6 +4,7 @@ import type { ValidationIssue } from "../../schema/Issues.ts"
 import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
 import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
+import { positionCount } from "../geometry/PolylineEncoding.ts"
 
 /** The engine allows 16,000 points and 200 km; the rest is a margin for its own measure. */
 const MAX_PIECE_POINTS = 16_000
@@ -16,19 +17,10 @@ export interface MeasuredTrace {
   readonly pieces: ReadonlyArray<string>
 }
 
-/** Without decoding: each number ends with a character below "_". */
-export const pointCount = (encoded: string): number => {
-  let numbers = 0
-  for (let index = 0; index < encoded.length; index++) {
-    if (encoded.charCodeAt(index) < 0x5f) numbers++
-  }
-  return numbers / 2
-}
-
 type Points = ReadonlyArray<TracePoint>
 
 const decoded = (encoded: string): Points | undefined => {
-  if (pointCount(encoded) > MAX_TRACE) return undefined
+  if (positionCount(encoded) > MAX_TRACE) return undefined
   const line = polyline.decode(encoded, POLYLINE_PRECISION)
   return line.length >= 2 && line.length <= MAX_TRACE && line.every(isOnEarth)
     ? line.map(([lat, lon]) => ({ lat, lon }))

@@ -78,7 +78,7 @@ const CIRCUIT = "engine"
 
 const STATUS_LIFETIME = Duration.seconds(30)
 
-const STATUS_TIMEOUT = "300 millis"
+const STATUS_TIMEOUT = Duration.millis(300)
 
 export class RoutingEngine extends Context.Service<RoutingEngine, {
   /**

@@ -3,13 +3,14 @@ import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_TRACE_METRES } from "../../schema/Limits.ts"
 import type { TraceRequest } from "../../schema/Routing.ts"
 import { NoPath, TraceTooLong, UpstreamSlow } from "../../schema/UpstreamErrors.ts"
+import { positionCount } from "../geometry/PolylineEncoding.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { traced } from "../tracing/Traced.ts"
 import { costingOf } from "./EngineOptions.ts"
 import { ENGINE, type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
 import type { PieceMatch } from "./MatchedTrace.ts"
-import { BROKEN_POLYLINE, type MeasuredTrace, pointCount } from "./MeasuredTrace.ts"
+import { BROKEN_POLYLINE, type MeasuredTrace } from "./MeasuredTrace.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 import { checkMatch, joinMatches, measureShortTrace } from "./TraceJobs.ts"
 
@@ -33,7 +34,7 @@ export class TraceMatching extends Context.Service<TraceMatching, {
       const heavy = yield* HeavyWork
 
       const measured = Effect.fnUntraced(function*(request: TraceRequest) {
-        const bytes = POINT_BYTES * pointCount(request.encodedPolyline ?? "")
+        const bytes = POINT_BYTES * positionCount(request.encodedPolyline ?? "")
         const trace = yield* heavy.run(measureShortTrace, request, bytes)
         return trace ?? (yield* new InvalidInput({ issues: [BROKEN_POLYLINE] }))
       })

@@ -47,8 +47,8 @@ const TABLES = {
   r: { table: "routes", linked: "route_id" }
 }
 
-/** The condition on `share_links` that are not expired. */
-export const isLinkLive = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
+/** Of share links and personal access tokens, which need no expiry. */
+export const isUnexpired = (sql: SqlClient.SqlClient, now: Date) => sql`(expires_at IS NULL OR expires_at > ${now})`
 
 /** The rules that routes and collections share, on a row by its alias and its owner `users u`. */
 const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
@@ -74,7 +74,7 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
       ? {
         fields: sql`l.id AS "linkId", l.allow_download AS "allowDownload"`,
         from: sql`share_links l JOIN ${sql(table)} ${row} ON ${row}.id = l.${sql.literal(linked)}`,
-        where: sql`l.token = ${opening.token} AND ${isLinkLive(sql, now)}`
+        where: sql`l.token = ${opening.token} AND ${isUnexpired(sql, now)}`
       }
       : {
         fields: sql`NULL::bigint AS "linkId", NULL::boolean AS "allowDownload"`,

@@ -2,6 +2,7 @@ import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
 import { inWords, TOKEN_EXPIRY_TOLD } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE } from "../Authentication.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
 import type { Declared } from "./Declared.ts"
 
@@ -34,8 +35,8 @@ export const HEADER_COMPONENTS = {
   [HEADERS.rateLimitPolicy.name]: text("The limit and its window in seconds", "\"moderate\";q=60;w=60"),
   [HEADERS.retryAfter.name]: count("Seconds until the next request may come", 42),
   [HEADERS.setCookie.name]: text(
-    "The session cookie with a fresh JWT; after a sign-in also `__Host-service_device`",
-    "__Host-service_session=eyJ...; Max-Age=900; Path=/; ..."
+    `The session cookie with a fresh JWT; after a sign-in also \`${DEVICE_COOKIE}\``,
+    `${SESSION_COOKIE}=eyJ...; Max-Age=900; Path=/; ...`
   ),
   [HEADERS.wwwAuthenticate.name]: text("Which credentials would do", "Bearer realm=\"route-planning-service\""),
   [HEADERS.accessToken.name]: text("A fresh JWT, where the session came as a bearer token", "eyJ..."),

@@ -1,7 +1,7 @@
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Activity } from "../../../schema/Activity.ts"
 import type { Position } from "../../../schema/Geometry.ts"
-import { metresBetween } from "../../geometry/Geodesy.ts"
+import { metresAlong } from "../../geometry/Profiles.ts"
 import { turnOf, waypointMark } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { NearestPositions } from "../NearestPositions.ts"
@@ -64,15 +64,6 @@ const text = (number: number, value: string, maxBytes: number): FitEncoderField 
   return { number, size: bytes.length, baseType: FitBaseType.String, value: bytes }
 }
 
-const distancesOf = (geometry: ReadonlyArray<Position>): Float64Array => {
-  const metres = new Float64Array(geometry.length)
-  for (const [index, [lng, lat]] of geometry.entries()) {
-    const before = geometry[index - 1]
-    metres[index] = before === undefined ? 0 : (metres[index - 1] ?? 0) + metresBetween(before[0], before[1], lng, lat)
-  }
-  return metres
-}
-
 const centimetres = (metres: number) => Math.round(100 * metres)
 
 const milliseconds = (seconds: number) => Math.round(1000 * seconds)
@@ -94,7 +85,7 @@ export const writeFit = (
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
-  const distances = distancesOf(geometry)
+  const distances = metresAlong(geometry)
   const length = Math.max(distances.at(-1) ?? 0, wholeDistance)
   const timeAt = (index: number) =>
     start + (duration === undefined || length === 0 ? index : Math.round(duration * (distances[index] ?? 0) / length))

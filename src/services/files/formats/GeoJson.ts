@@ -1,11 +1,18 @@
-import { Effect } from "effect"
+import { Effect, Predicate } from "effect"
 import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import type { TextLimits } from "../../json/JsonLimits.ts"
 import { excessOf } from "../../json/JsonScanner.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, type WrittenRoute } from "../Document.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  OTHER_SHAPE,
+  type WrittenRoute
+} from "../Document.ts"
 import {
   allPositions,
   coordOf,
@@ -30,10 +37,7 @@ const MAX_DEPTH = 32
 /** Twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside properties. */
 const FILE_LIMITS: TextLimits = { root: undefined, maxValues: 8 * MAX_POSITIONS, maxDepth: 3 * MAX_DEPTH }
 
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-
-const objectOf = (value: unknown): JsonObject => isObject(value) ? value : {}
+const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
 
 const listOf = (value: unknown): ReadonlyArray<unknown> => Array.isArray(value) ? value : []
 
@@ -81,7 +85,7 @@ const droppedOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Dropped> => {
   const others = Map.groupBy(parts.filter((part) => !isLine(part) && !isPoint(part)), ({ type }) => type.slice(0, 64))
   const elevations = parts.filter((part) => isPoint(part) && part.coordinates.length > 2).length
   return [
-    ...[...others].map(([what, { length }]) => ({ what, why: "a route has a line and points only", count: length })),
+    ...[...others].map(([what, { length }]) => ({ what, why: OTHER_SHAPE, count: length })),
     ...droppedIf(elevations, "elevations of waypoints", "a waypoint has no elevation")
   ]
 }

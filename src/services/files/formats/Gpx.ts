@@ -4,7 +4,7 @@ import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "../Document.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, UNUSED } from "../Document.ts"
 import {
   allPositions,
   coordOf,
@@ -43,8 +43,6 @@ const KNOWN = new Set([
   OWN_LONGITUDE,
   OWN_MANEUVER
 ])
-
-const UNUSED = "a route has no place for it"
 
 const longitudeOf = (point: XmlElement) => beyondEdge(numberOf(attributeOf(point, "lon")), point, "extensions")
 

@@ -3,7 +3,7 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "../Document.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, OTHER_SHAPE, UNUSED } from "../Document.ts"
 import {
   allPositions,
   coordOf,
@@ -41,10 +41,10 @@ const OTHER_GEOMETRIES = new Set(["LinearRing", "Polygon", "Model"])
 
 const OTHER_FEATURES: ReadonlyMap<string, string> = new Map([
   ["NetworkLink", "nothing is fetched from elsewhere"],
-  ["GroundOverlay", "a route has a line and points only"],
-  ["ScreenOverlay", "a route has a line and points only"],
-  ["PhotoOverlay", "a route has a line and points only"],
-  ["gx:Tour", "a route has a line and points only"]
+  ["GroundOverlay", OTHER_SHAPE],
+  ["ScreenOverlay", OTHER_SHAPE],
+  ["PhotoOverlay", OTHER_SHAPE],
+  ["gx:Tour", OTHER_SHAPE]
 ])
 
 const KNOWN = new Set([
@@ -143,14 +143,14 @@ const droppedOf = (kml: XmlElement, parts: ReadonlyArray<Part>): ReadonlyArray<D
   const times = tracks.flatMap(({ geometry }) => childrenOf(geometry, "when")).length
   const unplaced = tracks.flatMap(coordsOf).filter(({ text }) => text.trim() === "").length
   return [
-    ...droppedIf(times, "when of Track", "a route has no place for it"),
+    ...droppedIf(times, "when of Track", UNUSED),
     // A device writes one for each time without a position (KML 2.3, 13.8).
     ...droppedIf(unplaced, "coord of Track", "it has no value"),
     ...droppedIf(empty.length, "Placemark", "it has no geometry"),
     ...droppedIf(parts.filter(isEmptyPoint).length, "Point", "it has no coordinates"),
     ...counted(
       parts.map(({ geometry }) => geometry).filter(({ name }) => OTHER_GEOMETRIES.has(name)),
-      () => "a route has a line and points only"
+      () => OTHER_SHAPE
     ),
     ...counted(
       below(kml, CONTAINERS, ({ name }) => OTHER_FEATURES.has(name)),

@@ -4,7 +4,7 @@ import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, NOTHING_SAID } from "../Document.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, NOTHING_SAID, UNUSED } from "../Document.ts"
 import {
   allPositions,
   coordOf,
@@ -20,8 +20,6 @@ import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"
 import type { XmlElement } from "../xml/XmlTree.ts"
-
-const UNUSED = "a route has no place for it"
 
 /** `Time` is required by the schema; our own extension marks a longitude. */
 const TRACKPOINT = new Set(["Time", "Position", "AltitudeMeters", "DistanceMeters", "Extensions"])

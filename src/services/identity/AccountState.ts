@@ -1,0 +1,12 @@
+import type { SqlClient } from "effect/sql"
+
+/** For accounts whose deletion was requested by then, the grace period is over. */
+export const isErasureDue = (sql: SqlClient.SqlClient, cutoff: Date) => sql`deletion_requested_at <= ${cutoff}`
+
+/** An account whose deletion is pending can be signed in to until it is due. */
+export const canSignIn = (sql: SqlClient.SqlClient, cutoff: Date) =>
+  sql`(deletion_requested_at IS NULL OR deletion_requested_at > ${cutoff})`
+
+export const IS_EMAIL_VERIFIED = `email_verified_at IS NOT NULL AS "isEmailVerified"`
+
+export const HAS_PASSWORD = `password_hash IS NOT NULL AS "hasPassword"`
