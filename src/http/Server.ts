@@ -30,7 +30,7 @@ import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { refusalLayer } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
-import { answerHeadersLayer } from "./middleware/ResponseHeaders.ts"
+import { responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
 import { pagesLayer } from "./pages/Pages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
@@ -82,7 +82,7 @@ const pages = pagesLayer.pipe(
 
 const routes = Layer.mergeAll(
   errorShapeLayer,
-  answerHeadersLayer,
+  responseHeadersLayer,
   corsLayer,
   clientAddressLayer,
   refusalLayer,

@@ -108,7 +108,7 @@ export class OwnAccount extends Schema.TaggedError<OwnAccount>()("OwnAccount", {
 export class ImportRunning extends Schema.TaggedError<ImportRunning>()("ImportRunning", {}) {}
 
 /** The deletion of the account was requested during an import into it. */
-export class AccountLeaving extends Schema.TaggedError<AccountLeaving>()("AccountLeaving", {}) {}
+export class AccountDeleted extends Schema.TaggedError<AccountDeleted>()("AccountDeleted", {}) {}
 
 /** The same for an unknown address, a wrong password and an account without one. */
 export class WrongCredentials extends Schema.TaggedError<WrongCredentials>()("WrongCredentials", {}) {}
@@ -209,7 +209,7 @@ export const DomainError = Schema.Union([
   NothingToCancel,
   OwnAccount,
   ImportRunning,
-  AccountLeaving,
+  AccountDeleted,
   WrongCredentials,
   WrongPassword,
   EmailUnverified,

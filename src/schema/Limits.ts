@@ -14,7 +14,7 @@ export const LINK_LIFETIME = { "verify-email": Duration.hours(24), "reset-passwo
 export const INVITATION_LIFETIME = Duration.days(7)
 
 /** Of a sign-up whose email address is not verified. */
-export const UNPROVEN_LIFETIME = Duration.days(7)
+export const UNVERIFIED_LIFETIME = Duration.days(7)
 
 export const IDEMPOTENCY_RETENTION = Duration.hours(24)
 
@@ -23,7 +23,7 @@ export const AUDIT_RETENTION = Duration.days(90)
 export const DEFAULT_TOKEN_DAYS = 90
 
 /** Before a personal access token expires, its responses say when. */
-export const TOKEN_EXPIRY_TOLD = Duration.days(14)
+export const TOKEN_EXPIRY_NOTICE = Duration.days(14)
 
 /** Before a personal access token expires, its owner gets a mail. */
 export const TOKEN_EXPIRY_MAILED = Duration.days(7)

@@ -12,7 +12,7 @@ import {
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
-import { AnswerWithin, ARCHIVE_BODY_LIMIT, BodyLimit } from "./Requests.ts"
+import { ARCHIVE_BODY_LIMIT, BodyLimit, ResponseWithin } from "./Requests.ts"
 import { texts } from "./texts/AccountDataTexts.ts"
 
 const archive = HttpApiSchema.StreamUint8Array({ contentType: MEDIA_TYPES.zip })
@@ -28,7 +28,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
       error: [Conflict, PayloadTooLarge, RequestTimeout, Unavailable, UnsupportedMediaType, ValidationFailed]
     })
       .annotate(BodyLimit, ARCHIVE_BODY_LIMIT)
-      .annotate(AnswerWithin, Duration.minutes(2))
+      .annotate(ResponseWithin, Duration.minutes(2))
       .annotateMerge(texts.import)
   )
   .annotateEndpoints(Tier, "strict")

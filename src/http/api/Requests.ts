@@ -84,11 +84,11 @@ export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
 ) {}
 
 /** The default is above the timeouts of statements and locks, and below those of clients. */
-export const AnswerWithin = Context.Reference<Duration.Duration>("route-planning-service/AnswerWithin", {
+export const ResponseWithin = Context.Reference<Duration.Duration>("route-planning-service/ResponseWithin", {
   defaultValue: () => Duration.seconds(10)
 })
 
-/** Fails if the response does not begin within `AnswerWithin`. */
+/** Fails if the response does not begin within `ResponseWithin`. */
 export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   "route-planning-service/Deadline",
   { error: Unavailable }

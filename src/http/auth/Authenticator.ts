@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, Exit, Layer, Option } from "effect"
-import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
-import { TOKEN_EXPIRY_TOLD } from "../../schema/Limits.ts"
+import { TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
 import type { Principal, TokenPrincipal } from "../../schema/Principal.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../../services/credentials/Sessions.ts"
@@ -10,6 +10,7 @@ import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import type { Endpoint } from "../middleware/RateLimit.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
@@ -19,36 +20,29 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 /** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
 
-const EXPIRY_TOLD = Duration.toMillis(TOKEN_EXPIRY_TOLD)
+const EXPIRY_NOTICE = Duration.toMillis(TOKEN_EXPIRY_NOTICE)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
-const varyByCredential = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(
-    HttpServerResponse.setHeader(
-      response,
-      "vary",
-      [response.headers["vary"], "Authorization, Cookie"].filter((value) => value !== undefined).join(", ")
-    )
+const varyByCredential = changeResponse((response) =>
+  HttpServerResponse.setHeader(
+    response,
+    "vary",
+    [response.headers["vary"], "Authorization, Cookie"].filter((value) => value !== undefined).join(", ")
   )
 )
 
 /** After a 5xx the client keeps its token. */
 const unlessServerError = (
   change: (response: HttpServerResponse.HttpServerResponse) => HttpServerResponse.HttpServerResponse
-) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(response.status >= 500 ? response : change(response))
-  )
+) => changeResponse((response) => response.status >= 500 ? response : change(response))
 
-/** A token that ends soon says so on every response. */
-const tellExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
+/** Sets the expiry of a token that expires soon on every response. */
+const noteExpiry = Effect.fnUntraced(function*({ expiresAt }: TokenPrincipal) {
   if (expiresAt === null) return
   const left = Date.parse(expiresAt) - (yield* Clock.currentTimeMillis)
-  if (left <= EXPIRY_TOLD) {
-    yield* HttpEffect.appendPreResponseHandler((_request, response) =>
-      Effect.succeed(HttpServerResponse.setHeader(response, HEADERS.tokenExpiresAt.key, expiresAt))
-    )
+  if (left <= EXPIRY_NOTICE) {
+    yield* changeResponse((response) => HttpServerResponse.setHeader(response, HEADERS.tokenExpiresAt.key, expiresAt))
   }
 })
 
@@ -95,7 +89,7 @@ export class Authenticator extends Context.Service<Authenticator, {
 
       const byAccessToken = Effect.fnUntraced(function*(token: string) {
         const principal = yield* worded(tokens.authenticate(token))
-        yield* tellExpiry(principal)
+        yield* noteExpiry(principal)
         return principal
       })
 

@@ -1,5 +1,6 @@
-import { Effect } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
+import { changeResponse } from "../request/ResponseChange.ts"
+
+import { HttpServerResponse } from "effect/http"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -17,6 +18,6 @@ export const clearSessionCookie = (response: HttpServerResponse.HttpServerRespon
   HttpServerResponse.expireCookieUnsafe(response, SESSION_COOKIE, COOKIE_ATTRIBUTES)
 
 /** Also removes the fresh token that authentication added. */
-export const answerSignedOut = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(clearSessionCookie(HttpServerResponse.removeHeader(response, HEADERS.accessToken.key)))
+export const signResponseOut = changeResponse((response) =>
+  clearSessionCookie(HttpServerResponse.removeHeader(response, HEADERS.accessToken.key))
 )

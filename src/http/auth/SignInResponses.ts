@@ -1,5 +1,5 @@
 import { Effect, Option } from "effect"
-import { HttpEffect, type HttpServerRequest } from "effect/http"
+import { type HttpServerRequest } from "effect/http"
 import { createHash } from "node:crypto"
 import type { SignIn } from "../../services/accounts/Accounts.ts"
 import { Devices } from "../../services/credentials/Devices.ts"
@@ -8,6 +8,7 @@ import { emailKey } from "../../services/identity/EmailAddresses.ts"
 import { Api } from "../api/Api.ts"
 import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { tokenOf } from "./BearerToken.ts"
 import { setDeviceCookie } from "./DeviceCookie.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
@@ -21,9 +22,6 @@ export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device =
 
 /** Email addresses count case-insensitively; counters store only their hash. */
 const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
-
-const answerWith = (change: ReturnType<typeof setSessionCookie>) =>
-  HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
 
 export const signInResponses = Effect.gen(function*() {
   const devices = yield* Devices
@@ -46,16 +44,16 @@ export const signInResponses = Effect.gen(function*() {
   return {
     signedIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, signIn: SignIn) {
       yield* endPrevious(request)
-      yield* answerWith(setSessionCookie(signIn.accessToken))
-      yield* answerWith(setDeviceCookie(yield* devices.remember(signIn.user.id)))
+      yield* changeResponse(setSessionCookie(signIn.accessToken))
+      yield* changeResponse(setDeviceCookie(yield* devices.remember(signIn.user.id)))
       return signIn
     }),
     signedOut: (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.andThen(endPrevious(request), answerWith(clearSessionCookie)),
+      Effect.andThen(endPrevious(request), changeResponse(clearSessionCookie)),
     limitEmail: (email: string, endpoint: AuthEndpoint) =>
-      limiter.countBeside(emailSubject(email), Api.groups.auth.endpoints[endpoint]),
+      limiter.countSecond(emailSubject(email), Api.groups.auth.endpoints[endpoint]),
     limitLogIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
-      yield* limiter.countBeside(yield* logInSubject(request, email), Api.groups.auth.endpoints.logIn)
+      yield* limiter.countSecond(yield* logInSubject(request, email), Api.groups.auth.endpoints.logIn)
     })
   }
 })

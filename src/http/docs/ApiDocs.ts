@@ -11,9 +11,9 @@ import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./As
 
 /** `API_DOCS_ENABLED`; the default is true except in production. */
 export const docsEnabled = Config.all({
-  asked: Config.option(Config.Boolean("API_DOCS_ENABLED")),
+  enabled: Config.option(Config.Boolean("API_DOCS_ENABLED")),
   environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
-}).pipe(Config.map(({ asked, environment }) => Option.getOrElse(asked, () => environment !== "production")))
+}).pipe(Config.map(({ enabled, environment }) => Option.getOrElse(enabled, () => environment !== "production")))
 
 /** Disables everything that calls the vendor's servers. */
 const SCALAR = {

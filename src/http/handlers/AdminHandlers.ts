@@ -31,7 +31,7 @@ export const AdminHandlers = HttpApiBuilder.group(
     const { lists } = yield* Bulkheads
     const requestedPage = yield* makeRequestedPage
 
-    const answer = Effect.fnUntraced(function*<A>(
+    const listing = Effect.fnUntraced(function*<A>(
       { query, request }: Listing,
       list: (admin: UserId, page: Page) => Effect.Effect<PageOf<A>>
     ) {
@@ -42,7 +42,8 @@ export const AdminHandlers = HttpApiBuilder.group(
 
     return handlers.handleAll({
       overview: () => worded(lists(administration.overview)),
-      users: (asked) => answer(asked, (admin, page) => administration.users(admin, asked.query.query, page)),
+      users: (requested) =>
+        listing(requested, (admin, page) => administration.users(admin, requested.query.query, page)),
       user: ({ params }) =>
         Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
       deleteUser: ({ params }) =>
@@ -55,14 +56,15 @@ export const AdminHandlers = HttpApiBuilder.group(
           CurrentSession,
           ({ userId }) => Effect.as(worded(invitations.invite(userId, payload.email)), success)
         ),
-      deletions: (asked) => answer(asked, administration.deletions),
-      routes: (asked) => answer(asked, (admin, page) => administration.routes(admin, asked.query.query, page)),
+      deletions: (requested) => listing(requested, administration.deletions),
+      routes: (requested) =>
+        listing(requested, (admin, page) => administration.routes(admin, requested.query.query, page)),
       deleteRoute: ({ params }) =>
         Effect.flatMap(
           CurrentSession,
           ({ userId }) => Effect.as(worded(administration.deleteRoute(userId, params.id)), success)
         ),
-      audit: (asked) => answer(asked, (admin, page) => audit.list(admin, asked.query, page)),
+      audit: (requested) => listing(requested, (admin, page) => audit.list(admin, requested.query, page)),
       system: () => system.get
     })
   })

@@ -21,7 +21,7 @@ import { BodyLimit } from "../api/Requests.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
-import { dryRunAnswer, importedAnswer, requireChosen } from "../response/ImportResponse.ts"
+import { dryRunResponse, importedResponse, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { makeVersionedRoute } from "../response/RouteJson.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
@@ -76,13 +76,13 @@ export const FilesHandlers = HttpApiBuilder.group(
           const file = isElevated ? yield* elevated(read) : read
           const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
           if (query.dryRun === "true") {
-            return yield* withPlaces(dryRunAnswer(file, yield* duplicates.find(userId, drafts)))
+            return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
           }
           yield* withPlaces(requireChosen(file))
           const created = query.duplicates === "allow"
             ? routes.createAll(userId, drafts)
             : duplicates.createUnlessThere(userId, drafts)
-          const work = Effect.map(created, (stored) => importedAnswer(file, stored, choice.split, versionedRoute))
+          const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
           return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
         }, worded)
       )

@@ -4,7 +4,7 @@ import { Sessions } from "../../services/credentials/Sessions.ts"
 import { Api } from "../api/Api.ts"
 import { CurrentSession } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
-import { answerSignedOut } from "../auth/SessionCookie.ts"
+import { signResponseOut } from "../auth/SessionCookie.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
@@ -26,13 +26,13 @@ export const SessionsHandlers = HttpApiBuilder.group(
       revoke: Effect.fnUntraced(function*({ params }) {
         const { sessionId, userId } = yield* CurrentSession
         yield* sessions.revoke(userId, params.id)
-        if (params.id === sessionId) yield* answerSignedOut
+        if (params.id === sessionId) yield* signResponseOut
         return success
       }, worded),
       logOutEverywhere: Effect.fnUntraced(function*() {
         const { userId } = yield* CurrentSession
         yield* sessions.revokeAll(userId)
-        yield* answerSignedOut
+        yield* signResponseOut
         return success
       })
     })

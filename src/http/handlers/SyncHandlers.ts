@@ -1,5 +1,5 @@
 import { Duration, Effect } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { CHANGE_TYPES } from "../../schema/Change.ts"
 import type { RateLimited } from "../../schema/Errors.ts"
@@ -11,14 +11,13 @@ import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
 import { makeReadmit } from "../auth/Admission.ts"
 import { ResponseDeadline } from "../request/BodyArrival.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { changePage } from "../response/ChangeJson.ts"
 import { retryAfter } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
 
-const tellWhen = ({ details }: RateLimited) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, retryAfter(details)))
-  )
+const setRetryAfter = ({ details }: RateLimited) =>
+  changeResponse((response) => HttpServerResponse.setHeaders(response, retryAfter(details)))
 
 export const SyncHandlers = HttpApiBuilder.group(
   Api,
@@ -47,7 +46,7 @@ export const SyncHandlers = HttpApiBuilder.group(
           recheck: Effect.asVoid(readmit(endpoint))
         }).pipe(
           worded,
-          Effect.tapErrorTag("RateLimited", tellWhen),
+          Effect.tapErrorTag("RateLimited", setRetryAfter),
           Effect.ensuring(deadline.begin)
         )
         return yield* changePage(next)

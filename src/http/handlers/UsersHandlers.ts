@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { HttpEffect, type HttpServerRequest } from "effect/http"
+import { type HttpServerRequest } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import type { UserId } from "../../schema/Ids.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
@@ -11,7 +11,8 @@ import { Api } from "../api/Api.ts"
 import { Caller, CurrentSession, DEVICE_COOKIE } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { setDeviceCookie } from "../auth/DeviceCookie.ts"
-import { answerSignedOut } from "../auth/SessionCookie.ts"
+import { signResponseOut } from "../auth/SessionCookie.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 export const UsersHandlers = HttpApiBuilder.group(
@@ -30,7 +31,7 @@ export const UsersHandlers = HttpApiBuilder.group(
     const rememberDevice = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, userId: UserId) {
       if (request.cookies[DEVICE_COOKIE] === undefined) return
       const change = setDeviceCookie(yield* devices.remember(userId))
-      yield* HttpEffect.appendPreResponseHandler((_request, response) => Effect.succeed(change(response)))
+      yield* changeResponse(change)
     })
 
     return handlers.handleAll({
@@ -54,7 +55,7 @@ export const UsersHandlers = HttpApiBuilder.group(
       requestDeletion: Effect.fnUntraced(function*() {
         const { userId } = yield* CurrentSession
         yield* deletion.request(userId).pipe(Effect.orDie)
-        yield* answerSignedOut
+        yield* signResponseOut
         return success
       }),
       cancelDeletion: () =>

@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, type Fiber, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
-import { AnswerWithin, Deadline } from "../api/Requests.ts"
+import { Deadline, ResponseWithin } from "../api/Requests.ts"
 import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
 import { timersOf } from "./Timers.ts"
 
@@ -88,5 +88,5 @@ export const within = <A, E, R>(
 
 export const deadlineLayer = Layer.succeed(
   Deadline,
-  (httpEffect, { endpoint }) => within(httpEffect, Context.get(endpoint.annotations, AnswerWithin))
+  (httpEffect, { endpoint }) => within(httpEffect, Context.get(endpoint.annotations, ResponseWithin))
 )

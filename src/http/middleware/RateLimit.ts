@@ -1,5 +1,5 @@
 import { Context, Effect, Layer } from "effect"
-import { HttpEffect, HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
@@ -7,6 +7,7 @@ import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects, SITE_FACTOR, trustedProxies } from "../request/ClientAddress.ts"
+import { changeResponse } from "../request/ResponseChange.ts"
 
 /** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
 const headersOf = ({ isExceeded, limit, remaining, resetSeconds, tier }: RateLimit): Record<string, string> => ({
@@ -29,10 +30,8 @@ type Count = (
   endpoint: Endpoint
 ) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
 
-const tell = (limit: RateLimit) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headersOf(limit)))
-  )
+const setHeaders = (limit: RateLimit) =>
+  changeResponse((response) => HttpServerResponse.setHeaders(response, headersOf(limit)))
 
 /** Counts requests against the endpoint's tier and sets the rate limit headers. Fails with `RateLimited`. */
 export class Limiter extends Context.Service<Limiter, {
@@ -40,17 +39,17 @@ export class Limiter extends Context.Service<Limiter, {
   /** Counts against the client's address; for IPv6 also against its /48. */
   readonly countAddress: (endpoint: Endpoint) => Effect.Effect<void, RateLimited, HttpServerRequest.HttpServerRequest>
   /** Counts against a second subject; sets headers only on refusal. */
-  readonly countBeside: Count
+  readonly countSecond: Count
 }>()("route-planning-service/Limiter") {
   static readonly layer = Layer.effect(
     Limiter,
     Effect.map(RateLimits, (limits) => {
-      const countWith = (isToldOf: (limit: RateLimit) => boolean, factor = 1): Count =>
+      const countWith = (isShown: (limit: RateLimit) => boolean, factor = 1): Count =>
         Effect.fnUntraced(function*(subject, endpoint) {
           const tier = Context.get(endpoint.annotations, Tier)
           const limit = yield* limits.count(tier, subject, `${endpoint.method} ${endpoint.path}`, factor)
           if (limit === undefined) return
-          if (isToldOf(limit)) yield* tell(limit)
+          if (isShown(limit)) yield* setHeaders(limit)
           if (limit.isExceeded) return yield* refusal(limit)
         })
 
@@ -64,7 +63,7 @@ export class Limiter extends Context.Service<Limiter, {
           yield* count(host, endpoint)
           if (site !== undefined) yield* countSite(site, endpoint)
         }),
-        countBeside: countWith(({ isExceeded }) => isExceeded)
+        countSecond: countWith(({ isExceeded }) => isExceeded)
       })
     })
   )

@@ -34,11 +34,11 @@ const labelsOf = ({ method, url }: HttpServerRequest.HttpServerRequest, isRefuse
   route: isRefused ? UNMATCHED : templateOf(method, url) ?? UNMATCHED
 })
 
-const active = Metric.gauge("http_server_active_requests", { description: "Requests that are being answered" })
+const active = Metric.gauge("http_server_active_requests", { description: "Requests in progress" })
 
 const durations = (labels: Labels, status: number) =>
   Metric.histogram("http_server_request_duration_seconds", {
-    description: "How long requests took, from their headers to the end of the answer",
+    description: "Duration of requests, from their headers to the end of the response",
     attributes: { ...labels, status: String(status) },
     boundaries: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
   })
@@ -104,7 +104,7 @@ const within = <A, E, R>({ refusal, span }: Watch, work: Effect.Effect<A, E, R>)
     span
   ).pipe((work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal))
 
-const SERVER_ERROR = Exit.fail("answered with a server error")
+const SERVER_ERROR = Exit.fail("responded with a server error")
 
 const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, status: number, now: bigint) => {
   if (!span.sampled) return

@@ -33,7 +33,7 @@ export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
 }))
 
 /** OWASP HTTP Headers Cheat Sheet; also `Connection: close` while draining. */
-export const answerHeadersLayer = HttpRouter.middleware(
+export const responseHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const draining = yield* Draining
     const defaults = yield* defaultHeaders

@@ -4,7 +4,7 @@ import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../schema/Errors.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { html } from "../../services/html/Html.ts"
-import { AnswerWithin } from "../api/Requests.ts"
+import { ResponseWithin } from "../api/Requests.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import { within } from "../middleware/Deadline.ts"
 import { serviceErrorOf } from "../middleware/ErrorShape.ts"
@@ -61,7 +61,7 @@ export const orPage = <A extends PageResult, E, R>(
       ? Effect.failCause(cause)
       : Effect.map(serviceErrorOf(cause), (error): A | Page => refused(error)))
 
-export const DEADLINE = AnswerWithin.defaultValue()
+export const DEADLINE = ResponseWithin.defaultValue()
 
 /** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>

@@ -1,8 +1,9 @@
 import { Duration, Effect, type Scope } from "effect"
-import { HttpEffect, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { RateLimited, Unavailable } from "../../schema/Errors.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { addressSubjects } from "./ClientAddress.ts"
+import { changeResponse } from "./ResponseChange.ts"
 
 export interface Shares {
   readonly perAddress: number
@@ -11,10 +12,8 @@ export interface Shares {
 
 const RETRY_AFTER = Duration.seconds(5)
 
-const setRetryAfter = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(
-    HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
-  )
+const setRetryAfter = changeResponse((response) =>
+  HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
 const addressFull = (what: string, direction: "to" | "from") =>

@@ -1,5 +1,5 @@
 import { Context, Effect, Layer, type Scope } from "effect"
-import { HttpEffect, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type {
   PayloadTooLarge,
   RateLimited,
@@ -11,11 +11,10 @@ import { INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { byteSize } from "../../services/settings/SettingTypes.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { checkReadable, declaredLength, readBytes } from "./Body.ts"
+import { changeResponse } from "./ResponseChange.ts"
 
 // The rest of the body stays unread.
-const closeConnection = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(HttpServerResponse.setHeader(response, "connection", "close"))
-)
+const closeConnection = changeResponse((response) => HttpServerResponse.setHeader(response, "connection", "close"))
 
 export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 

@@ -48,7 +48,7 @@ export const requireChosen = Effect.fnUntraced(function*(file: ReadFiles) {
   })
 })
 
-export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles, duplicates: ReadonlyArray<Duplicate>) {
+export const dryRunResponse = Effect.fnUntraced(function*(file: ReadFiles, duplicates: ReadonlyArray<Duplicate>) {
   const { dropped, format, routes, trackCount } = file
   const places = yield* Places
   const common = { format, tracks: yield* tracksOf(file), trackCount, duplicates, dropped }
@@ -71,7 +71,7 @@ export const dryRunAnswer = Effect.fnUntraced(function*(file: ReadFiles, duplica
   return jsonResponse(json)
 })
 
-export const importedAnswer = (
+export const importedResponse = (
   { routes: read }: ReadFiles,
   stored: ReadonlyArray<StoredRoute>,
   isList: boolean,

@@ -163,7 +163,7 @@ const PUBLIC = {
   OwnAccount: conflict("Your own account: use DELETE /users/me"),
   ImportRunning: conflict("Another archive is being imported into this account: try again when that has ended"),
   LinkedElsewhere: conflict("This account is linked to another identity of the provider"),
-  AccountLeaving: forbidden(
+  AccountDeleted: forbidden(
     "The account is pending deletion: cancel the deletion, then send the archive again"
   ),
   WrongPassword: forbidden("The current password is wrong"),

@@ -73,7 +73,7 @@ export class Accounts extends Context.Service<Accounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // Unproven rows, made by an earlier version, are not accounts.
+      // Rows of unverified addresses are of an earlier version, and no accounts.
       const findByEmail = SqlSchema.findOneOption({
         Request: Schema.Struct({ key: Schema.String, cutoff: Schema.Date }),
         Result: AccountRow,

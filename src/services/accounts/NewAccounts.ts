@@ -39,7 +39,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // Unproven rows were made by processes of an earlier version.
+      // Rows of unverified addresses are of an earlier version.
       const insert = SqlSchema.findOneOption({
         Request: Schema.toType(UserRecord.insert),
         Result: UserRecord.select.mapFields(Struct.pick(["id"])),

@@ -34,7 +34,7 @@ type ZoneRow = typeof ZoneRow.Type
 
 type Zones = ReadonlyArray<PrivacyZone>
 
-/** What an owner hides from others in all their routes. Nobody else sees the zones. */
+/** What an owner hides from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
   /** Takes effect on the next read: each route is cut again when it is read, or in the background. */

@@ -36,7 +36,7 @@ const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): 
 
 /**
  * The circle to cut for a zone, which has all of the zone in it. A circle that the user has and that fits is taken, so
- * that a zone which is moved by some metres, and one beside another, show nobody a second circle. Any other is derived
+ * that a zone which is moved by some metres, and one beside another, do not show a second circle. Any other is derived
  * from the secret, the cell and the radius: a zone that was deleted and comes again has the circle that it had.
  */
 export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {

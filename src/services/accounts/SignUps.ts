@@ -3,7 +3,7 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { SignUpId, type UserId } from "../../schema/Ids.ts"
-import { UNPROVEN_LIFETIME } from "../../schema/Limits.ts"
+import { UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { columnsOf, Instant, readOnly, tableOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -23,7 +23,7 @@ const table = tableOf("sign_ups", SignUpRecord)
 
 const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "createdAt", "expiresAt"]))
 
-/** Unproven: anyone may sign up any address. `email` is as typed. */
+/** Unverified: anyone may sign up any address. `email` is as typed. */
 export interface SignUp {
   readonly id: SignUpId
   readonly email: string
@@ -36,7 +36,7 @@ export interface Addressee {
   readonly userId: UserId | undefined
 }
 
-/** Unproven sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
+/** Unverified sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
 export class SignUps extends Context.Service<SignUps, {
   /** With `isInvited` the link creates an account also where sign-up is closed. */
   readonly add: (signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean }) => Effect.Effect<SignUpId>
@@ -113,7 +113,7 @@ export class SignUps extends Context.Service<SignUps, {
             passwordHash: passwordHash ?? null,
             isInvited,
             createdAt: new Date(now),
-            expiresAt: new Date(now + Duration.toMillis(UNPROVEN_LIFETIME))
+            expiresAt: new Date(now + Duration.toMillis(UNVERIFIED_LIFETIME))
           })
           return id
         }, Effect.orDie),

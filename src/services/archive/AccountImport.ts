@@ -2,7 +2,7 @@ import { Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
 import {
-  AccountLeaving,
+  AccountDeleted,
   ImportRunning,
   InvalidInput,
   type Overloaded,
@@ -40,13 +40,13 @@ export class AccountImport extends Context.Service<AccountImport, {
   /**
    * `InvalidInput` names file and line. `ImportRunning` during another import into the account, from the first byte
    * on, and `QuotaExceeded` when it has no room. `Overloaded` without disk space, when `HeavyWork` fails (nothing is written),
-   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountLeaving`
+   * and above the limit of concurrent imports, counted after the upload so that slow ones block no others. `AccountDeleted`
    * once the account's deletion is requested, which also deletes what was imported.
    */
   readonly restore: <E>(
     owner: UserId,
     upload: Stream.Stream<Uint8Array, E>
-  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountLeaving | InvalidInput | Overloaded>
+  ) => Effect.Effect<ImportReport, E | ImportRunning | QuotaExceeded | AccountDeleted | InvalidInput | Overloaded>
 }>()("route-planning-service/AccountImport") {
   static readonly layer = Layer.effect(
     AccountImport,
@@ -78,7 +78,7 @@ export class AccountImport extends Context.Service<AccountImport, {
         function*(owner: UserId, archived: Preferences) {
           const now = yield* DateTime.nowAsDate
           const user = yield* lockPreferences(owner)
-          if (Option.isNone(user)) return yield* new AccountLeaving()
+          if (Option.isNone(user)) return yield* new AccountDeleted()
           const merged = JSON.stringify(mergePreferences(archived, user.value.preferences ?? {}))
           const rows = yield* sql`
             UPDATE users SET ${users.set(sql, { preferences: merged, updatedAt: now })}

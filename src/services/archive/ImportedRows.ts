@@ -2,7 +2,7 @@ import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
 import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
-import { AccountLeaving } from "../../schema/DomainErrors.ts"
+import { AccountDeleted } from "../../schema/DomainErrors.ts"
 import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { collections } from "../collections/CollectionRows.ts"
@@ -73,14 +73,14 @@ export const importedRows = Effect.gen(function*() {
   // Account deletion waits for the end of the batch; the next batch sees it.
   const lockAgainstDeletion = Effect.fnUntraced(function*(owner: UserId) {
     const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
-    if (rows.length === 0) return yield* new AccountLeaving()
+    if (rows.length === 0) return yield* new AccountDeleted()
   })
 
   // Past its time in the trash a row counts as absent, even if not purged yet.
   const dropOverdue = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date) =>
     sql`DELETE FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)} AND deleted_at <= ${since}`
 
-  const putBack = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date, now: Date) =>
+  const restoreDeleted = (table: string, owner: UserId, origins: ReadonlyArray<ShareToken>, since: Date, now: Date) =>
     sql`
       UPDATE ${sql(table)} SET deleted_at = NULL, updated_at = ${now}, version = version + 1
       WHERE ${hasOrigin(owner, origins)} AND deleted_at > ${since} RETURNING id`
@@ -159,7 +159,7 @@ export const importedRows = Effect.gen(function*() {
     const origins = items.map(({ origin }) => origin)
     yield* dropOverdue(table, owner, origins, since)
     const known = new Set((yield* findKnown({ table, owner, origins })).map(({ origin }) => origin))
-    const restored = known.size === 0 ? 0 : (yield* putBack(table, owner, origins, since, now)).length
+    const restored = known.size === 0 ? 0 : (yield* restoreDeleted(table, owner, origins, since, now)).length
     const missing = items.filter(({ origin }) => !known.has(origin))
     const created = missing.length === 0 ? 0 : yield* insert(missing, now)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }

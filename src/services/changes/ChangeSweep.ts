@@ -28,7 +28,7 @@ const sweepAccounts = <E, E2>(
     BATCH
   )
 
-/** Numbers the changes of accounts that nobody reads, and purges old deletions, an account in a transaction. */
+/** Numbers the changes of accounts that no client reads, and purges old deletions, an account in a transaction. */
 export const changeSweepLayer = Layer.effectDiscard(Effect.gen(function*() {
   const numbers = yield* changeNumbers
   const sharedTime = yield* makeSharedTime

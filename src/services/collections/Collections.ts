@@ -110,7 +110,7 @@ export class Collections extends Context.Service<Collections, {
       })
 
       // The row is locked, so that concurrent additions of two devices are both kept.
-      const hold = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
+      const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: CollectionId, expected: ExpectedVersion) {
         const stored = yield* queries.lockVersion({ owner, id })
         if (Option.isNone(stored)) return yield* new Missing({ kind: "collection" })
         const { version } = stored.value
@@ -138,7 +138,7 @@ export class Collections extends Context.Service<Collections, {
       ): Change<A> =>
         traced(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
-            yield* hold(owner, id, expected)
+            yield* requireVersion(owner, id, expected)
             yield* touch(id, yield* change(owner, id, value))
             return yield* found(id, Option.some(owner))
           },
@@ -192,7 +192,7 @@ export class Collections extends Context.Service<Collections, {
 
         remove: traced("Collections.remove")(
           function*(owner, id, expected) {
-            yield* hold(owner, id, expected)
+            yield* requireVersion(owner, id, expected)
             yield* touch(id, { deletedAt: new Date(yield* sharedTime) })
           },
           sql.withTransaction,

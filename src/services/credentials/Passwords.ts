@@ -67,13 +67,13 @@ export class Passwords extends Context.Service<Passwords, {
         return yield* timed(() => hash(password, { ...parameters, salt }))
       })
 
-      const nobodysDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
+      const unknownDigest = yield* hashText(Buffer.from(yield* random.randomBytes(32)).toString("base64"))
 
       return Passwords.of({
         hash: traced("Passwords.hash")((password) => inTurn(hashText(normalise(password)))),
         verify: traced("Passwords.verify")((password, digest) =>
           Effect.map(
-            inTurn(timed(() => verify(digest ?? nobodysDigest, normalise(password)))),
+            inTurn(timed(() => verify(digest ?? unknownDigest, normalise(password)))),
             (matches) => matches && digest !== undefined
           )
         ),

@@ -5,7 +5,7 @@ import {
   ENDED_TOKENS_KEPT,
   GRACE_PERIOD,
   IDEMPOTENCY_RETENTION,
-  UNPROVEN_LIFETIME
+  UNVERIFIED_LIFETIME
 } from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
@@ -45,7 +45,7 @@ const ALL: ReadonlyArray<Expiring> = [
     table: "users",
     key: "id",
     column: "created_at",
-    keptMillis: Duration.toMillis(UNPROVEN_LIFETIME),
+    keptMillis: Duration.toMillis(UNVERIFIED_LIFETIME),
     where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
       AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
   },

@@ -104,7 +104,7 @@ export const scheduled = Effect.fnUntraced(function*<R>(
       Effect.catchCause((cause) => Effect.as(Effect.logError("next due row unknown", cause), Option.some(startedAt)))
     )
 
-  // What is asked for may be of before a test clock advanced: the sleep counts from the question.
+  // A test clock may advance during the query: the sleep counts from its start.
   const untilNext = Effect.fnUntraced(function*(startedAt: number) {
     const askedAt = yield* Clock.currentTimeMillis
     const due = yield* dueAfter(startedAt)

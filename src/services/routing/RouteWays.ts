@@ -16,7 +16,7 @@ const walkRequest = (shape: string, costing: Costing) =>
     filters: { attributes: ["edge.unpaved", "edge.road_class"], action: "include" }
   })
 
-export const waysUnder = (
+export const waysAlong = (
   engine: RoutingEngine["Service"],
   heavy: HeavyWork["Service"],
   shapes: ReadonlyArray<string>,

@@ -8,7 +8,7 @@ import { traced } from "../tracing/Traced.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"
 import { type EngineFailure, unusable } from "./EngineRefusals.ts"
 import { readBy } from "./EngineResponses.ts"
-import { waysUnder } from "./RouteWays.ts"
+import { waysAlong } from "./RouteWays.ts"
 import { RoutingEngine } from "./RoutingEngine.ts"
 import { readRoadless, readTrip, type Trip, type Ways } from "./TripJobs.ts"
 
@@ -47,7 +47,7 @@ export class Routing extends Context.Service<Routing, {
       /** Asks for surfaces and road classes where a preference needs them: a route has neither. */
       const waysOf = ({ legs }: Trip, { activity, preferences, walkingSpeedKmh }: RoutingRequest) =>
         preferences.surfacePreference === "paved" || preferences.avoidHighways === true
-          ? waysUnder(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
+          ? waysAlong(engine, heavy, legs.map(({ shape }) => shape), costingOf(activity, preferences, walkingSpeedKmh))
           : Effect.succeed(NO_WAYS)
 
       const compute = Effect.fnUntraced(function*(request: RoutingRequest) {

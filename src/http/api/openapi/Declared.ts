@@ -9,7 +9,7 @@ import { BodyLimit, CommonFailures, JsonBody } from "../Requests.ts"
 
 /** `session` refuses personal access tokens. */
 type Callers =
-  | { readonly kind: "anybody" | "signed-out" | "visitor" | "session" }
+  | { readonly kind: "anyone" | "signed-out" | "visitor" | "session" }
   | { readonly kind: "caller"; readonly scope: Scope }
 
 export interface Declared {
@@ -37,7 +37,7 @@ const statusesOf = (errors: HttpApiEndpoint.Top["error"]) =>
 const uses = (middleware: Middleware, { key }: { readonly key: string }) =>
   [...middleware].some((each) => each.key === key)
 
-const answers = (middleware: Middleware, status: number) =>
+const declares = (middleware: Middleware, status: number) =>
   [...middleware].some(({ error }) => statusesOf(error).includes(status))
 
 const callersOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Callers => {
@@ -46,11 +46,11 @@ const callersOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Calle
     return { kind: "caller", scope: Context.get(endpoint.annotations, RequiredScope) }
   }
   if (uses(middleware, TokensRefused)) return { kind: "signed-out" }
-  return { kind: answers(middleware, 401) ? "session" : "anybody" }
+  return { kind: declares(middleware, 401) ? "session" : "anyone" }
 }
 
 const rateLimitOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): RateLimit | undefined => {
-  if (!answers(middleware, 429)) return undefined
+  if (!declares(middleware, 429)) return undefined
   const tier = Context.get(endpoint.annotations, Tier)
   return {
     tier,

@@ -7,7 +7,7 @@ import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
 import { errorExamples } from "./ErrorExamples.ts"
 import { BODIES, MEDIA } from "./Glossary.ts"
-import { answerHeaders, errorHeaders, HEADER_COMPONENTS, references } from "./Headers.ts"
+import { errorHeaders, HEADER_COMPONENTS, references, responseHeaders } from "./Headers.ts"
 import { parametersOf } from "./Parameters.ts"
 import { portable } from "./Portable.ts"
 import { SECURITY_SCHEMES, securityOf } from "./Security.ts"
@@ -49,22 +49,22 @@ const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
     (media, type) => type === MEDIA_TYPES.geojson ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
   )
 
-const describeAnswer = (status: string, response: Response, operation: Operation, declared: Declared) =>
+const describeResponse = (status: string, response: Response, operation: Operation, declared: Declared) =>
   isError(status)
     ? { $ref: `#/components/responses/${errorName(response)}` }
     : {
       ...response,
       description: wordsOf(response),
       ...(response.content === undefined ? {} : { content: withObjects(response.content) }),
-      headers: { ...references(answerHeaders(Number(status), response, operation, declared)), ...response.headers }
+      headers: { ...references(responseHeaders(Number(status), response, operation, declared)), ...response.headers }
     }
 
-const describeAnswers = (operation: Operation, declared: Declared) => ({
+const describeResponses = (operation: Operation, declared: Declared) => ({
   ...(operation.parameters.some(({ name }) => name === HEADERS.ifNoneMatch.key) ? { 304: notModified } : {}),
   ...Object.fromEntries(
     Object.entries(operation.responses)
       .filter(([status]) => !isError(status) || declared.errors.has(Number(status)))
-      .map(([status, response]) => [status, describeAnswer(status, response, operation, declared)])
+      .map(([status, response]) => [status, describeResponse(status, response, operation, declared)])
   )
 })
 
@@ -75,7 +75,7 @@ const describe = (operation: Operation, declared: Declared, pathNames: ReadonlyM
     description: `${operation.description ?? ""}\n\n${conditionsOf(declared)}`,
     parameters: parametersOf(operation, declared.endpoint, pathNames),
     security: operation.security.length > 0 ? operation.security : securityOf(declared),
-    responses: describeAnswers(operation, declared),
+    responses: describeResponses(operation, declared),
     ...(callers.kind === "caller" ? { "x-required-scope": callers.scope } : {}),
     ...(rateLimit === undefined
       ? {}

@@ -1,6 +1,6 @@
 import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
-import { inWords, TOKEN_EXPIRY_TOLD } from "../../../schema/Limits.ts"
+import { inWords, TOKEN_EXPIRY_NOTICE } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { DEVICE_COOKIE, SESSION_COOKIE } from "../Authentication.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
@@ -19,33 +19,33 @@ export const HEADER_COMPONENTS = {
     "attachment; filename=\"Around Vaduz.gpx\""
   ),
   [HEADERS.cacheControl.name]: text(
-    "`no-cache`: may be stored, and is asked for again each time. `no-store` for what is private",
+    "`no-cache`: may be stored, and is validated before each use. `no-store` for what is private",
     "no-cache"
   ),
   [HEADERS.etag.name]: text("The version, for `If-Match` and `If-None-Match`", "W/\"3-full-8f0b3a1c\""),
   [HEADERS.link.name]: text(
     "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "
-      + "repeats an item when others are added or deleted meanwhile; of a page that was asked for by `offset` it has an "
+      + "repeats an item when others are added or deleted meanwhile; of a page that was requested by `offset` it has an "
       + "`offset`, and only such a page has `prev`. A page of long routes may end before its limit: `next` begins where it "
       + "ended; `prev` and `last` count in whole limits, and a page that they lead to may have a `next`",
     "</api/v1/routes?limit=100&cursor=AQtBN8eWUZDkvO57gOXHExpb>; rel=\"next\""
   ),
-  [HEADERS.location.name]: text("Where what was made is found", "/api/v1/routes/12"),
+  [HEADERS.location.name]: text("The URL of what was made", "/api/v1/routes/12"),
   [HEADERS.rateLimit.name]: text("What is left in this window, and when it ends, in seconds", "\"moderate\";r=59;t=60"),
   [HEADERS.rateLimitPolicy.name]: text("The limit and its window in seconds", "\"moderate\";q=60;w=60"),
-  [HEADERS.retryAfter.name]: count("Seconds until the next request may come", 42),
+  [HEADERS.retryAfter.name]: count("Seconds until a retry", 42),
   [HEADERS.setCookie.name]: text(
     `The session cookie with a fresh JWT; after a sign-in also \`${DEVICE_COOKIE}\``,
     `${SESSION_COOKIE}=eyJ...; Max-Age=900; Path=/; ...`
   ),
-  [HEADERS.wwwAuthenticate.name]: text("Which credentials would do", "Bearer realm=\"route-planning-service\""),
+  [HEADERS.wwwAuthenticate.name]: text("Which credentials are accepted", "Bearer realm=\"route-planning-service\""),
   [HEADERS.accessToken.name]: text("A fresh JWT, where the session came as a bearer token", "eyJ..."),
   [HEADERS.tokenExpiresAt.name]: text(
-    `When the personal access token of the request expires, in the last ${inWords(TOKEN_EXPIRY_TOLD)} before`,
+    `When the personal access token of the request expires, in the last ${inWords(TOKEN_EXPIRY_NOTICE)} before`,
     "2026-12-01T08:30:00.000Z"
   ),
   [HEADERS.cache.name]: {
-    description: "Whether the engine was asked",
+    description: "`hit`: from the cache; `miss`: from the engine",
     schema: { type: "string", enum: ["hit", "miss"] },
     example: "miss"
   },
@@ -65,7 +65,7 @@ const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
 
 const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condition ? names : []
 
-export const answerHeaders = (
+export const responseHeaders = (
   status: number,
   response: OpenApi.OpenApiSpecResponse,
   operation: OpenApi.OpenAPISpecOperation,
@@ -73,7 +73,7 @@ export const answerHeaders = (
 ): ReadonlyArray<HeaderName> => {
   const schema = bodySchema(response)
   const isOne = isVersioned(schema) && !("items" in schema)
-  const isSession = callers.kind !== "anybody" && callers.kind !== "signed-out"
+  const isSession = callers.kind !== "anyone" && callers.kind !== "signed-out"
   return [
     ...when(isOne, HEADERS.etag.name),
     ...when(isOne && status === 201, HEADERS.location.name),

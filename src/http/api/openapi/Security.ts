@@ -7,7 +7,7 @@ export const SECURITY_SCHEMES = {
     type: "apiKey",
     in: "cookie",
     name: SESSION_COOKIE,
-    description: `A browser's session: signing in sets the cookie, each answer renews it for ${
+    description: `A browser's session: signing in sets the cookie, each response renews it for ${
       inWords(SESSION_TOKEN_LIFETIME)
     }.`
   },
@@ -15,7 +15,7 @@ export const SECURITY_SCHEMES = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "The same session by its JWT, `accessToken` of a sign-in; each answer brings a fresh one in "
+    description: "The same session by its JWT, `accessToken` of a sign-in; each response has a fresh one in "
       + "`X-Access-Token`."
   },
   personalAccessToken: {
@@ -31,7 +31,7 @@ const sessions = [{ sessionCookie: [] }, { sessionToken: [] }]
 /** Alternatives: an empty list means no authentication, `{}` an anonymous caller. */
 export const securityOf = ({ callers }: Declared): ReadonlyArray<Readonly<Record<string, ReadonlyArray<string>>>> => {
   switch (callers.kind) {
-    case "anybody":
+    case "anyone":
     case "signed-out":
       return []
     case "session":

@@ -6,7 +6,7 @@ const bytes = (limit: number) => limit >= KIB * KIB ? `${limit / KIB / KIB} MiB`
 
 const whoOf = ({ callers }: Declared): string => {
   switch (callers.kind) {
-    case "anybody":
+    case "anyone":
       return "Anyone; credentials are ignored."
     case "signed-out":
       return "Anyone, except with a personal access token."
@@ -21,7 +21,7 @@ const whoOf = ({ callers }: Declared): string => {
 }
 
 const pendingOf = ({ callers, isOpenWhilePending }: Declared): string => {
-  if (callers.kind === "anybody" || callers.kind === "signed-out") return ""
+  if (callers.kind === "anyone" || callers.kind === "signed-out") return ""
   if (callers.kind === "visitor") return " An account that is pending deletion sees what an anonymous caller sees."
   return isOpenWhilePending ? " Open to an account that is pending deletion." : ""
 }

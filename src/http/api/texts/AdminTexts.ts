@@ -7,35 +7,31 @@ export const texts = {
     "Find accounts",
     "Accounts, the newest first. `query` is a part of an email address, a name or a handle, case-insensitive."
   ),
-  user: described("Look at an account", "One account. The entry that is left in the audit names it."),
+  user: described("Read an account", "One account. The audit entry names it."),
   deleteUser: described(
-    "Begin the deletion of an account",
-    `Begins the ${
-      inWords(GRACE_PERIOD)
-    } of an account, as its owner could: hidden at once, erased at their end unless its owner signs `
-      + "in and cancels. Refused (409) for one's own."
+    "Delete an account",
+    `Hides an account at once and erases it after ${inWords(GRACE_PERIOD)} unless its owner signs in and cancels. `
+      + "Refused (409) for one's own."
   ),
   invite: described(
-    "Invite somebody",
+    "Invite a person",
     `Mails a link, which expires after ${
       inWords(INVITATION_LIFETIME)
-    }, by which its reader chooses a password and has an account, also where `
-      + `sign-up is closed. Refused (409) for an address that has an account. One address gets ${MAIL_LIMIT} at most.`
+    }, by which its reader chooses a password and gets an account, even `
+      + `where sign-up is closed. Refused (409) for an address that has an account. One address gets ${MAIL_LIMIT} at most.`
   ),
   deletions: described(
     "List pending deletions",
-    "Accounts whose deletion was asked for, the one to be erased next first."
+    "Accounts that are pending deletion, the next to be erased first."
   ),
   routes: described(
-    "Find routes of anybody",
+    "Find routes of all users",
     "Routes of every visibility, the newest first, without their lines. `query` is a part of the name, or of the "
       + "owner's email address, name or handle."
   ),
   deleteRoute: described(
-    "Delete anybody's route",
-    `Deletes anybody's route, and makes it private: its owner can restore it within ${
-      inWords(GRACE_PERIOD)
-    }, for themselves.`
+    "Delete a user's route",
+    `Deletes a route and makes it private: its owner can restore it within ${inWords(GRACE_PERIOD)}.`
   ),
   audit: described(
     "List audit entries",
@@ -44,12 +40,12 @@ export const texts = {
     }, the newest first: by or about the user \`userId\`, of the kind \`event\`.`
   ),
   system: described(
-    "See how the service is",
-    "How the service's parts are, their versions, and where the dashboards are."
+    "Read the state of the service",
+    "The state of the service's parts, their versions, and the URLs of the dashboards."
   ),
   group: titled(
     "Administration",
-    "For administrators: whose proven email address is listed by the operator, in a session. What they see or do of "
-      + "accounts, routes and the audit leaves an audit entry."
+    "For sessions of administrators, whose verified email address the operator lists. Each read and change of accounts, "
+      + "routes and the audit makes an audit entry."
   )
 }

@@ -1,4 +1,4 @@
-import { ENDED_TOKENS_KEPT, inWords, TOKEN_EXPIRY_MAILED, TOKEN_EXPIRY_TOLD } from "../../../schema/Limits.ts"
+import { ENDED_TOKENS_KEPT, inWords, TOKEN_EXPIRY_MAILED, TOKEN_EXPIRY_NOTICE } from "../../../schema/Limits.ts"
 import { described, titled } from "./Described.ts"
 
 export const texts = {
@@ -7,7 +7,7 @@ export const texts = {
     "What the session or the personal access token of the request is: a light check of a connection. A token that is "
       + "refused is 401 with `details.reason`: `token_malformed` (its checksum does not fit), `token_unknown`, "
       + `\`token_revoked\` or \`token_expired\` (both for ${inWords(ENDED_TOKENS_KEPT)}). In the last `
-      + `${inWords(TOKEN_EXPIRY_TOLD)} before a token expires each response to a request that it authenticates has `
+      + `${inWords(TOKEN_EXPIRY_NOTICE)} before a token expires each response to a request that it authenticates has `
       + `\`X-Token-Expires-At\`; its owner gets a mail ${inWords(TOKEN_EXPIRY_MAILED)} before.`
   ),
   group: titled("Credential", "What one is signed in with.")

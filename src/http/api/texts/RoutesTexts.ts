@@ -77,7 +77,7 @@ export const texts = {
   listPublic: described(
     "Find public routes",
     "Public routes. `gate=indexable` (default): those with a place, a name, 20 positions and 500 m or more, of an owner "
-      + "with a proven address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
+      + "with a verified address, newest-updated first. `gate=public`: all, newest-published first. `bbox` is "
       + "minLng,minLat,maxLng,maxLat; minLng greater than maxLng crosses the antimeridian. Distances are in metres. "
       + "`q` and `tag` work as in the list of one's own routes. "
       + "`geometry` is `full` with `gate=indexable` and `simplified` with `gate=public` if absent. `X-Total-Count` is "

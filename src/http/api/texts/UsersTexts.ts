@@ -12,14 +12,14 @@ export const texts = {
   profile: described("Read own account, by its other name", "Another name of `GET /users/me`."),
   update: described(
     "Change own account",
-    "Changes what the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
+    "Changes the members that the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
       + "changed handle frees the old one at once."
   ),
   privacyZones: described("Read own privacy zones", "Only the owner sees them; no other response has a zone."),
   setPrivacyZones: described(
     "Replace own privacy zones",
     `At most ${MAX_ZONES} circles around a \`center\` (\`[lng, lat]\`) of ${ZONE_RADIUS.minimum} to `
-      + `${ZONE_RADIUS.maximum} metres, instead of those before; an empty list removes them. From the next read on, others `
+      + `${ZONE_RADIUS.maximum} metres, in place of the previous ones; an empty list removes them. From the next read on, others `
       + "see of each route only what is outside of them: in every form of the line, in files, lists and searches, and of "
       + "waypoints and addresses. The longest part of the line outside is shown; a route that has none is shown without a "
       + "line. The cut is a larger circle around another centre, which stays the same, so that the ends of many routes do not "
@@ -28,7 +28,7 @@ export const texts = {
   ),
   publicProfile: described(
     "Read a public profile",
-    "What anybody sees of a user. The segment is a handle, also one of digits only, and never an id. An old handle is "
+    "What anyone sees of a user. The segment is a handle, also one of digits only, and never an id. An old handle is "
       + "not found."
   ),
   changePassword: described(
@@ -37,17 +37,15 @@ export const texts = {
   ),
   requestDeletion: described(
     "Delete own account",
-    `Asks for the account to be deleted: it and everything in it is hidden at once, and erased for good after ${
-      inWords(GRACE_PERIOD)
-    }. `
+    `Deletes the account: it and everything in it is hidden at once, and erased after ${inWords(GRACE_PERIOD)}. `
       + "Every session ends; until then signing in again and cancelling brings everything back."
   ),
   cancelDeletion: described(
     "Cancel the deletion",
-    `Takes a deletion back within its ${
+    `Cancels a deletion within the grace period of ${
       inWords(GRACE_PERIOD)
-    }, and with it all that it hid. Refused (409) from their end on, when `
-      + "every other request of a session that is left gets 401."
+    }, and shows again all that it hid. Refused (409) after `
+      + "that, when every other request of the session gets 401."
   ),
   group: titled("Users", "Accounts as their owners see them, and as others do.")
 }
