@@ -1,8 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { type Actor, signedIn } from "../support/Actors.ts"
-import { idsIn, make, makeRoute, routeIdsIn } from "../support/Collections.ts"
-import { idOf, newRoute } from "../support/Routes.ts"
+import { make, makeRoute, routeIdsIn } from "../support/Collections.ts"
+import { idOf, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
 
@@ -118,7 +118,7 @@ layer(TestServer.layer())("a batch", (it) => {
       assert.strictEqual((yield* batch(yield* scriptOf(rider, "read"), [create()])).status, 403)
     }))
 
-  it.effect("with an Idempotency-Key is done once, and answers the same again", () =>
+  it.effect("with an Idempotency-Key is done once, and a repetition has the same response", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const operations = [create(), { op: "restore", id: 999_999 }]

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { idsIn, make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
-import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
+import { make, makeRoute, routeIdsIn, shownTo } from "../support/Collections.ts"
+import { created, idsIn, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
 
@@ -76,7 +76,7 @@ layer(TestServer.layer())("collections", (it) => {
       }
     }))
 
-  it.effect("are seen by those whom their visibility lets, and exist for no others", () =>
+  it.effect("are visible by their visibility, and exist for no others", () =>
     Effect.gen(function*() {
       const owner = yield* signedIn
       const stranger = yield* signedIn
@@ -298,7 +298,7 @@ layer(TestServer.layer())("collections", (it) => {
 layer(TestServer.layer())("Idempotency-Key", (it) => {
   const keyed = (key: string) => ({ headers: { "idempotency-key": key } })
 
-  it.effect("gives the first answer again, and does the work once", () =>
+  it.effect("gets the first response again, and does the work once", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const body = newRoute({ name: "once" })

@@ -2,14 +2,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type Actor, anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { created, newRoute } from "../support/Routes.ts"
+import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint } from "../support/Tokens.ts"
 
 const LIMIT = 7
-
-const idsIn = (body: unknown) =>
-  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
 
 /** The routes of a collection. */
 const inOrder = (body: unknown) =>
@@ -185,7 +182,7 @@ layer(TestServer.layer())("cursors", (it) => {
       assert.deepInclude(both.body, { message: "cursor: Expected either cursor or offset" })
     }))
 
-  it.effect("a list that is asked for by offset goes on by offset", () =>
+  it.effect("a list by offset goes on by offset", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* insertRoutes(rider, 5)

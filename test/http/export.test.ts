@@ -7,8 +7,8 @@ import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Tier } from "../../src/http/api/Access.ts"
 import { Api } from "../../src/http/api/Api.ts"
-import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { exported, type Files, imported, manifestOf, unzipped } from "../support/Archives.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { exported, type Files, filesOf, imported, manifestOf, unzipped } from "../support/Archives.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
@@ -21,8 +21,6 @@ const line = [[9.512345678901234, 47.1, 455.5], [9.6, 47.2], [-179.9999999999999
 const Elements = Schema.fromJsonString(Schema.Array(Schema.Record(Schema.String, Schema.Json)))
 
 const elementsOf = (files: Files, name: string) => Schema.decodeUnknownSync(Elements)(files[name])
-
-const filesOf = (rider: Rider) => Effect.flatMap(exported(rider), ({ bytes }) => unzipped(bytes))
 
 layer(TestServer.layer())("an export", (it) => {
   it.effect("is a ZIP archive of everything in the account, with a manifest that is right about it", () =>
@@ -115,7 +113,7 @@ layer(TestServer.layer())("an export", (it) => {
       })
   )
 
-  it.effect("tells no secret", () =>
+  it.effect("has no secret", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "write")

@@ -2,8 +2,19 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 import { readdir, readlink } from "node:fs/promises"
-import { signedIn } from "../support/Actors.ts"
-import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import {
+  archiveOf,
+  exported,
+  filesOf,
+  imported,
+  importedAfter,
+  issuesOf,
+  manifestOf,
+  sealed,
+  unzipped
+} from "../support/Archives.ts"
+import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -110,4 +121,54 @@ const openArchives = Effect.promise(async () => {
   const descriptors = await readdir("/proc/self/fd").catch(() => [])
   const paths = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => "")))
   return paths.filter((path) => path.includes("route-planning-service-"))
+})
+
+/** The archive with other uncompressed sizes in its directory, from the first file on. */
+const resized = (archive: Uint8Array, ...sizes: ReadonlyArray<number>) => {
+  const bytes = Buffer.from(archive)
+  const header = Buffer.from("PK\u0001\u0002")
+  sizes.reduce((from, size) => {
+    const start = bytes.indexOf(header, from)
+    bytes.writeUInt32LE(size, start + 24)
+    return start + header.length
+  }, 0)
+  return bytes
+}
+
+layer(TestServer.layer())("an archive that is not what it claims", (it) => {
+  it.effect("is not kept busy by an archive that unpacks to more than its directory says, or to too much", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const files = yield* filesOf(rider)
+      const { files: [profile, ...others] } = manifestOf(files)
+      assert.strictEqual(profile?.name, "profile.json")
+      const lying = yield* sealed(files, { files: [{ name: "", sha256: "", ...profile, size: 3 }, ...others] })
+      const more = yield* imported(rider, resized(lying, 3))
+      assert.strictEqual(more.status, 400)
+      assert.include(more.text, "profile.json: The file cannot be read")
+      const much = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 28, 2 ** 28))
+      assert.strictEqual(much.status, 400)
+      assert.include(much.text, "what is read of it unpacks to more than 536870912 bytes")
+      const dense = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 25))
+      assert.strictEqual(dense.status, 400)
+      assert.include(dense.text, "what is read of it unpacks to more than 50 times its size")
+    }))
+
+  it.effect("is refused before it is read when it is no ZIP archive by its type, or longer than 512 MiB", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const { origin } = yield* TestServer
+      const archive = yield* archiveOf(rider)
+      assert.strictEqual((yield* imported(rider, archive, "application/json")).status, 415)
+      assert.strictEqual((yield* imported(rider, archive, "application/x-zip-compressed")).status, 201)
+      assert.strictEqual((yield* (yield* anonymous).post("/users/me/import")).status, 401)
+      const long = requestHead("POST /api/v1/users/me/import", {
+        cookie: rider.cookie,
+        "content-type": "application/zip",
+        "content-length": String(512 * 1024 * 1024 + 1)
+      })
+      const answer = yield* sendRaw(origin, long)
+      assert.strictEqual(answer.status, 413)
+      assert.include(answer.body, "\"limitBytes\":536870912")
+    }))
 })

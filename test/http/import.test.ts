@@ -1,19 +1,16 @@
-import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer, Logger, Schema } from "effect"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import * as fc from "fast-check"
 import { readdir } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
-import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
-import { BadLine, type Element, elementsOf } from "../../src/services/archive/ElementReader.ts"
 import { Places } from "../../src/services/places/Places.ts"
-import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { type Rider, signedIn } from "../support/Actors.ts"
 import {
-  exported,
+  archiveOf,
   type Files,
+  filesOf,
   imported,
   importedAfter,
   issuesOf,
@@ -22,9 +19,8 @@ import {
   unzipped,
   zipped
 } from "../support/Archives.ts"
-import { requestHead, sendRaw } from "../support/RawHttp.ts"
+import { ownTemporaryDirectory } from "../support/OwnTemporaryDirectory.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
-import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
 const Listed = Schema.Array(Schema.Record(Schema.String, Schema.Json))
@@ -33,10 +29,6 @@ const listOf = (rider: Rider, path: string) =>
   Effect.map(rider.get(path), ({ body }) => Schema.decodeUnknownSync(Listed)(body))
 
 const namesOf = (rider: Rider) => Effect.map(listOf(rider, "/routes"), (routes) => routes.map(({ name }) => name))
-
-const archiveOf = (rider: Rider) => Effect.map(exported(rider), ({ bytes }) => bytes)
-
-const filesOf = (rider: Rider) => Effect.flatMap(archiveOf(rider), unzipped)
 
 /** A route but for what is another one's in another account. */
 const toldOf = (route: Readonly<Record<string, unknown>>) =>
@@ -78,26 +70,6 @@ const anyRoute = fc.record({
   routingPreferences: fc.record({ surfacePreference: openValue, avoidFerries: fc.boolean() }, { requiredKeys: [] }),
   provenance: fc.constantFrom("routing-engine", "legacy-provider", "gpx-import", "generation")
 }, { requiredKeys: ["name", "waypoints"] })
-
-/** Has this process keep what is temporary elsewhere, for as long as the scope is open. */
-const keepTemporaryIn = (directory: string) =>
-  Effect.acquireRelease(
-    Effect.sync(() => {
-      const before = tmpdir()
-      process.env["TMPDIR"] = directory
-      return before
-    }),
-    (before) =>
-      Effect.sync(() => {
-        process.env["TMPDIR"] = before
-      })
-  )
-
-const ownTemporaryDirectory = Effect.tap(temporaryDirectory, keepTemporaryIn)
-
-const logged: Array<string> = []
-
-const recording = Logger.layer([Logger.map(jsonLogger, (line) => logged.push(line))])
 
 layer(TestServer.layer())("an import", (it) => {
   it.effect("of any route gives the same route in another account, to the last digit", () =>
@@ -202,7 +174,7 @@ layer(TestServer.layer())("an import", (it) => {
       assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...noRoutes, unchanged: 1 } })
     }))
 
-  it.effect("waits for nobody's slow upload, and none of them has a name on the disk", () =>
+  it.effect("waits for no slow upload of others, and none of them has a name on the disk", () =>
     Effect.gen(function*() {
       const uploads = yield* ownTemporaryDirectory
       const rider = yield* signedIn
@@ -244,7 +216,7 @@ layer(TestServer.layer())("an import", (it) => {
       assert.strictEqual((yield* listOf(heir, "/routes")).length, 1)
     }))
 
-  it.effect("gives a deleted route back for as long as its bin does, and after that a new one", () =>
+  it.effect("restores a deleted route that is in the trash, and after that makes a new one", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const sql = yield* SqlClient.SqlClient
@@ -353,66 +325,6 @@ layer(TestServer.layer())("an import", (it) => {
       assert.strictEqual((yield* imported(heir, yield* packed({}))).status, 201)
       assert.deepStrictEqual(yield* Effect.promise(() => readdir(uploads)), [])
     }))
-
-  it.effect("is not kept busy by an archive that unpacks to more than it says, or to too much", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const files = yield* filesOf(rider)
-      const { files: [profile, ...others] } = manifestOf(files)
-      assert.strictEqual(profile?.name, "profile.json")
-      const lying = yield* sealed(files, { files: [{ name: "", sha256: "", ...profile, size: 3 }, ...others] })
-      const more = yield* imported(rider, resized(lying, 3))
-      assert.strictEqual(more.status, 400)
-      assert.include(more.text, "profile.json: The file cannot be read")
-      const much = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 28, 2 ** 28))
-      assert.strictEqual(much.status, 400)
-      assert.include(much.text, "what is read of it unpacks to more than 536870912 bytes")
-      const dense = yield* imported(rider, resized(yield* archiveOf(rider), 2 ** 25))
-      assert.strictEqual(dense.status, 400)
-      assert.include(dense.text, "what is read of it unpacks to more than 50 times its size")
-    }))
-
-  it.effect("is refused before it is read when it is no ZIP archive by its type, or longer than 512 MiB", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const { origin } = yield* TestServer
-      const archive = yield* archiveOf(rider)
-      assert.strictEqual((yield* imported(rider, archive, "application/json")).status, 415)
-      assert.strictEqual((yield* imported(rider, archive, "application/x-zip-compressed")).status, 201)
-      assert.strictEqual((yield* (yield* anonymous).post("/users/me/import")).status, 401)
-      const long = requestHead("POST /api/v1/users/me/import", {
-        cookie: rider.cookie,
-        "content-type": "application/zip",
-        "content-length": String(512 * 1024 * 1024 + 1)
-      })
-      const answer = yield* sendRaw(origin, long)
-      assert.strictEqual(answer.status, 413)
-      assert.include(answer.body, "\"limitBytes\":536870912")
-    }))
-})
-
-layer(TestServer.layer().pipe(Layer.provideMerge(recording)))("an import that the disk has no room for", (it) => {
-  it.effect("is 503 in the one shape and logged once, and may be repeated when there is room", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const archive = yield* archiveOf(rider)
-      const directory = yield* ownTemporaryDirectory
-      // Root may write everywhere, but not into what is not there.
-      const { body, status } = yield* Effect.scoped(
-        Effect.andThen(keepTemporaryIn(join(directory, "missing")), imported(rider, archive))
-      )
-      assert.strictEqual(status, 503)
-      assert.deepInclude(body, {
-        statusCode: 503,
-        code: "INTERNAL",
-        message: "There is no room for an upload now: try again later"
-      })
-      const errors = logged.filter((line) => line.includes("\"ERROR\""))
-      assert.strictEqual(errors.length, 1)
-      assert.include(errors[0], "the upload was not written")
-      assert.include(errors[0], "ENOENT")
-      assert.strictEqual((yield* imported(rider, archive)).status, 201)
-    }))
 })
 
 const slow = Layer.succeed(Places, {
@@ -444,75 +356,3 @@ layer(TestServer.layer({}, slow))("an import that takes long", (it) => {
       assert.strictEqual((yield* answerOf(imported(heir, archive))).status, 201)
     }))
 })
-
-const chunked = async function*(bytes: Uint8Array, size: number) {
-  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
-}
-
-const collected = async (bytes: Uint8Array, size: number, most = 3) => {
-  const elements: Array<Element> = []
-  for await (const batch of elementsOf(chunked(bytes, size), most)) elements.push(...batch)
-  return elements.map(({ json, line }) => ({ line, json: Buffer.from(json).toString() }))
-}
-
-const problemOf = (text: string | Uint8Array) => {
-  const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text
-  return Effect.promise(() =>
-    collected(bytes, 65_536).then(
-      () => "none",
-      (error: unknown) => error instanceof BadLine ? `${error.line}: ${error.message}` : "another"
-    )
-  )
-}
-
-describe("an array with one element a line", () => {
-  it.effect("is read the same however it comes in pieces", () =>
-    Effect.gen(function*() {
-      const bytes = new TextEncoder().encode("[\r\n\uFEFF\v{\"ä\":1},\r\n\"🚲\",\u3000\n3\n]\u00A0\n")
-      for (const size of [1, 2, 3, 5, 100]) {
-        assert.deepStrictEqual(yield* Effect.promise(() => collected(bytes, size)), [
-          { line: 2, json: "{\"ä\":1}" },
-          { line: 3, json: "\"🚲\"" },
-          { line: 4, json: "3" }
-        ])
-      }
-    }))
-
-  it.effect("is refused at the line that is no UTF-8, or too long", () =>
-    Effect.gen(function*() {
-      assert.strictEqual(yield* problemOf(new Uint8Array([0x5b, 10, 0xff, 10])), "2: Expected valid UTF-8")
-      const long = new Uint8Array(11 * 1024 * 1024).fill(0x31)
-      assert.strictEqual(yield* problemOf(long), "1: Expected a line of at most 10485760 bytes")
-    }))
-
-  it.effect("is refused at the line that is no element, and at the first element too many", () =>
-    Effect.gen(function*() {
-      const cases: ReadonlyArray<readonly [text: string, problem: string]> = [
-        ["[\n]", "none"],
-        ["[\n]\n", "none"],
-        ["[\n1\n]\r\n", "none"],
-        ["", "1: Expected [ on a line of its own"],
-        ["\n[\n]", "1: Expected [ on a line of its own"],
-        ["[\n1,\n\n2\n]", "3: Expected an element"],
-        ["[\n1,\n[\n2\n]", "3: Expected an element"],
-        ["[\n1\n]\n]", "4: Expected nothing after the array"],
-        ["[\n1\n]\n\n", "5: Expected nothing after the array"],
-        ["[\n1\n2", "3: Expected ] on a line of its own"],
-        ["[\n1\n", "3: Expected an element"],
-        ["[\n1,\n2,\n3,\n4,\n", "5: Expected 3 elements, as the manifest says"]
-      ]
-      for (const [text, problem] of cases) assert.strictEqual(yield* problemOf(text), problem, text)
-    }))
-})
-
-/** The archive with other uncompressed sizes in its directory, from the first file on. */
-const resized = (archive: Uint8Array, ...sizes: ReadonlyArray<number>) => {
-  const bytes = Buffer.from(archive)
-  const header = Buffer.from("PK\u0001\u0002")
-  sizes.reduce((from, size) => {
-    const start = bytes.indexOf(header, from)
-    bytes.writeUInt32LE(size, start + 24)
-    return start + header.length
-  }, 0)
-  return bytes
-}

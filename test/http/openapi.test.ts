@@ -11,13 +11,12 @@ import { errorExamples } from "../../src/http/api/openapi/ErrorExamples.ts"
 import { EXAMPLES } from "../../src/http/api/openapi/Examples.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
 import { apiReference } from "../support/ApiReference.ts"
+import { authorization, scopeIn, shapeOf } from "../support/AuthorizationTable.ts"
 import { document, type Operation, operations } from "../support/OpenApi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
 const REFERENCE = join(ROOT, "docs/api.md")
-
-const shapeOf = (path: string) => path.replace(/\{\w+\}/g, "{}")
 
 const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]))
 
@@ -26,24 +25,6 @@ const answersOf = (id: string) => Object.keys(byId.get(id)?.responses ?? {}).map
 const headersOf = (id: string, status: string) => {
   const answer = byId.get(id)?.responses[status] ?? { description: "" }
   return Object.keys("$ref" in answer ? {} : answer.headers ?? {}).toSorted()
-}
-
-/** The measured table of who may do what: its rows by method and path, its cells by caller. */
-const authorization = () => {
-  const rows = readFileSync(join(ROOT, "docs/authorization.md"), "utf8").split("\n").filter((line) =>
-    line.startsWith("|")
-  ).map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()))
-  const [callers = [], , ...body] = rows
-  return new Map(body.map(([endpoint = "", ...cells]) => [
-    shapeOf(endpoint.replaceAll("`", "")),
-    Object.fromEntries(cells.map((cell, index) => [callers[index + 1] ?? "", cell]))
-  ]))
-}
-
-/** What the table of an endpoint's callers makes of a token's scope. */
-const scopeIn = (callers: Readonly<Record<string, string>>) => {
-  if (callers["token `read`"] === "yes") return "read"
-  return callers["token `write`"] === "yes" ? "write" : "none"
 }
 
 const scopeOf = ({ security }: Operation) =>
@@ -91,7 +72,7 @@ describe("the OpenAPI document", () => {
     assert.deepStrictEqual(wordless, [])
   })
 
-  it("asks for the credentials that the measured table of callers does, and documents its 401 and 403", () => {
+  it("has the credentials of the measured table of callers, and its 401 and 403", () => {
     const table = authorization()
     const measured = operations.map(({ method, operation, path }) => {
       const callers = table.get(`${method} ${shapeOf(path)}`) ?? {}
@@ -121,7 +102,7 @@ describe("the OpenAPI document", () => {
     assert.deepStrictEqual(documented, measured)
   })
 
-  it("says the required scope and the limit in numbers and in words", () => {
+  it("has the required scope and the limit in numbers and in words", () => {
     const facts = (id: string) => {
       const operation = byId.get(id)
       return [operation?.["x-required-scope"], operation?.["x-rate-limit"]?.limit, operation?.["x-rate-limit"]?.tier]
@@ -205,7 +186,7 @@ describe("the OpenAPI document", () => {
     assert.includeMembers(idsOf("default"), byDefault)
   })
 
-  it("says of lists without a stated page which page they give", () => {
+  it("has the default page of every list", () => {
     for (const id of ["routes.listByUser", "collections.listByUser", "collections.routes"]) {
       const { description = "", parameters = [] } = byId.get(id) ?? {}
       assert.include(description, "`limit` (1 to 200, default 100) from `offset`", id)
@@ -215,7 +196,7 @@ describe("the OpenAPI document", () => {
     }
   })
 
-  it("names each answer that an operation can give, and none that it cannot", () => {
+  it("has each response of an operation, and no other", () => {
     assert.deepStrictEqual(
       ["routes.update", "routes.get", "routes.listPublic", "users.me", "routing.route", "health.live"].map(answersOf),
       [
@@ -247,7 +228,7 @@ describe("the OpenAPI document", () => {
     assert.containsAllKeys(document.components.responses["RateLimited"]?.headers, ["Retry-After", "RateLimit"])
   })
 
-  it("tells numbers in a query with their bounds and units, and instants by their format", () => {
+  it("has bounds and units of numbers in a query, and the format of instants", () => {
     const parameters = byId.get("routes.listPublic")?.parameters ?? []
     const find = (name: string) => parameters.find((parameter) => parameter.name === name)
     assert.deepStrictEqual(find("limit")?.schema, { type: "integer", format: "int32", minimum: 1, maximum: 200 })
@@ -259,7 +240,7 @@ describe("the OpenAPI document", () => {
     })
   })
 
-  it("says of every text in a query which texts are taken", () => {
+  it("has the accepted texts of every text in a query", () => {
     const texts = operations.flatMap(({ operation: { operationId, parameters } }) =>
       parameters.filter((parameter) => parameter.in === "query" && parameter.schema["type"] === "string")
         .map(({ name, schema }) => ({ text: `${operationId} ${name}`, schema }))
@@ -291,7 +272,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("names no body as a generated constructor is named, and says nothing in words of its framework", () => {
+  it("names no body as a generated constructor is named, and has no words of its framework", () => {
     assert.deepStrictEqual(Object.keys(document.components.schemas).filter((name) => name.startsWith("New")), [])
     assert.notInclude(JSON.stringify(openApiDocument()), "\"x-effect")
     assert.deepStrictEqual(
@@ -300,7 +281,7 @@ describe("the OpenAPI document", () => {
     )
   })
 
-  it("takes and gives a line as positions, and as a polyline in a member of its own", () => {
+  it("has a line as positions, and as a polyline in a member of its own", () => {
     const memberOf = (body: string, name: string) => membersOf(document.components.schemas[body]).get(name)
     for (const body of ["Route", "RouteInput", "RoutePatch"]) {
       assert.include(typesOf(memberOf(body, "geometry") ?? {}), "array")
@@ -310,7 +291,7 @@ describe("the OpenAPI document", () => {
     assert.deepStrictEqual(schema, { type: "string", pattern: "^[0-9a-fA-F]{32}$|^[1-9][0-9]{0,15}$" })
   })
 
-  it("says of every member of a body what it is, and of every text that is sent what it may be", () => {
+  it("describes every member of a body, and limits every text of a request", () => {
     const isMute = (schema: JsonSchema) =>
       typesOf(schema).some((type) => ["string", "number", "integer"].includes(type)) && !("enum" in schema)
       && !("description" in schema)
@@ -334,7 +315,7 @@ describe("the OpenAPI document", () => {
     assert.deepInclude(details.get("retryAfterSeconds"), { type: "integer", format: "int64" })
   })
 
-  it("spells headers as they usually are, titles its groups, and says what each response is", () => {
+  it("spells headers as usual, titles its groups, and describes each response", () => {
     const headers = operations.flatMap(({ operation }) =>
       operation.parameters.flatMap((parameter) => parameter.in === "header" ? [parameter.name] : [])
     )
@@ -398,7 +379,7 @@ describe("the OpenAPI document", () => {
       assert.deepStrictEqual(problems, [])
     }))
 
-  it("is told in docs/api.md", async () => {
+  it("is documented in docs/api.md", async () => {
     const text = apiReference()
     if (process.env["UPDATE_DOCS"] === "1") await writeFile(REFERENCE, text)
     assert.strictEqual(readFileSync(REFERENCE, "utf8"), text)

@@ -1,43 +1,16 @@
 import { assert, layer } from "@effect/vitest"
-import { Clock, Duration, Effect, Layer, Schema } from "effect"
+import { Clock, Duration, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { Places } from "../../src/services/places/Places.ts"
-import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
-import { created, newRoute } from "../support/Routes.ts"
+import { anonymous, signedIn } from "../support/Actors.ts"
+import { line, list, publish, somewhere } from "../support/PublicRoutes.ts"
+import { created, idsIn, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { scriptOf } from "../support/Tokens.ts"
 import { untilNone } from "../support/Waiting.ts"
 
-const idsIn = (body: unknown) =>
-  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
-
-const line = (from: readonly [number, number], to: readonly [number, number], count = 30) =>
-  Array.from({ length: count }, (_, n) => [
-    from[0] + (to[0] - from[0]) * n / (count - 1),
-    from[1] + (to[1] - from[1]) * n / (count - 1)
-  ])
-
-const publish = (rider: Rider, members: Record<string, unknown>) =>
-  Effect.map(
-    rider.post("/routes", newRoute({ visibility: "public", geometry: line([9.5, 47.1], [9.6, 47.2]), ...members })),
-    ({ body }) => created(body)
-  )
-
-const list = (query: string) =>
-  Effect.flatMap(anonymous, (visitor) => Effect.map(visitor.get(`/routes/public?${query}`), ({ body }) => idsIn(body)))
-
-/** Somewhere is a place, so that the quality gate may pass. */
-const somewhere = Layer.succeed(Places, {
-  at: ([lng]) =>
-    Effect.succeed(lng > 100 ? { placeCountryCode: "FJ" } : { placeCity: "Vaduz", placeCountryCode: "LI" }),
-  hasCities: Effect.succeed(false)
-})
-
-const FILLED_AT_ONCE = 2500
-
 layer(TestServer.layer({}, somewhere))("the public listing", (it) => {
-  it.effect("shows public routes only, by the gate that is asked for", () =>
+  it.effect("shows public routes only, by the requested gate", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const good = yield* publish(rider, { name: "Good loop", favourite: true })
@@ -86,7 +59,7 @@ layer(TestServer.layer({}, somewhere))("the public listing", (it) => {
 })
 
 layer(TestServer.layer({}, somewhere))("its filters", (it) => {
-  it.effect("all hold together", () =>
+  it.effect("are combined", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const near = yield* publish(rider, { activity: "run", distance: 10_000 })
@@ -156,7 +129,7 @@ layer(TestServer.layer({}, somewhere))("its filters", (it) => {
 })
 
 layer(TestServer.layer({}, somewhere))("forms of a line", (it) => {
-  it.effect("are given by every read and list as asked for", () =>
+  it.effect("are in every read and list as requested", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const geometry = Array.from({ length: 5000 }, (_, n) => [9 + n / 5000, 47 + Math.sin(n / 200) / 10, n % 90])
@@ -193,7 +166,7 @@ layer(TestServer.layer({}, somewhere))("forms of a line", (it) => {
 })
 
 layer(TestServer.layer())("routes of a user", (it) => {
-  it.effect("are the public ones, newest-published first, and none for nobody", () =>
+  it.effect("are the public ones, newest-published first, and none without such a user", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const visitor = yield* anonymous
@@ -234,98 +207,8 @@ layer(TestServer.layer())("routes of a user", (it) => {
     }))
 })
 
-layer(TestServer.layer({ MAX_ROUTES_PER_USER: "20000" }, somewhere))("totals of the public listing", (it) => {
-  /** In statements that a busy machine ends in time. */
-  const fillFor = (rider: Rider, count: number) =>
-    Effect.forEach(
-      Array.from({ length: Math.ceil(count / FILLED_AT_ONCE) }, (_, n) => n * FILLED_AT_ONCE),
-      (start) => fillFrom(rider, start + 1, Math.min(count, start + FILLED_AT_ONCE)),
-      { discard: true }
-    )
-
-  const fillFrom = (rider: Rider, first: number, last: number) =>
-    SqlClient.SqlClient.use((sql) =>
-      sql`
-        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, bounds,
-          position_count, distance, place_city, place_country_code, published_at, created_at, updated_at)
-        SELECT ${rider.id}, 'Filled', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation',
-          md5(n::text || ${rider.email}::text),
-          CASE WHEN n % 2 = 0 THEN box '(9.6,47.2),(9.5,47.1)' ELSE box '(180.5,-17),(179.5,-18)' END,
-          30, n, 'Vaduz', 'LI', 'epoch', 'epoch', 'epoch'
-        FROM generate_series(${first}::int, ${last}::int) n`
-    )
-
-  const totalOf = (query: string) =>
-    Effect.flatMap(anonymous, (visitor) => visitor.get(`/routes/public?geometry=none&${query}`)).pipe(
-      Effect.map(({ headers }) => Number(headers.get("x-total-count")))
-    )
-
-  it.effect("are exact whatever their size, and so is the last page", () =>
-    Effect.gen(function*() {
-      yield* fillFor(yield* signedIn, 12_345)
-      assert.strictEqual(yield* totalOf("gate=public"), 12_345)
-      assert.strictEqual(yield* totalOf("gate=indexable"), 12_345 - 499)
-      assert.strictEqual(yield* totalOf("gate=public&placeCity=vaduz&minDistance=2001&maxDistance=12344"), 10_344)
-      assert.strictEqual(yield* totalOf("gate=public&bbox=9,47,10,48"), 6172)
-      // A route across the antimeridian is in both boxes of this viewport, and counts once.
-      assert.strictEqual(yield* totalOf("gate=public&bbox=-180,-90,180,90"), 12_345)
-      assert.strictEqual(yield* totalOf("gate=public&bbox=179,-20,-179,0"), 6173)
-      const visitor = yield* anonymous
-      const page = yield* visitor.get("/routes/public?gate=public&limit=100&offset=12300&geometry=none")
-      assert.strictEqual(idsIn(page.body).length, 45)
-      assert.include(page.headers.get("link"), "offset=12300&geometry=none>; rel=\"last\"")
-    }))
-
-  it.effect("of a page beyond the end are right, however far beyond, and its list is empty", () =>
-    Effect.gen(function*() {
-      yield* fillFor(yield* signedIn, 3)
-      const visitor = yield* anonymous
-      for (const offset of ["1000000", "1000001", "9007199254740991"]) {
-        const page = yield* visitor.get(
-          `/routes/public?gate=public&minDistance=1&maxDistance=3&limit=2&offset=${offset}`
-        )
-        assert.strictEqual(page.status, 200)
-        const total = Number(page.headers.get("x-total-count"))
-        assert.deepStrictEqual([page.body, total > 0], [[], true])
-        const last = Math.floor((total - 1) / 2) * 2
-        for (const relation of ["prev", "last"]) {
-          assert.match(page.headers.get("link") ?? "", new RegExp(`offset=${last}>; rel="${relation}"`))
-        }
-        assert.notInclude(page.headers.get("link"), "rel=\"next\"")
-      }
-      for (const offset of ["9007199254740992", "9007199254740993", "-1", "1.5", "1e3"]) {
-        assert.strictEqual((yield* visitor.get(`/routes/public?offset=${offset}`)).status, 400, offset)
-      }
-    }))
-
-  it.effect("may be five seconds old, and no more", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const city = (n: number) => `gate=public&placeCity=Fresh&limit=${n}`
-      const more = SqlClient.SqlClient.use((sql) =>
-        sql`
-          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, place_city,
-            published_at, created_at, updated_at)
-          SELECT ${rider.id}, 'Fresh', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation', md5(random()::text),
-            'Fresh', 'epoch', 'epoch', 'epoch' FROM generate_series(1, 2)`
-      )
-      yield* more
-      assert.strictEqual(yield* totalOf(city(1)), 2)
-      yield* more
-      yield* TestClock.adjust("4999 millis")
-      assert.strictEqual(yield* totalOf(city(1)), 2)
-      assert.strictEqual(yield* totalOf(city(3)), 3)
-      assert.strictEqual(yield* totalOf(city(5)), 4)
-      yield* TestClock.adjust("1 milli")
-      assert.strictEqual(yield* totalOf(city(1)), 4)
-      yield* SqlClient.SqlClient.use((sql) => sql`UPDATE routes SET visibility = 'private' WHERE user_id = ${rider.id}`)
-      yield* TestClock.adjust("5 seconds")
-      assert.strictEqual(yield* totalOf(city(1)), 0)
-    }))
-})
-
 layer(TestServer.layer())("entity tags", (it) => {
-  it.effect("spare a client what it has, until it changes", () =>
+  it.effect("avoid sending what a client has, until it changes", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const route = created((yield* rider.post("/routes", newRoute({ visibility: "public" }))).body)
@@ -342,7 +225,7 @@ layer(TestServer.layer())("entity tags", (it) => {
       assert.strictEqual((yield* get(renamed.headers.get("etag") ?? "")).status, 200)
     }))
 
-  it.effect("change with a place that is derived again, which nobody has edited", () =>
+  it.effect("change with a place that is derived again, which is no edit", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { id } = created((yield* rider.post("/routes", newRoute({}))).body)
@@ -386,8 +269,8 @@ layer(TestServer.layer())("entity tags", (it) => {
     }))
 })
 
-layer(TestServer.withSweeps())("the bin", (it) => {
-  it.effect("gives a script a public route back only if it confirms that, and says nothing of others' routes", () =>
+layer(TestServer.withSweeps())("the trash", (it) => {
+  it.effect("restores a public route for a token only if it confirms that, and reveals nothing of others' routes", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const script = yield* scriptOf(rider, "write")
@@ -447,7 +330,7 @@ layer(TestServer.withSweeps())("the bin", (it) => {
       assert.deepStrictEqual((yield* rider.get("/routes/deleted")).body, [])
     }))
 
-  it.effect("is emptied by a sweep at 30 days and not before", () =>
+  it.effect("is purged by a sweep at 30 days and not before", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const deleted = Effect.gen(function*() {
@@ -473,7 +356,7 @@ layer(TestServer.withSweeps())("the bin", (it) => {
       yield* untilNone(Effect.map(Effect.forEach(others, rowOf), (rows) => rows.flat()))
     }))
 
-  it.effect("gives nothing back after 30 days, even before a sweep", () =>
+  it.effect("restores nothing after 30 days, even before a sweep", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const route = created((yield* rider.post("/routes", newRoute({}))).body)

@@ -110,3 +110,7 @@ const Refusal = Schema.Struct({
 
 /** What was wrong with an archive that was refused. */
 export const issuesOf = (body: unknown) => Schema.decodeUnknownSync(Refusal)(body).details.issues
+
+export const archiveOf = (rider: Pick<Rider, "cookie">) => Effect.map(exported(rider), ({ bytes }) => bytes)
+
+export const filesOf = (rider: Pick<Rider, "cookie">) => Effect.flatMap(archiveOf(rider), unzipped)

@@ -1,13 +1,10 @@
 import { assert } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import type { Actor } from "./Actors.ts"
-import { created, idOf, newRoute } from "./Routes.ts"
+import { created, idOf, idsIn, newRoute } from "./Routes.ts"
 
 export const routeIdsIn = (body: unknown) =>
   Schema.decodeUnknownSync(Schema.Struct({ routeIds: Schema.Array(Schema.Int), routeCount: Schema.Int }))(body)
-
-export const idsIn = (body: unknown) =>
-  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
 
 export const makeRoute = (rider: Actor, members: Record<string, unknown> = {}) =>
   Effect.map(rider.post("/routes", newRoute(members)), ({ body }) => idOf(body))

@@ -17,3 +17,11 @@ export const created = Schema.decodeUnknownSync(
 export const idOf = (body: unknown) => created(body).id
 
 export const shareTokenOf = (body: unknown) => created(body).shareToken
+
+export const issuePaths = (body: unknown) =>
+  Schema.decodeUnknownSync(
+    Schema.Struct({ details: Schema.Struct({ issues: Schema.Array(Schema.Struct({ path: Schema.String })) }) })
+  )(body).details.issues.map(({ path }) => path)
+
+export const idsIn = (body: unknown) =>
+  Schema.decodeUnknownSync(Schema.Array(Schema.Struct({ id: Schema.Int })))(body).map(({ id }) => id)
