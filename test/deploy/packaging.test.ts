@@ -95,7 +95,7 @@ describe("the image", () => {
     assert.strictEqual(finalStage.match(/^USER .*$/gm)?.at(-1), "USER 1000:1000")
   })
 
-  it("has its modules compiled, by the user and with the flags that run them, and writable by nobody", () => {
+  it("has its modules compiled, by the user and with the flags that run them, and read-only", () => {
     const [made = "", kept = ""] = finalStage.split("\nUSER 0:0\n")
     assert.match(made, /^ENV NODE_COMPILE_CACHE=\/app\/\.cache$/m)
     assert.include(made, `\nUSER 1000:1000\nRUN ${(manifest.scripts["start"] ?? "").split(" exec ")[1]} >`)
@@ -140,7 +140,7 @@ describe("Compose and Kubernetes", () => {
     settingsOf(file, /^(?:stringD|d)ata:\n[^]+/m)
   )
 
-  it("name settings that the service reads, and every one that it asks for", () => {
+  it("name settings that the service reads, and every one that it needs", () => {
     const unknown = [...compose, ...kubernetes].filter((name) => !sources.includes(`"${name}"`))
     assert.deepStrictEqual(unknown, [])
     const [required = ""] = /const REQUIRED = \[[^\]]+\]/.exec(sources) ?? []

@@ -56,7 +56,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.deepStrictEqual([second.status, second.body], [400, INVALID_LINK])
     }))
 
-  it.effect("a link is good for 24 hours and no longer", () =>
+  it.effect("a link expires after 24 hours", () =>
     Effect.gen(function*() {
       const [early, late] = [yield* signUp(newEmail()), yield* signUp(newEmail())]
       yield* TestClock.adjust("23 hours")
@@ -103,7 +103,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.strictEqual((yield* logIn(email)).status, 200)
     }))
 
-  it.effect("a known address gets the same answer, and a mail that says so", () =>
+  it.effect("a known address gets the same response, and a mail that says so", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const visitor = yield* anonymous
@@ -127,7 +127,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.deepStrictEqual([other.status, other.body], [401, WRONG])
     }))
 
-  it.effect("log-in before verification says so to the right password only, and mails a new link", () =>
+  it.effect("log-in before verification is 403 for the right password only, and mails a new link", () =>
     Effect.gen(function*() {
       const email = newEmail()
       const first = yield* signUp(email)
@@ -145,7 +145,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.strictEqual((yield* logIn(email)).status, 200)
     }))
 
-  it.effect("unknown address and wrong password are told apart by nothing", () =>
+  it.effect("an unknown address and a wrong password have the same response", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const wrong = yield* logIn(rider.email, "not the password at all")
@@ -265,7 +265,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       assert.notInclude(answer.text, "canary-pw")
     }))
 
-  it.effect("a browser of another site cannot sign anybody in", () =>
+  it.effect("a browser of another site cannot sign users in", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const attempt = (headers: Readonly<Record<string, string>>) =>
@@ -290,7 +290,7 @@ const roleIn = (body: unknown) => Schema.decodeUnknownSync(Schema.Struct({ role:
 const HandleOnly = Schema.Struct({ handle: Schema.String })
 
 layer(TestServer.layer({ ADMIN_EMAILS: " Boss@Example.com , ,second@example.com" }))("administrators", (it) => {
-  it.effect("are whoever has proven a listed address", () =>
+  it.effect("are users with a listed and verified address", () =>
     Effect.gen(function*() {
       const boss = yield* signedUpAs({ email: "boss@example.com" })
       const other = yield* signedUp

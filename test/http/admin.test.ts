@@ -18,7 +18,7 @@ const adminCalled = (name: string) => signedInAs({ email: `${name}@admins.exampl
 const SETTINGS = { ADMIN_EMAILS: admins.join(", ").toUpperCase(), GRAFANA_URLS: JSON.stringify(grafana) }
 
 layer(TestServer.layer(SETTINGS))("administration", (it) => {
-  it.effect("is for whoever has proven a listed address, in a session, at each request", () =>
+  it.effect("is for sessions of users with a listed and verified address, checked at each request", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("demoted")
       const rider = yield* signedIn
@@ -120,7 +120,7 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.strictEqual((yield* admin.delete("/admin/users/999999999")).status, 404)
     }))
 
-  it.effect("deletes a route of anybody, who can restore it for themselves", () =>
+  it.effect("deletes a route of any user, who can restore it", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("deleting")
       const rider = yield* signedIn
@@ -132,7 +132,7 @@ layer(TestServer.layer(SETTINGS))("administration", (it) => {
       assert.deepInclude(restored.body, { id: route.id, visibility: "private" })
     }))
 
-  it.effect("tells how the parts of the service are, and where the dashboards are", () =>
+  it.effect("reports the state of the service's parts, and the URLs of the dashboards", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("operating")
       const { body } = yield* admin.get("/admin/system")

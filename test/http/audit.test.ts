@@ -102,7 +102,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "
       )
     }))
 
-  it.effect("has the trace of the request that asked for a reset, although its mail is written later", () =>
+  it.effect("has the trace of the request for a reset, although its mail is written later", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const traceId = "0af7651916cd43dd8448eb211c80319c"
@@ -115,7 +115,7 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "
       assert.deepStrictEqual(yield* entries, [{ trace_id: traceId }])
     }))
 
-  it.effect("names nobody where nobody is known, and forgets whom it was about with the person", () =>
+  it.effect("names no user where none is known, and is erased with the account", () =>
     Effect.gen(function*() {
       const admin = yield* adminCalled("forgotten")
       const rider = yield* signedUp

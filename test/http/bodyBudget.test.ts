@@ -87,7 +87,7 @@ layer(
       yield* until(Effect.map(posted(rider, "10.0.0.3", MIB), ({ status }) => status === 201))
     }).pipe(Effect.scoped))
 
-  it.effect("counts a body of unknown length with its limit, and gives it back when its client hangs up", () =>
+  it.effect("counts a body of unknown length with its limit, and frees it when its client hangs up", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const chunked = yield* announced(rider, "10.0.1.1", { "Transfer-Encoding": "chunked" })

@@ -78,7 +78,7 @@ const WORK: ReadonlyArray<Work> = [
 const ADMIN = "admin@example.com"
 
 layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { timeout: "60 seconds" })("work that takes long", (it) => {
-  it.effect("leaves connections to everybody else, and what queues for 2 seconds is 503 with Retry-After", () =>
+  it.effect("leaves connections for other work, and what queues for 2 seconds is 503 with Retry-After", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ email: ADMIN })
       const sql = yield* SqlClient.SqlClient
@@ -157,7 +157,7 @@ describe("the classes of work", () => {
       ))
     ))
 
-  it.effect("that share what a small pool leaves give it back, in order of arrival", () =>
+  it.effect("that share the rest of a small pool release it, in order of arrival", () =>
     Effect.gen(function*() {
       const { imports, lists } = yield* Bulkheads
       const first = yield* Effect.forkChild(lists(Effect.never))

@@ -81,7 +81,7 @@ layer(TestServer.layer())("the typed client", (it) => {
       assert.strictEqual(refused._tag, "UnsupportedMediaType")
     }))
 
-  it.effect("reaches an answer's headers", () =>
+  it.effect("reads a response's headers", () =>
     Effect.gen(function*() {
       const script = yield* scriptWith("write")
       yield* script.routes.create({ headers: {}, query: {}, payload: ride })
@@ -196,7 +196,7 @@ const used = Effect.gen(function*() {
 })
 
 layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when it is too fast", (it) => {
-  it.effect("waits for as long as it is told to, and asks again", () =>
+  it.effect("waits for as long as Retry-After says, and tries again", () =>
     Effect.gen(function*() {
       yield* used
       const { find, sent, statuses } = yield* watched({})

@@ -165,35 +165,39 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
         yield* recovered(rider.get("/routes"))
       }), 60_000)
 
-    it.effect("refuses nobody's writes for a row of one account that is locked for long", () =>
-      Effect.gen(function*() {
-        const database = yield* DatabaseProxy
-        const name = new URL(database.url).pathname.slice(1)
-        const [locker, other] = [yield* signedIn, yield* signedIn]
-        const isSeen = yield* Deferred.make<void>()
-        const lock = Effect.gen(function*() {
-          const sql = yield* SqlClient.SqlClient
-          yield* sql.withTransaction(Effect.andThen(
-            sql`SELECT 1 FROM route_usage WHERE user_id = ${locker.id} FOR UPDATE`,
-            Deferred.await(isSeen)
-          ))
-        }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
-        const locked = yield* Effect.forkChild(lock)
-        const stuck = yield* Effect.forkChild(Effect.forever(times(2 * POOL, locker.post("/routes", newRoute({})))))
-        const waiting = onServer((sql) =>
-          sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
-        )
-        yield* Effect.repeat(waiting, {
-          until: (rows) => rows.length > POOL / 2,
-          schedule: Schedule.spaced("20 millis")
-        })
-        const answers = yield* Effect.replicateEffect(other.post("/routes", newRoute({})), 5)
-        assert.isUndefined(locked.pollUnsafe())
-        assert.deepStrictEqual([...statuses(answers)], [201])
-        yield* Fiber.interrupt(stuck)
-        yield* Deferred.succeed(isSeen, undefined)
-        yield* Fiber.join(locked)
-      }), 60_000)
+    it.effect(
+      "refuses no writes of others for a row of one account that is locked for long",
+      () =>
+        Effect.gen(function*() {
+          const database = yield* DatabaseProxy
+          const name = new URL(database.url).pathname.slice(1)
+          const [locker, other] = [yield* signedIn, yield* signedIn]
+          const isSeen = yield* Deferred.make<void>()
+          const lock = Effect.gen(function*() {
+            const sql = yield* SqlClient.SqlClient
+            yield* sql.withTransaction(Effect.andThen(
+              sql`SELECT 1 FROM route_usage WHERE user_id = ${locker.id} FOR UPDATE`,
+              Deferred.await(isSeen)
+            ))
+          }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
+          const locked = yield* Effect.forkChild(lock)
+          const stuck = yield* Effect.forkChild(Effect.forever(times(2 * POOL, locker.post("/routes", newRoute({})))))
+          const waiting = onServer((sql) =>
+            sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
+          )
+          yield* Effect.repeat(waiting, {
+            until: (rows) => rows.length > POOL / 2,
+            schedule: Schedule.spaced("20 millis")
+          })
+          const answers = yield* Effect.replicateEffect(other.post("/routes", newRoute({})), 5)
+          assert.isUndefined(locked.pollUnsafe())
+          assert.deepStrictEqual([...statuses(answers)], [201])
+          yield* Fiber.interrupt(stuck)
+          yield* Deferred.succeed(isSeen, undefined)
+          yield* Fiber.join(locked)
+        }),
+      60_000
+    )
   }
 )
 

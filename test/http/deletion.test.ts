@@ -148,7 +148,7 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       assert.strictEqual((yield* visitor.post("/auth/verify-email", { token })).status, 200)
     }))
 
-  it.effect("is not all that a sweep takes: what nobody can use any more goes too", () =>
+  it.effect("is not all that a sweep deletes: what has expired is deleted too", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* mint(rider, "read")
@@ -179,7 +179,7 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
     }))
 
-  it.effect("leaves an unproven account of an earlier version as long as one of its links can be used", () =>
+  it.effect("keeps an unverified account of an earlier version as long as one of its links can be used", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const now = yield* Clock.currentTimeMillis

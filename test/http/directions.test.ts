@@ -47,7 +47,7 @@ layer(serverLayer())("directions", (it) => {
       assert.notProperty((yield* ask(REQUEST)).body, "maneuvers")
     }))
 
-  it.effect("may be asked for in the query", () =>
+  it.effect("may be requested in the query", () =>
     Effect.gen(function*() {
       yield* (yield* StandInEngine).behave(TURNS)
       const visitor = yield* anonymous

@@ -50,7 +50,7 @@ layer(serverLayer())("elevations", (it) => {
       assert.deepInclude(none.body, { filled: 0, missing: 0 })
     }))
 
-  it.effect("of a long line are asked for in several calls", () =>
+  it.effect("of a long line are read in several calls", () =>
     Effect.gen(function*() {
       const calls = (yield* StandInEngine).asked.length
       yield* behave((request, response) => {

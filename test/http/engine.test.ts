@@ -40,7 +40,7 @@ const realLayer = Layer.unwrap(Effect.map(Engine, ({ url }) => TestServer.layer(
 
 describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot be installed)", () => {
   layer(realLayer, { timeout: "5 minutes", excludeTestServices: true })("in a town of our own", (it) => {
-    it.effect("a ferry is avoided where there is a bridge, and told where there is none", () =>
+    it.effect("a ferry is avoided where there is a bridge, and a warning where there is none", () =>
       Effect.gen(function*() {
         for (const activity of ["cycle", "walk", "run"]) {
           const across = [TOWN.busyEast, TOWN.eastEnd] as const
@@ -87,7 +87,7 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.strictEqual((yield* route("cycle", { avoidHighways: true }, ...across)).length, 2.003)
       }))
 
-    it.effect("a motorway where one may ride is left by cyclists who ask for it, and told where it cannot be", () =>
+    it.effect("cyclists who avoid highways leave a motorway, or get a warning where that is impossible", () =>
       Effect.gen(function*() {
         const across = [TOWN.motorwayWest, TOWN.motorwayEast] as const
         assert.deepStrictEqual(yield* route("cycle", {}, ...across), { length: 1.113, warnings: [] })
@@ -100,7 +100,7 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.deepStrictEqual((yield* route("cycle", { avoidHighways: true }, ...beyond)).warnings, ["highway_used"])
       }))
 
-    it.effect("walkers who avoid highways take a footpath that goes the same way, and a motorway is told", () =>
+    it.effect("walkers who avoid highways take a footpath that goes the same way; a motorway is a warning", () =>
       Effect.gen(function*() {
         for (const activity of ["walk", "run"]) {
           const across = [TOWN.motorwayWest, TOWN.motorwayEast] as const
@@ -141,7 +141,7 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         }
       }))
 
-    it.effect("who wants paved ways and has none is told", () =>
+    it.effect("a route that wants paved ways and has none gets a warning", () =>
       Effect.gen(function*() {
         const between = (share: number) => ({
           lat: TOWN.dirtWest.lat + share * (TOWN.dirtEast.lat - TOWN.dirtWest.lat),
@@ -155,14 +155,14 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         }
       }))
 
-    it.effect("a closed street is used by nobody", () =>
+    it.effect("a closed street is in no route", () =>
       Effect.gen(function*() {
         for (const activity of ["cycle", "walk", "run"]) {
           assert.strictEqual((yield* route(activity, {}, TOWN.closedWest, TOWN.closedEast)).length, 1.558)
         }
       }))
 
-    it.effect("locations are where they were snapped, one for each that was asked for", () =>
+    it.effect("locations are where they were snapped, one for each in the request", () =>
       Effect.gen(function*() {
         const beside = { lat: TOWN.dirtWest.lat + 0.0002, lon: TOWN.dirtWest.lon - 0.0003 }
         const { body } = yield* ask("cycle", {}, TOWN.busyWest, beside, TOWN.closedEast)
@@ -173,7 +173,7 @@ describe.skipIf(!hasEngine)("routing by the real engine (skipped where it cannot
         assert.approximately(locations[1]?.lon ?? 0, TOWN.dirtWest.lon, 0.0001)
       }))
 
-    it.effect("no path and no road near are told apart", () =>
+    it.effect("no path and no road near are different errors", () =>
       Effect.gen(function*() {
         const noPath = yield* ask("cycle", {}, TOWN.busyWest, TOWN.island)
         assert.deepInclude(noPath.body, { statusCode: 404, details: { reason: "no_path" } })
@@ -256,7 +256,7 @@ const isAsked = Effect.fnUntraced(function*({ path, request }: Recording) {
   assert.deepStrictEqual(decodeJson(last?.body), request)
 })
 
-layer(standInLayer)("answers that the real engine gave once to what the service asks", (it) => {
+layer(standInLayer)("recorded responses of the real engine", (it) => {
   it.effect("are what the contract names", () =>
     Effect.gen(function*() {
       const kept = yield* replayed("bicycle-three-locations")
@@ -279,7 +279,7 @@ layer(standInLayer)("answers that the real engine gave once to what the service 
       assert.deepStrictEqual(byMotorway.warnings, ["highway_used"])
     }))
 
-  it.effect("that are refusals are told by their reason", () =>
+  it.effect("that are refusals have a reason", () =>
     Effect.gen(function*() {
       const refusals = [
         ["no-path", "no_path", TOWN.island],
@@ -293,7 +293,7 @@ layer(standInLayer)("answers that the real engine gave once to what the service 
       }
     }))
 
-  it.effect("that say which locations have no road near are named", () =>
+  it.effect("that name locations without a road near are passed on", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const [refused, located] = yield* Effect.promise(() =>

@@ -78,7 +78,7 @@ const settled: Effect.Effect<number, SqlError.SqlError, DatabaseProxy | SqlClien
 layer(LongAccount.layer.pipe(Layer.provideMerge(TestServer.behindProxy)), {
   excludeTestServices: true
 })("an export of a long account", (it) => {
-  it.effect("works no further ahead than it is read, and holds nothing meanwhile", () =>
+  it.effect("works no further ahead than it is read, and keeps nothing meanwhile", () =>
     Effect.gen(function*() {
       const { firstId, rider } = yield* LongAccount
       const response = yield* begun(rider)

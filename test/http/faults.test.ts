@@ -31,7 +31,7 @@ const Failure = Schema.Struct({
 layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }, broken).pipe(Layer.provideMerge(recording)))(
   "a defect",
   (it) => {
-    it.effect("is answered with the trace's id and nothing else, and logged once with the same", () =>
+    it.effect("is a response with the trace's id and nothing else, and logged once with the same", () =>
       Effect.gen(function*() {
         const rider = yield* signedIn
         const traceId = "0af7651916cd43dd8448eb211c80319c"
@@ -94,7 +94,7 @@ layer(impatientServer, { excludeTestServices: true, timeout: "60 seconds" })("a 
     60_000
   )
 
-  it.effect("may lose its connections between requests without anybody noticing for long", () =>
+  it.effect("may lose its connections between requests without a lasting effect", () =>
     Effect.gen(function*() {
       const database = yield* DatabaseProxy
       const rider = yield* signedIn

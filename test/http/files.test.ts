@@ -82,7 +82,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       }
     }))
 
-  it.effect("are told apart by what they say where the content type says nothing", () =>
+  it.effect("are recognised by their content where the content type is unspecific", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const geojson = `{"type":"LineString","coordinates":[[9.5,47.1],[9.6,47.2]]}`
@@ -101,7 +101,7 @@ layer(TestServer.layer({}, inVaduz))("files", (it) => {
       }
     }))
 
-  it.effect("may be looked at first: a dry run says what would be stored and what not, and stores nothing", () =>
+  it.effect("have a dry run, which reports what would be stored and what not, and stores nothing", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { body, status } = yield* importFile(rider, GPX, {}, "?dryRun=true")

@@ -247,7 +247,7 @@ layer(TestServer.layer({}, vaduz))("finding one's own routes", (it) => {
       assert.strictEqual((yield* (yield* anonymous).get("/routes/tags")).status, 401)
     }))
 
-  it.effect("public routes are found by words and tags, and private, unlisted and deleted ones by nobody else", () =>
+  it.effect("public routes are found by words and tags; private, unlisted and deleted ones by their owner only", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ name: "Quokka" })
       const visitor = yield* anonymous

@@ -15,7 +15,7 @@ const sessionsIn = Schema.decodeUnknownSync(
 )
 
 layer(TestServer.layer())("sessions of one's own", (it) => {
-  it.effect("are listed, the one that asks among them, with what is known of the device", () =>
+  it.effect("are listed, with the current one and what is known of the device", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       yield* TestClock.adjust("1 second")
@@ -150,7 +150,7 @@ layer(TestServer.layer())("profiles", (it) => {
       }
     }))
 
-  it.effect("have a handle of the contract's shape that nobody else has", () =>
+  it.effect("have a unique handle of the contract's shape", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const other = yield* signedIn
@@ -226,7 +226,7 @@ layer(TestServer.layer())("profiles", (it) => {
       }
     }))
 
-  it.effect("are seen by anybody under the handle of now, and under no other", () =>
+  it.effect("are visible to anyone under the current handle, and under no other", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ name: "Seen Rider" })
       const visitor = yield* anonymous

@@ -163,7 +163,7 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
 })
 
 describe("imports", () => {
-  it.effect("are eight at a time: the ninth waits for two seconds, and is told when to try again", () =>
+  it.effect("are eight at a time: the ninth waits for two seconds, and gets Retry-After", () =>
     Effect.gen(function*() {
       const { place } = yield* importTurns
       const first = yield* Scope.make()

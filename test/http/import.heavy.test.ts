@@ -81,26 +81,30 @@ layer(TestServer.layer())("an archive that is much work", (it) => {
     60_000
   )
 
-  it.effect("that is 64 MiB of zeros holds up nobody while it arrives and is refused", () =>
-    Effect.gen(function*() {
-      const rider = yield* signedIn
-      const { origin } = yield* TestServer
-      const piece = new Uint8Array(65_536)
-      // In pieces: the client is in this thread too, and would take 0.1 s of it to send all at once.
-      const sent = Effect.promise(async () => {
-        const response = await fetch(`${origin}/api/v1/users/me/import`, {
-          method: "POST",
-          headers: { cookie: rider.cookie, "content-type": "application/zip" },
-          body: ReadableStream.from(Array.from({ length: 64 * MIB / piece.length }, () => piece)),
-          duplex: "half"
+  it.effect(
+    "that is 64 MiB of zeros delays no other request while it arrives and is refused",
+    () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const { origin } = yield* TestServer
+        const piece = new Uint8Array(65_536)
+        // In pieces: the client is in this thread too, and would take 0.1 s of it to send all at once.
+        const sent = Effect.promise(async () => {
+          const response = await fetch(`${origin}/api/v1/users/me/import`, {
+            method: "POST",
+            headers: { cookie: rider.cookie, "content-type": "application/zip" },
+            body: ReadableStream.from(Array.from({ length: 64 * MIB / piece.length }, () => piece)),
+            duplex: "half"
+          })
+          return { status: response.status, text: await response.text() }
         })
-        return { status: response.status, text: await response.text() }
-      })
-      const { longest, value } = yield* longestTurnOf(sent)
-      assert.strictEqual(value.status, 400)
-      assert.include(value.text, "The archive cannot be read: End of central directory record signature not found")
-      assert.isBelow(longest, MAX_TURN)
-    }), 60_000)
+        const { longest, value } = yield* longestTurnOf(sent)
+        assert.strictEqual(value.status, 400)
+        assert.include(value.text, "The archive cannot be read: End of central directory record signature not found")
+        assert.isBelow(longest, MAX_TURN)
+      }),
+    60_000
+  )
 
   it.effect(
     "with one wrong position in one of many long routes names it, and imports nothing",

@@ -73,7 +73,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.strictEqual(remainingIn(headers), 9)
     }))
 
-  it.effect("of an email address hold from wherever it is tried, in whatever spelling", () =>
+  it.effect("of an email address count from every client address, case-insensitively", () =>
     Effect.gen(function*() {
       const name = newEmail()
       for (let n = 0; n < 5; n++) {
@@ -165,7 +165,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.strictEqual(refused.headers.get("ratelimit-policy"), "\"strict\";q=10;w=60")
     }))
 
-  it.effect("of the strict tier are those of minting tokens too, so that nobody multiplies limits by it", () =>
+  it.effect("of the strict tier count for minting tokens too, so that tokens multiply no limits", () =>
     Effect.gen(function*() {
       const rider = yield* riderFrom("203.0.113.77")
       const answers = yield* Effect.forEach(
@@ -175,7 +175,7 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.deepStrictEqual(answers.map(({ status }) => status), [...Array.from({ length: 10 }, () => 201), 429])
     }))
 
-  it.effect("never hold for probes", () =>
+  it.effect("do not count probes", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const answers = yield* Effect.all(Array.from({ length: 400 }, () => visitor.get("//health/live")), {
@@ -274,7 +274,7 @@ layer(TestServer.layer(BEHIND_PROXY))("a device that signed in before", (it) => 
 })
 
 layer(TestServer.layer(LIMITED))("without trusted proxies", (it) => {
-  it.effect("nobody is believed about where they call from", () =>
+  it.effect("count by the connection, whatever a client's headers claim", () =>
     Effect.gen(function*() {
       const statuses: Array<number> = []
       for (let n = 0; n < 6; n++) {
@@ -296,7 +296,7 @@ layer(TestServer.layer(LIMITED))("without trusted proxies", (it) => {
 })
 
 layer(TestServer.layer())("limits that are off", (it) => {
-  it.effect("leave no trace in an answer", () =>
+  it.effect("have no headers", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       for (let n = 0; n < 10; n++) {

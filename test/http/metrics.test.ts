@@ -54,7 +54,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
       assert.strictEqual((yield* sampled("http_server_active_requests")).get(""), 1)
     }))
 
-  it.effect("tell who hung up from what failed here", () =>
+  it.effect("distinguish clients that hung up from failures of the service", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer
       yield* (yield* StandInEngine).behave(() => undefined)
@@ -75,7 +75,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
       assert.deepStrictEqual([...counts.keys()].filter((labels) => /status="5/.test(labels)), [])
     }))
 
-  it.effect("tell of limits, passwords, mails, the pool and the process", () =>
+  it.effect("have limits, passwords, mails, the pool and the process", () =>
     Effect.gen(function*() {
       yield* signedUp
       const visitor = yield* anonymous
@@ -107,7 +107,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
       assert.isTrue(samplesOf(text, "nodejs_eventloop_lag_p99_seconds").has(""))
     }))
 
-  it.effect("tell how calls of the engine end, and which way its circuit goes", () =>
+  it.effect("have results of calls of the engine, and the state of its circuit", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const visitor = yield* anonymous
@@ -144,7 +144,7 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
 const UNKNOWN = { statusCode: 404, code: "NOT_FOUND", message: "No such path" }
 
 layer(TestServer.layer())("metrics are closed", (it) => {
-  it.effect("to what a proxy passes on that is none of ours, whatever it says", () =>
+  it.effect("to requests through a proxy that is not trusted, whatever its headers claim", () =>
     Effect.gen(function*() {
       for (
         const headers of [
@@ -169,7 +169,7 @@ layer(TestServer.layer())("metrics are closed", (it) => {
     }))
 })
 
-layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }))("metrics behind a proxy of ours", (it) => {
+layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }))("metrics behind our own proxy", (it) => {
   it.effect("are for clients inside, as the proxy names them", () =>
     Effect.gen(function*() {
       const from = (headers: Readonly<Record<string, string>>) =>
@@ -195,7 +195,7 @@ layer(TestServer.layer({ METRICS_ALLOWED_CIDRS: "10.0.0.0/8, 2001:db8::/32" }))(
 
 for (const setting of ["METRICS_ENABLED", "TELEMETRY_ENABLED"]) {
   layer(TestServer.layer({ [setting]: "false" }))(`metrics with ${setting}=false`, (it) => {
-    it.effect("are answered with 503, and the rest goes on", () =>
+    it.effect("are 503, and the rest goes on", () =>
       Effect.gen(function*() {
         const { body, status } = yield* scrape
         assert.deepInclude(body, { statusCode: 503, code: "INTERNAL", message: "Metrics are not collected" })

@@ -112,7 +112,7 @@ describe("null in a request's body", () => {
     ])
   })
 
-  it("means the same as leaving the member out, wherever a body is not a change", () => {
+  it("is the same as an absent member in every body that is not a change", () => {
     const made = bodies.filter(({ method, name }) => method !== "PATCH" && name in EXAMPLES)
     const tried = made.map(({ name, schema }) => {
       const payload = payloadOf(name)
@@ -131,7 +131,7 @@ describe("null in a request's body", () => {
     ])
   })
 
-  it("leaves a trace to be one of a ride, as no activity does", () => {
+  it("is the same as no activity for a trace: cycling", () => {
     const decode = Schema.decodeUnknownSync(TraceRequest)
     const shape = [{ lat: 47.1, lon: 9.5 }, { lat: 47.2, lon: 9.5 }]
     const ride = { activity: "cycle", shape }

@@ -62,7 +62,7 @@ const badCookies = Effect.gen(function*() {
 })
 
 layer(TestServer.layer())("where authentication is optional or none", (it) => {
-  it.effect("are all endpoints that anybody may call for content", () =>
+  it.effect("are all endpoints for content that anyone may call", () =>
     Effect.sync(() => {
       assert.deepStrictEqual(using(OptionalAuthentication).map(({ path }) => String(path)).toSorted(), [
         "/api/v1/collections/:ref",
@@ -88,7 +88,7 @@ layer(TestServer.layer())("where authentication is optional or none", (it) => {
       ])
     }))
 
-  it.effect("an expired, revoked or malformed cookie is cleared and the caller served as nobody", () =>
+  it.effect("an expired, revoked or malformed cookie is cleared and the caller is anonymous", () =>
     Effect.gen(function*() {
       const bad = yield* badCookies
       const published = yield* publishedBy(yield* signedIn)
@@ -141,7 +141,7 @@ layer(TestServer.layer())("where authentication is optional or none", (it) => {
       }
     }))
 
-  it.effect("an account that is pending deletion reads what anybody may read, and no more", () =>
+  it.effect("an account that is pending deletion reads what anyone may read, and no more", () =>
     Effect.gen(function*() {
       const published = yield* publishedBy(yield* signedIn)
       const leaving = yield* signedIn

@@ -60,7 +60,7 @@ layer(TestServer.layer())("pages", (it) => {
       assertAlert(again, "This link is incomplete, has expired or was used already.")
     }))
 
-  it.effect("load nothing from elsewhere, run no scripts, are not kept and say nothing of their address", () =>
+  it.effect("load nothing from elsewhere, run no scripts, are not stored and send no referrer", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       for (const path of Object.values(PAGES)) {
@@ -161,7 +161,7 @@ layer(TestServer.layer())("pages", (it) => {
       assert.strictEqual((yield* submit(visitor, "cancelDeletion", {})).status, 401)
     }))
 
-  it.effect("mails say what to do for somebody who did not cause them", () =>
+  it.effect("mails tell people who did not cause them what to do", () =>
     Effect.gen(function*() {
       const mailbox = yield* Mailbox
       const visitor = yield* anonymous

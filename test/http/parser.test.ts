@@ -333,7 +333,7 @@ layer(TestServer.layer())("a request that is out of the ordinary", (it) => {
       }
     }))
 
-  it.effect("that expects to be told to continue is told so, and then served", () =>
+  it.effect("that expects 100 Continue gets it, and then the response", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer
       const body = `{"email":"a@example.com","password":"x"}`

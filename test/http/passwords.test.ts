@@ -21,7 +21,7 @@ const reset = (token: string, password = NEW_PASSWORD) =>
   Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/reset-password", { token, password }))
 
 layer(TestServer.layer())("a forgotten password", (it) => {
-  it.effect("is replaced by a mailed link, which ends every session and signs nobody in", () =>
+  it.effect("is replaced by a mailed link, which ends every session and does not sign in", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const { token: script } = yield* mint(rider, "read")
@@ -36,7 +36,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
       assert.include(subjects, "Your password was changed")
     }))
 
-  it.effect("proves the address of an account that never did", () =>
+  it.effect("verifies the address of an account that is not verified", () =>
     Effect.gen(function*() {
       const email = newEmail()
       const visitor = yield* anonymous
@@ -85,7 +85,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
       }
     }))
 
-  it.effect("that the policy refuses leaves the link good", () =>
+  it.effect("that the policy refuses does not consume the link", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const token = yield* requestReset(rider.email)
@@ -93,7 +93,7 @@ layer(TestServer.layer())("a forgotten password", (it) => {
       assert.strictEqual((yield* reset(token)).status, 200)
     }))
 
-  it.effect("of an address without an account gets the same answer and no mail", () =>
+  it.effect("of an address without an account gets the same response and no mail", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const email = newEmail()

@@ -25,7 +25,7 @@ const outcomes = Effect.gen(function*() {
 })
 
 layer(TestServer.layer({ PICTURE_CACHE_BYTES: "100 KiB" }))("pictures of routes", (it) => {
-  it.effect("are SVG and PNG of the asked size, in light and dark, with the profile where it is asked for", () =>
+  it.effect("are SVG and PNG of the requested size, in light and dark, with the profile on request", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const { path } = yield* shared()

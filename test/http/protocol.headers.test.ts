@@ -32,7 +32,7 @@ layer(TestServer.layer())("the protocol", (it) => {
       assert.strictEqual((yield* sendRaw(origin, requestHead("GET /health/live"))).status, 200)
     }))
 
-  it.effect("every answer is JSON, hardened, and kept by no cache", () =>
+  it.effect("every response is JSON, hardened, and stored by no cache", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const rider = yield* signedIn
@@ -235,7 +235,7 @@ layer(
 )
 
 layer(TestServer.layer())("without listed origins", (it) => {
-  it.effect("no answer has a CORS header", () =>
+  it.effect("no response has a CORS header", () =>
     Effect.gen(function*() {
       const { headers } = yield* (yield* anonymous).get("//health", { headers: { origin: "https://a.example" } })
       assert.isNull(headers.get("access-control-allow-origin"))

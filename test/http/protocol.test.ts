@@ -123,7 +123,7 @@ layer(TestServer.layer())("the protocol", (it) => {
       assert.strictEqual((yield* call("HEAD", "/nothing")).status, 404)
     }))
 
-  it.effect("what is no JSON is refused as such, whoever sends it", () =>
+  it.effect("what is no JSON is refused as such, with and without a session", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const texts = [
@@ -219,7 +219,7 @@ layer(TestServer.layer())("the protocol", (it) => {
       assert.strictEqual(created(answer.body)["visibility"], "unlisted")
     }))
 
-  it.effect("a body is taken as JSON in UTF-8 when it says so, and only then", () =>
+  it.effect("a body is read as JSON in UTF-8 if its content type says so, and only then", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const raw = new TextEncoder().encode(`{"email":"a@example.com","password":"x"}`)

@@ -118,7 +118,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.strictEqual(rows.length, 0)
     }))
 
-  it.effect("links the account that has proven the address, and both ways lead there", () =>
+  it.effect("links the account with the verified address, to which both sign-ins then lead", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({})
       const person = newPerson({ email: rider.email.toUpperCase() })
@@ -132,7 +132,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.deepInclude(another.body, { statusCode: 409, code: "CONFLICT" })
     }))
 
-  it.effect("gives an account that never proved the address to whom the provider vouches for, with nothing left in it", () =>
+  it.effect("gives an account with an unverified address to the provider's user, with nothing left in it", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const email = newEmail()
@@ -169,7 +169,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       }
     }))
 
-  it.effect("tells the audit what it takes from an account that is no longer proven", () =>
+  it.effect("audits what it removes from an account that is no longer verified", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const rider = yield* signedInAs({})
@@ -213,7 +213,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       }
     }))
 
-  it.effect("of a user's tokens leaves those of a proven account alone", () =>
+  it.effect("keeps the tokens of a verified account", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({})
       const { token } = yield* mint(rider, "read")
@@ -221,7 +221,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.strictEqual((yield* (yield* withToken(token)).get("/users/me")).status, 200)
     }))
 
-  it.effect("is refused for what the provider did not sign, and no answer tells the client secret", () =>
+  it.effect("is refused for what the provider did not sign, and no response has the client secret", () =>
     Effect.gen(function*() {
       const idToken = yield* (yield* SignInProvider).idToken(newPerson())
       const [head, , signature] = idToken.split(".")
@@ -239,7 +239,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
 })
 
 layer(TestServer.layer())("without a provider", (it) => {
-  it.effect("sign-in by it says that there is none", () =>
+  it.effect("sign-in by it is refused with a reason", () =>
     Effect.gen(function*() {
       assert.deepInclude((yield* signInBy({ code: "x" })).body, { statusCode: 503, code: "INTERNAL" })
     }))

@@ -44,7 +44,7 @@ layer(serverLayer(), { excludeTestServices: true })("an engine whose status hang
       })
     }))
 
-  it.effect("or says what cannot be is away as well", () =>
+  it.effect("or responds with nonsense is unavailable as well", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const engine = yield* StandInEngine
@@ -75,7 +75,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         }
       }))
 
-    it.effect("tells where an operator finds the rest", () =>
+    it.effect("logs where an operator finds the rest", () =>
       Effect.gen(function*() {
         yield* (yield* StandInEngine).behave(json({}, 500))
         const visitor = yield* anonymous
@@ -127,7 +127,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
         assert.deepInclude(answer.body, { statusCode: 404, details: { reason: "no_road_near_location" } })
       }))
 
-    it.effect("again and again is not asked for a while, then tried again", () =>
+    it.effect("again and again gets no calls for a while, then is tried again", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
         yield* engine.down
@@ -153,7 +153,7 @@ layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "1 second" }), { excludeTestServices
 layer(serverLayer({ ROUTING_ENGINE_TIMEOUT: "3 seconds" }), { excludeTestServices: true })(
   "an engine that fails",
   (it) => {
-    it.effect("by hanging, under a crowd, refuses those whom it cannot serve, at once", () =>
+    it.effect("by hanging, under load, refuses at once what it cannot serve", () =>
       Effect.gen(function*() {
         const engine = yield* StandInEngine
         const peak = { now: 0, count: 0 }

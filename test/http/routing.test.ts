@@ -95,7 +95,7 @@ layer(serverLayer())("a computed route", (it) => {
       )
     }))
 
-  it.effect("says that it is not all paved, or goes over highways, where that was to be avoided", () =>
+  it.effect("has warnings where it is not all paved, or goes over highways, against the preferences", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const walk = (edges: ReadonlyArray<object>): Behaviour => (request, response) =>
@@ -155,7 +155,7 @@ layer(serverLayer())("a computed route", (it) => {
       assert.strictEqual((yield* asked).length, before)
     }))
 
-  it.effect("that the engine has none of is told by its reason", () =>
+  it.effect("that the engine does not find has a reason", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const cases = [
@@ -180,7 +180,7 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepInclude((yield* ask(fresh(499))).body, { statusCode: 502, code: "INTERNAL" })
     }))
 
-  it.effect("whose locations have no road near names them, where the engine's search can tell", () =>
+  it.effect("whose locations have no road near names them, where the engine reports them", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       const searches: ReadonlyArray<readonly [Behaviour, object]> = [
@@ -239,7 +239,7 @@ layer(serverLayer())("a computed route", (it) => {
       assert.deepStrictEqual([yield* cached, yield* cached], ["miss", "hit"])
     }))
 
-  it.effect("does not wait for the engine to say how it is, on a clock that stands still", () =>
+  it.effect("does not wait for the engine's state, on a clock that stands still", () =>
     Effect.gen(function*() {
       const engine = yield* StandInEngine
       yield* engine.behave(json(TRIP))

@@ -83,7 +83,7 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(yield* status(yield* sign(claims)), 200)
     }))
 
-  it.effect("a token is good for 15 minutes, and each request brings a fresh one", () =>
+  it.effect("a token expires after 15 minutes, and each response has a fresh one", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       yield* TestClock.adjust("14 minutes")
@@ -169,7 +169,7 @@ layer(TestServer.layer())("sessions", (it) => {
       assert.strictEqual(yield* status(rider.token), 401)
     }))
 
-  it.effect("signing in again leaves no session of that browser behind", () =>
+  it.effect("signing in again ends the previous session of that browser", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const again = yield* rider.post("/auth/login-email", { email: rider.email, password: rider.password })

@@ -162,7 +162,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       }
     }))
 
-  it.effect("are asked for again by their entity tag, also by HEAD", () =>
+  it.effect("are validated by their entity tag, also by HEAD", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const visitor = yield* anonymous
@@ -232,7 +232,7 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       assert.strictEqual((yield* visitor.get(`//c/${collection.id}`)).status, 200)
     }))
 
-  it.effect("are embedded by oEmbed, within the size that is asked for", () =>
+  it.effect("are embedded by oEmbed, within the requested size", () =>
     Effect.gen(function*() {
       const rider = yield* signedInAs({ name: "Ada Rider" })
       const visitor = yield* anonymous

@@ -241,7 +241,7 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
 })
 
 layer(TestServer.layer())("what is mailed", (it) => {
-  it.effect("is found out after the response: for every address the same is written down before it, and nobody is looked up", () =>
+  it.effect("is determined after the response: before it the same is stored for every address, and no account is read", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const mailbox = yield* Mailbox

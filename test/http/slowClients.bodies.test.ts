@@ -149,7 +149,7 @@ layer(
       assert.isAtLeast(milliseconds, 750)
     }))
 
-  it.effect("and that nobody reads ends with its connection", () =>
+  it.effect("and that is not read ends with its connection", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer
       const head = requestHead("POST /api/v1/nothing", { "Content-Length": "1000" }).replace(

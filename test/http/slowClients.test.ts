@@ -98,7 +98,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("a download", (it) => {
-  it.effect("that nobody reads holds nothing of its route in memory, and no more than a few do", () =>
+  it.effect("that is not read keeps nothing of its route in memory, and at most a few do", () =>
     Effect.gen(function*() {
       const path = `${(yield* LongAccount).path}/gpx`
       const whole = yield* from("10.0.0.1", path)
@@ -125,7 +125,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
       assert.strictEqual((yield* from("10.0.0.1", path)).status, 200)
     }).pipe(Effect.scoped))
 
-  it.effect("of which only the headers are asked for is over at once", () =>
+  it.effect("to a HEAD request ends at once", () =>
     Effect.gen(function*() {
       const { call } = yield* TestServer
       const rider = yield* signedIn
@@ -157,7 +157,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
       assert.strictEqual((yield* unread(path, "10.0.2.1", cookie)).statusCode, 200)
     }).pipe(Effect.scoped))
 
-  it.effect("or an export that nobody reads holds nothing of the account in memory", () =>
+  it.effect("or an export that is not read keeps nothing of the account in memory", () =>
     Effect.gen(function*() {
       const { rider } = yield* LongAccount
       const cookie = { cookie: rider.cookie }
@@ -174,7 +174,7 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
       yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
     }).pipe(Effect.scoped), 60_000)
 
-  it.effect("or many short responses of one connection are bounded by the bytes that nobody reads", () =>
+  it.effect("or many short responses of one connection are bounded by their unread bytes", () =>
     Effect.gen(function*() {
       const path = `/api/v1/routes/${yield* longRoute(yield* signedIn, 12_000)}`
       const { socket } = yield* connection

@@ -111,7 +111,7 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       }
     }))
 
-  it.effect("tells a client to start again after the database was replaced or went back", () =>
+  it.effect("expires cursors after the database was replaced or went back", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const rider = yield* signedIn
@@ -129,7 +129,7 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
       assert.strictEqual((yield* rider.get(`/sync?cursor=${ahead}`)).status, 410)
     }))
 
-  it.effect("tells of an erasure too, and expires cursors from before deletions that were purged", () =>
+  it.effect("has an erasure too, and expires cursors from before deletions that were purged", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "read", { expiresInDays: null })

@@ -54,7 +54,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       )
     }))
 
-  it.effect("live as long as was asked for", () =>
+  it.effect("expire after the requested days", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const day = yield* mint(rider, "read", { expiresInDays: 1 })
@@ -67,7 +67,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       assert.strictEqual(yield* statusOf(forever.token), 200)
     }))
 
-  it.effect("are asked for with one scope, a name and a lifetime in bounds", () =>
+  it.effect("need a scope, a name and a lifetime in bounds", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const refused = [
@@ -93,7 +93,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       )
     }))
 
-  it.effect("of 64 asked for at once no more than 50 are made", () =>
+  it.effect("of 64 that are requested at once no more than 50 are made", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const call = rider.post("/auth/tokens", { name: "x", scope: "read" })
@@ -163,7 +163,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       assert.strictEqual(Date.parse(String(yield* lastUsed)) - Date.parse(String(first)), 61_000)
     }))
 
-  it.effect("describe themselves, and say on every response when they expire in the next two weeks", () =>
+  it.effect("describe themselves; a header of every response has their expiry in the last two weeks", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "read", { name: "laptop", expiresInDays: 20 })
@@ -181,7 +181,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       assert.strictEqual((yield* script.post("/routes", newRoute({}))).headers.get("x-token-expires-at"), expiresAt)
     }))
 
-  it.effect("that are refused are told whether they are malformed, unknown, revoked or expired", () =>
+  it.effect("are refused with a reason: malformed, unknown, revoked or expired", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const minted = yield* mint(rider, "read", { expiresInDays: 1 })
@@ -198,7 +198,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       assert.strictEqual(yield* refusalOf(minted.token), "token_unknown")
     }))
 
-  it.effect("are told of by one mail a week before they expire, unless they were made for less", () =>
+  it.effect("have one mail a week before they expire, unless they were made for less", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const mailbox = yield* Mailbox

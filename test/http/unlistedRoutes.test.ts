@@ -53,7 +53,7 @@ layer(TestServer.layer())("unlisted routes in collections", (it) => {
       }
     }))
 
-  it.effect("that are somebody else's are listed, and shown to both owners only", () =>
+  it.effect("that are another user's are listed, and shown to both owners only", () =>
     Effect.gen(function*() {
       const owner = yield* signedIn
       const other = yield* signedIn
@@ -94,7 +94,7 @@ layer(TestServer.layer())("unlisted routes in collections", (it) => {
       assert.deepStrictEqual(yield* shownTo(owner, id), [])
     }))
 
-  it.effect("that are somebody else's leave in no archive of the collection's owner", () =>
+  it.effect("that are another user's are in no archive of the collection's owner", () =>
     Effect.gen(function*() {
       const owner = yield* signedIn
       const other = yield* signedIn

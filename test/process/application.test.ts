@@ -237,7 +237,7 @@ const withoutBackground = inProcess.pipe(
 )
 
 layer(configured(withoutBackground))("the application without its background", (it) => {
-  it.effect("sends no mail and erases no account, until a test says so", () =>
+  it.effect("sends no mail and erases no account, until a test runs it", () =>
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const visitor = yield* anonymous

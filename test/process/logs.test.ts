@@ -139,7 +139,7 @@ const readAll = (file: number) => {
 }
 
 describe("standard output", () => {
-  it.live("keeps lines whole and in order, and drops and counts those that a slow reader leaves no room for", () =>
+  it.live("keeps lines whole and in order, and drops and counts those that a slow reader has no room for", () =>
     Effect.gen(function*() {
       const path = join(yield* temporaryDirectory, "pipe")
       execFileSync("mkfifo", [path])

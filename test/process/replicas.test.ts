@@ -121,7 +121,7 @@ describe.skipIf(!hasRedis)(
           assert.strictEqual(statuses.filter((status) => status === 429).length, 21)
         }))
 
-      it.effect("create once what is asked for at once with one Idempotency-Key", () =>
+      it.effect("create one route by concurrent requests with one Idempotency-Key", () =>
         Effect.gen(function*() {
           const { onA, onB } = yield* onAll((yield* signedUp).token)
           const headers = { "idempotency-key": "once-on-both" }

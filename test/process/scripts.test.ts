@@ -79,7 +79,7 @@ layer(Layer.empty, { excludeTestServices: true, concurrent: true })("a script of
       yield* released(Number(postgresPort))
     }), 60_000)
 
-  it.effect("ends when nobody reads its output any more", () =>
+  it.effect("ends when its output is closed", () =>
     Effect.gen(function*() {
       const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase })
       yield* Effect.sync(() => child.stdout.destroy())

@@ -149,114 +149,117 @@ const heldByNeighbours = Effect.gen(function*() {
   assert.isAbove(collector.requests.length, 0)
 }).pipe(Effect.provide([Collector.layer, StandInEngine.layer]))
 
-layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })("a process that is told to end", (it) => {
-  it.effect("fails no request of a front while two are restarted one after the other", () =>
-    Effect.gen(function*() {
-      const { leave, start } = yield* Processes
-      const replicas = yield* two
-      const { origin, readyCount } = yield* front(replicas.map(({ server }) => server.origin))
-      const { callerAt } = yield* riderAt(serverAt(origin))
-      const caller = yield* callerAt(serverAt(origin))
-      const statuses = yield* Ref.make<ReadonlyArray<number>>([])
-      const record = ({ status }: { readonly status: number }) => Ref.update(statuses, (all) => [...all, status])
-      const load = Effect.flatMap(caller.get("/routes?limit=10"), record).pipe(
-        Effect.andThen(Effect.flatMap(caller.post("/routes", newRoute({})), record)),
-        Effect.andThen(Effect.sleep("10 millis")),
-        Effect.forever
-      )
-      const loads = yield* Effect.forkChild(Effect.all([load, load, load, load], { concurrency: 4 }))
-
-      const restart = Effect.fnUntraced(function*(old: Replica) {
-        yield* old.tell("SIGTERM")
-        const { code, milliseconds, signal } = yield* old.ended
-        assert.deepStrictEqual([code, signal], [0, null])
-        assert.isAtLeast(milliseconds, DELAY)
-        assert.strictEqual(yield* readyCount, 1)
-        const young = yield* start({}, portOf(old))
-        yield* until(Effect.map(readyCount, (count) => count === 2))
-        return young
-      })
-      yield* leave(...yield* Effect.forEach(replicas, restart))
-
-      yield* until(Effect.map(Ref.get(statuses), (all) => all.length > 100))
-      yield* Fiber.interrupt(loads)
-      const answers = yield* Ref.get(statuses)
-      assert.deepStrictEqual(answers.filter((status) => status >= 300), [])
-    }), 60_000)
-
-  it.effect("loses nothing that it has answered for when it is killed under load", () =>
-    Effect.gen(function*() {
-      const [killed, other] = yield* two
-      const { callerAt } = yield* riderAt(other.server)
-      const caller = yield* callerAt(killed.server)
-      const acknowledged = yield* Ref.make<ReadonlyArray<number>>([])
-      const load = Effect.gen(function*() {
-        const { body, status } = yield* caller.post("/routes", newRoute({}))
-        assert.strictEqual(status, 201)
-        yield* Ref.update(acknowledged, (all) => [...all, idOf(body)])
-      }).pipe(Effect.forever, Effect.exit)
-      const loads = yield* Effect.forkChild(Effect.all(Array.from({ length: 8 }, () => load), { concurrency: 8 }))
-      yield* until(Effect.map(Ref.get(acknowledged), (ids) => ids.length > 100))
-      yield* killed.tell("SIGKILL")
-      yield* Fiber.join(loads)
-      const ids = yield* Ref.get(acknowledged)
-      const rows = yield* SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids)}`)
-      assert.strictEqual(rows.length, ids.length)
-      const readable = yield* (yield* callerAt(other.server)).get(`/routes/${ids.at(-1)}`)
-      assert.strictEqual(readable.status, 200)
-      yield* (yield* Processes).leave(other)
-    }), 60_000)
-
-  it.effect(
-    "says so, answers still, then takes no more, ends what it began and closes what is idle",
-    () =>
+layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
+  "a process that gets a signal to end",
+  (it) => {
+    it.effect("fails no request of a front while two are restarted one after the other", () =>
       Effect.gen(function*() {
-        const process = yield* one
-        const { token, callerAt } = yield* riderAt(process.server)
-        const caller = yield* callerAt(process.server)
-        const idle = yield* idleConnection(process.server.origin)
-        const used = yield* idleConnection(process.server.origin)
+        const { leave, start } = yield* Processes
+        const replicas = yield* two
+        const { origin, readyCount } = yield* front(replicas.map(({ server }) => server.origin))
+        const { callerAt } = yield* riderAt(serverAt(origin))
+        const caller = yield* callerAt(serverAt(origin))
+        const statuses = yield* Ref.make<ReadonlyArray<number>>([])
+        const record = ({ status }: { readonly status: number }) => Ref.update(statuses, (all) => [...all, status])
+        const load = Effect.flatMap(caller.get("/routes?limit=10"), record).pipe(
+          Effect.andThen(Effect.flatMap(caller.post("/routes", newRoute({})), record)),
+          Effect.andThen(Effect.sleep("10 millis")),
+          Effect.forever
+        )
+        const loads = yield* Effect.forkChild(Effect.all([load, load, load, load], { concurrency: 4 }))
+
+        const restart = Effect.fnUntraced(function*(old: Replica) {
+          yield* old.tell("SIGTERM")
+          const { code, milliseconds, signal } = yield* old.ended
+          assert.deepStrictEqual([code, signal], [0, null])
+          assert.isAtLeast(milliseconds, DELAY)
+          assert.strictEqual(yield* readyCount, 1)
+          const young = yield* start({}, portOf(old))
+          yield* until(Effect.map(readyCount, (count) => count === 2))
+          return young
+        })
+        yield* leave(...yield* Effect.forEach(replicas, restart))
+
+        yield* until(Effect.map(Ref.get(statuses), (all) => all.length > 100))
+        yield* Fiber.interrupt(loads)
+        const answers = yield* Ref.get(statuses)
+        assert.deepStrictEqual(answers.filter((status) => status >= 300), [])
+      }), 60_000)
+
+    it.effect("loses nothing that it has responded to when it is killed under load", () =>
+      Effect.gen(function*() {
+        const [killed, other] = yield* two
+        const { callerAt } = yield* riderAt(other.server)
+        const caller = yield* callerAt(killed.server)
+        const acknowledged = yield* Ref.make<ReadonlyArray<number>>([])
+        const load = Effect.gen(function*() {
+          const { body, status } = yield* caller.post("/routes", newRoute({}))
+          assert.strictEqual(status, 201)
+          yield* Ref.update(acknowledged, (all) => [...all, idOf(body)])
+        }).pipe(Effect.forever, Effect.exit)
+        const loads = yield* Effect.forkChild(Effect.all(Array.from({ length: 8 }, () => load), { concurrency: 8 }))
+        yield* until(Effect.map(Ref.get(acknowledged), (ids) => ids.length > 100))
+        yield* killed.tell("SIGKILL")
+        yield* Fiber.join(loads)
+        const ids = yield* Ref.get(acknowledged)
+        const rows = yield* SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM routes WHERE ${sql.in("id", ids)}`)
+        assert.strictEqual(rows.length, ids.length)
+        const readable = yield* (yield* callerAt(other.server)).get(`/routes/${ids.at(-1)}`)
+        assert.strictEqual(readable.status, 200)
+        yield* (yield* Processes).leave(other)
+      }), 60_000)
+
+    it.effect(
+      "says so, answers still, then takes no more, ends what it began and closes what is idle",
+      () =>
+        Effect.gen(function*() {
+          const process = yield* one
+          const { token, callerAt } = yield* riderAt(process.server)
+          const caller = yield* callerAt(process.server)
+          const idle = yield* idleConnection(process.server.origin)
+          const used = yield* idleConnection(process.server.origin)
+          const held = yield* heldRequest(process.server.origin, token)
+          yield* process.tell("SIGTERM")
+          yield* until(Effect.map(caller.get("//health/ready"), ({ status }) => status === 503))
+          for (const [path, status] of DRAINING) {
+            const answer = yield* caller.get(path)
+            assert.deepStrictEqual([path, answer.status, answer.headers.get("connection")], [path, status, "close"])
+          }
+          const rubbish = yield* sendRaw(process.server.origin, "rubbish\r\n\r\n")
+          assert.deepStrictEqual([rubbish.status, /^Connection: close$/im.test(rubbish.head)], [400, true])
+          assert.include(rubbish.body, `{"statusCode":400,"code":"VALIDATION_FAILED"`)
+          yield* until(Effect.map(Effect.exit(caller.get("//health/live")), Exit.isFailure))
+          assert.strictEqual(yield* used.live, "200 close")
+          yield* idle.closed
+          assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
+          const { code, milliseconds } = yield* process.ended
+          assert.strictEqual(code, 0)
+          assert.isAtLeast(milliseconds, DELAY)
+        }),
+      60_000
+    )
+
+    it.effect(
+      "ends in time whatever holds it up, and at once when it is told again",
+      () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
+      60_000
+    )
+
+    it.effect("by an uncaught exception ends what it began, logs it and fails", () =>
+      Effect.gen(function*() {
+        const script = `process.on("SIGUSR2", () => Promise.reject(new Error("thrown away")))`
+        const process = yield* (yield* Processes).start({
+          NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`
+        })
+        const { token } = yield* riderAt(process.server)
         const held = yield* heldRequest(process.server.origin, token)
-        yield* process.tell("SIGTERM")
-        yield* until(Effect.map(caller.get("//health/ready"), ({ status }) => status === 503))
-        for (const [path, status] of DRAINING) {
-          const answer = yield* caller.get(path)
-          assert.deepStrictEqual([path, answer.status, answer.headers.get("connection")], [path, status, "close"])
-        }
-        const rubbish = yield* sendRaw(process.server.origin, "rubbish\r\n\r\n")
-        assert.deepStrictEqual([rubbish.status, /^Connection: close$/im.test(rubbish.head)], [400, true])
-        assert.include(rubbish.body, `{"statusCode":400,"code":"VALIDATION_FAILED"`)
-        yield* until(Effect.map(Effect.exit(caller.get("//health/live")), Exit.isFailure))
-        assert.strictEqual(yield* used.live, "200 close")
-        yield* idle.closed
+        yield* process.tell("SIGUSR2")
+        const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+        yield* until(Effect.map(Effect.exit(visitor.get("//health/live")), Exit.isFailure))
         assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
-        const { code, milliseconds } = yield* process.ended
-        assert.strictEqual(code, 0)
-        assert.isAtLeast(milliseconds, DELAY)
-      }),
-    60_000
-  )
-
-  it.effect(
-    "ends in time whatever holds it up, and at once when it is told again",
-    () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
-    60_000
-  )
-
-  it.effect("by an error that nobody caught ends what it began, logs it and fails", () =>
-    Effect.gen(function*() {
-      const script = `process.on("SIGUSR2", () => Promise.reject(new Error("thrown away")))`
-      const process = yield* (yield* Processes).start({
-        NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`
-      })
-      const { token } = yield* riderAt(process.server)
-      const held = yield* heldRequest(process.server.origin, token)
-      yield* process.tell("SIGUSR2")
-      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-      yield* until(Effect.map(Effect.exit(visitor.get("//health/live")), Exit.isFailure))
-      assert.deepStrictEqual(yield* held.finish, { status: 201, connection: "close" })
-      assert.strictEqual((yield* process.ended).code, 1)
-      assert.strictEqual(logged(process, "FATAL").length, 1)
-      assert.include(process.output(), "thrown away")
-    }), 60_000)
-})
+        assert.strictEqual((yield* process.ended).code, 1)
+        assert.strictEqual(logged(process, "FATAL").length, 1)
+        assert.include(process.output(), "thrown away")
+      }), 60_000)
+  }
+)

@@ -201,7 +201,7 @@ layer(DatabaseUrl.layer, { excludeTestServices: true })("traces", (it) => {
     )
   })
 
-  it.effect("are told to our own engine, and to nobody else", () =>
+  it.effect("are sent to our own engine only", () =>
     Effect.gen(function*() {
       const { requests, url } = yield* Collector
       yield* traced(

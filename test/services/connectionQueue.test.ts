@@ -54,7 +54,7 @@ describe("the queue for connections", () => {
       assert.strictEqual(state.most, 2)
     }))
 
-  it.effect("lets nobody overtake the first in the queue, whether for one statement or a scope", () =>
+  it.effect("is first in, first out, whether for one statement or a scope", () =>
     Effect.gen(function*() {
       const queue = yield* queueOf(1, 100)
       const order: Array<string> = []

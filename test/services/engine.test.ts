@@ -178,7 +178,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
         })
       }))
 
-    it.effect("nobody gets into the closed street", () =>
+    it.effect("no route uses the closed street", () =>
       Effect.gen(function*() {
         for (const costing of ["bicycle", "pedestrian", "auto"]) {
           assert.deepStrictEqual(yield* route(TOWN.closedWest, TOWN.closedEast, costing), {
@@ -189,7 +189,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
         }
       }))
 
-    it.effect("no path and no road near are told apart", () =>
+    it.effect("no path and no road near are different errors", () =>
       Effect.gen(function*() {
         assert.deepStrictEqual(yield* ask(TOWN.busyWest, TOWN.island, "bicycle"), {
           status: 400,
@@ -211,7 +211,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
         })
       }))
 
-    it.effect("its search says which locations have no road within what was asked for", () =>
+    it.effect("its search names the locations without a road within the radius", () =>
       Effect.gen(function*() {
         const places = [TOWN.busyWest, TOWN.meadow, TOWN.river, TOWN.ocean]
         const found = (search_cutoff: number | undefined) =>
@@ -254,7 +254,7 @@ describe.skipIf(!hasEngine)("the real engine (skipped where it cannot be install
         }).pipe(Effect.scoped))
     }
 
-    it.effect("it does not start without roads, nor on a port that somebody else has", () =>
+    it.effect("it does not start without roads, nor on a port that is in use", () =>
       Effect.gen(function*() {
         assert.match(
           yield* refusal({ extract: "no such file", port: undefined }),
@@ -294,7 +294,7 @@ describe.skipIf(!hasEngine || extract === undefined)(
   "real roads (skipped without the engine, ENGINE_EXTRACT or Liechtenstein's file)",
   () => {
     layer(engineLayer(extract ?? ""), PATIENCE)((it) => {
-      it.effect("the engine says its version", () =>
+      it.effect("the engine reports its version", () =>
         Effect.gen(function*() {
           const { url } = yield* Engine
           assert.strictEqual(url.hostname, "127.0.0.1")

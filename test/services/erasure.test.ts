@@ -87,7 +87,7 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.strictEqual(yield* countOf("mail_quotas", "true"), 1)
     }))
 
-  it.effect("leaves an account that resists for the next time, and holds up no other", () =>
+  it.effect("retries an account that fails at the next run, and delays no other", () =>
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
@@ -164,7 +164,7 @@ layer(sweepLayer)("the sweep of accounts", (it) => {
 })
 
 layer(onOwnDatabase)("an erasure beside others", (it) => {
-  it.effect("spares an account that was taken back, or asked for anew, since it was found to be due", () =>
+  it.effect("skips an account whose deletion was cancelled, or requested again, since it was found to be due", () =>
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
@@ -190,7 +190,7 @@ layer(onOwnDatabase)("an erasure beside others", (it) => {
       yield* sql`DELETE FROM users`
     }))
 
-  it.effect("waits for no account that somebody takes back, and erases the others meanwhile", () =>
+  it.effect("waits for no account that is being restored, and erases the others meanwhile", () =>
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
@@ -215,7 +215,7 @@ layer(onOwnDatabase)("an erasure beside others", (it) => {
       yield* sql`DELETE FROM users`
     }))
 
-  it.effect("leaves no row that was somebody's, nor their name in what others did", () =>
+  it.effect("leaves no row of the account, nor its name in what others did", () =>
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
@@ -297,7 +297,7 @@ describe("sweepers", () => {
 })
 
 describe("a sweep", () => {
-  it.effect("that a clock overtakes while it asks for what is due next runs again at once", () =>
+  it.effect("that a clock overtakes while it reads what is due next runs again at once", () =>
     Effect.gen(function*() {
       const runs = yield* Ref.make(0)
       const overtaken = Effect.flatMap(

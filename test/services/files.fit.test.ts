@@ -100,7 +100,7 @@ describe("a FIT file", () => {
       assert.deepStrictEqual(measures, { duration: 3600 })
     }))
 
-  it.effect("of a route without a duration or an activity says nothing of one", () =>
+  it.effect("of a route without a duration or an activity has neither", () =>
     Effect.gen(function*() {
       const { duration: _, ...planned } = route
       assert.deepStrictEqual((yield* read(writeFit(planned))).measures, {})
@@ -111,7 +111,7 @@ describe("a FIT file", () => {
       assert.strictEqual((yield* read(writeFit({ ...planned, name: "ü".repeat(255) }))).document.name.length, 127)
     }))
 
-  it.effect("of a route has the largest number where it cannot say more", () =>
+  it.effect("of a route has the largest number of the format instead of a larger one", () =>
     Effect.gen(function*() {
       const { document, measures } = yield* read(writeFit(largest))
       assert.deepStrictEqual(document.geometry.map((position) => position[2]), [(2 ** 32 - 2) / 5 - 500, -500])

@@ -32,7 +32,7 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(document.geometry, [[1, 2, 3.5]])
   })
 
-  it("tells elements of its own namespace from those of others, whichever has the prefix", () => {
+  it("distinguishes namespaces, whatever their prefixes", () => {
     const text = gpx(
       trk("<trkpt lat=\"1\" lon=\"2\"><x:ele>9</x:ele><own:ele>5</own:ele></trkpt>"),
       "xmlns=\"http://www.topografix.com/GPX/1/1\" xmlns:own=\"http://www.topografix.com/GPX/1/1\" xmlns:x=\"urn:x\""
@@ -65,7 +65,7 @@ describe("GPX of others", () => {
     assert.deepInclude(measures, { duration: 900, elevationGain: 60 })
   })
 
-  it("with several tracks becomes what is asked for, and nothing without being asked", () => {
+  it("with several tracks is imported as the caller chooses, and not without a choice", () => {
     const wpt = (lat: number) => `<wpt lat="${lat}" lon="0"><name>At ${lat}</name></wpt>`
     const track = (name: string, lat: number) =>
       `<trk><name>${name}</name><trkseg><trkpt lat="${lat}" lon="0"/><trkpt lat="${
@@ -138,7 +138,7 @@ describe("GPX of others", () => {
     })
   }
 
-  it("with more positions than a route may have keeps those that shape it, and says so", () => {
+  it("with more positions than a route may have keeps those that shape it, with a warning", () => {
     const point = (at: number) => `<trkpt lat="${at % 100 === 0 ? 1.01 : 1}" lon="${(at / 10_000).toFixed(4)}"/>`
     const { document, measures, warnings } = read(gpx(trk(...Array.from({ length: 120_000 }, (_, at) => point(at)))))
     assert.strictEqual(document.geometry.length, 100_000)
@@ -193,7 +193,7 @@ describe("GPX of others", () => {
     assert.deepStrictEqual(both.dropped, [{ what: "sym of wpt", why: "a route has no place for it", count: 1 }])
   })
 
-  it("says what a route has no place for", () => {
+  it("reports what a route has no place for", () => {
     const point =
       "<trkpt lat=\"1\" lon=\"2\"><ele>NaN</ele><time>2026-01-01T00:00:00Z</time><extensions><x:hr>9</x:hr></extensions></trkpt>"
     const why = "a route has no place for it"
@@ -207,7 +207,7 @@ describe("GPX of others", () => {
     ])
   })
 
-  it("is cut to a route's limits, and says so", () => {
+  it("is cut to a route's limits, with a warning", () => {
     const { document, dropped } = read(gpx(
       `<metadata><name>${"\u{1F6B2}".repeat(256)}</name><desc>${"d".repeat(10_001)}</desc>`
         + `<keywords>${Array.from({ length: 12 }, (_, index) => `t${index}`).join()},\u00E9</keywords></metadata>`

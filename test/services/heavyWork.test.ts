@@ -110,7 +110,7 @@ describe("heavy work", () => {
       })
     ))
 
-  it.live("that runs out of memory is 503 with seconds to wait, and nobody else's fault", () =>
+  it.live("that runs out of memory is 503 with Retry-After, and affects no other work", () =>
     withLimits(
       {},
       Effect.gen(function*() {
@@ -150,7 +150,7 @@ describe("heavy work", () => {
       })
     ))
 
-  it.live("may be queued for longer than others where it says so", () =>
+  it.live("may be queued for longer than others by an option", () =>
     withLimits(
       { maxWait: Duration.millis(50) },
       Effect.gen(function*() {

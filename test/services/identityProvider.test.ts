@@ -21,7 +21,7 @@ import {
 } from "../support/Identities.ts"
 import { ada, CLIENT_ID, DISCOVERY, NOW, OpenIdProvider } from "../support/OpenIdProvider.ts"
 
-describe("whom a credential identifies", () => {
+describe("the user of a credential", () => {
   fact("a code is exchanged for who signed in", () =>
     Effect.gen(function*() {
       const provider = yield* OpenIdProvider

@@ -33,7 +33,7 @@ const text = (value: unknown) => Buffer.from(JSON.stringify(value))
 const SCHEMAS = [NewRoute, RoutingRequest, TraceRequest, ProfilePatch]
 
 describe("a JSON text", () => {
-  it("has a maximum for each array of each body and archive, told by its schema", () => {
+  it("has the maximum of its schema for each array of each body and archive", () => {
     assert.isAbove(bodies.length, 15)
     const archived = { ArchivedRoute, ArchivedCollection, ArchivedProfile, Manifest }
     const all = [...bodies, ...Object.entries(archived).map(([name, schema]) => ({ name, schema }))]

@@ -108,7 +108,7 @@ layer(outboxLayer)("the quota of an address", (it) => {
       assert.isTrue(yield* quota.take("b@example.com"))
     }))
 
-  it.effect("drops mails that were asked for, and puts notices off until there is room", () =>
+  it.effect("drops requested mails above the quota, and delays notices", () =>
     Effect.gen(function*() {
       const outbox = yield* Outbox
       const { taken } = yield* Provider
@@ -217,7 +217,7 @@ layer(outboxLayer)("the outbox", (it) => {
       }))
     }))
 
-  it.effect("drops after a day what could not be sent, and says so", () =>
+  it.effect("drops after a day what could not be sent, and logs it", () =>
     Effect.gen(function*() {
       const outbox = yield* Outbox
       const { isDown } = yield* Provider

@@ -60,7 +60,7 @@ describe("a queue", () => {
       assert.sameMembers(released, ["first", "queued"])
     }))
 
-  it.effect("refuses who has waited for 2 seconds, says when to try again, and keeps its place for nobody", () =>
+  it.effect("refuses after 2 seconds in the queue, with Retry-After, and frees the place in the queue", () =>
     Effect.gen(function*() {
       const { counts, inTurn } = yield* queue(1)
       const door = yield* Deferred.make<void>()
@@ -107,7 +107,7 @@ const QUEUED = "Too many passwords are being checked: try again"
 const QUEUED_AS_SIGN_IN = "Too many sign-ins are in progress: try again"
 
 layer(TestServer.withCostlyPasswords())("a flood of passwords", (it) => {
-  it.effect("uses every core; who waits for 2 seconds gets 503 with Retry-After, and nobody else notices", () =>
+  it.effect("uses every core; after 2 seconds in the queue it is 503 with Retry-After, and others are not affected", () =>
     Effect.gen(function*() {
       const rider = yield* signedUp
       const visitor = yield* anonymous

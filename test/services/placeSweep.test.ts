@@ -61,7 +61,7 @@ const asked = Effect.flatMap(Asked, Ref.get)
 const derive = PlaceSweep.use(({ deriveDue }) => deriveDue)
 
 layer(onDatabase, { excludeTestServices: true })("places derived again", (it) => {
-  it.effect("a route gets the place that its line starts in, and nobody has edited it", () =>
+  it.effect("a route gets the place that its line starts in, which is no edit", () =>
     Effect.gen(function*() {
       yield* routes(2)
       assert.isTrue(yield* PlaceSweep.use(({ isDue }) => isDue))
@@ -81,7 +81,7 @@ layer(onDatabase, { excludeTestServices: true })("places derived again", (it) =>
       assert.strictEqual((yield* stored)[0]?.city, "at 8.25")
     }))
 
-  it.effect("a route that cannot be read keeps its place and holds up no other", () =>
+  it.effect("a route that cannot be read keeps its place and delays no other", () =>
     Effect.gen(function*() {
       yield* routes(1, { geometry: "broken" })
       yield* derive

@@ -68,7 +68,7 @@ layer(onDatabase, { excludeTestServices: true })("words of routes that were ther
       assert.strictEqual(yield* count(`words @@ search_query('/', 'changed', '&')`), 1)
     }))
 
-  it.effect("of several processes at once one writes, and a route of garbage holds up no other", () =>
+  it.effect("of several processes at once one writes, and an unreadable route delays no other", () =>
     Effect.gen(function*() {
       yield* routes(120)
       const sql = yield* SqlClient.SqlClient
