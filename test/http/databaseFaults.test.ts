@@ -8,7 +8,7 @@ import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase, onServer } from "../support/Databases.ts"
 import { newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { within } from "../support/Waiting.ts"
+import { untilFound, within } from "../support/Waiting.ts"
 
 const POOL = 4
 
@@ -19,13 +19,7 @@ const times = (count: number, call: Effect.Effect<Answer>) =>
   Effect.forEach(Array.from({ length: count }), () => call, { concurrency: "unbounded" })
 
 /** Calls until a call succeeds again. */
-const recovered = (call: Effect.Effect<Answer>) =>
-  call.pipe(
-    Effect.filterOrFail(({ status }) => status === 200),
-    Effect.retry({ schedule: Schedule.spaced("20 millis") }),
-    Effect.orDie,
-    within(SOON)
-  )
+const recovered = (call: Effect.Effect<Answer>) => within(SOON)(untilFound(call, ({ status }) => status === 200))
 
 /** Calls until a response is as expected. A call that is stuck is left alone. */
 const until = (
@@ -35,7 +29,7 @@ const until = (
 ) =>
   Effect.andThen(before, Effect.timeoutOption(call, "200 millis")).pipe(
     Effect.map(Option.filter(isMet)),
-    Effect.repeat({ until: Option.isSome, schedule: Schedule.spaced("20 millis") }),
+    (calls) => untilFound(calls, Option.isSome),
     Effect.flatMap(Effect.fromOption),
     Effect.orDie
   )
@@ -185,10 +179,7 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           const waiting = onServer((sql) =>
             sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
           )
-          yield* Effect.repeat(waiting, {
-            until: (rows) => rows.length > POOL / 2,
-            schedule: Schedule.spaced("20 millis")
-          })
+          yield* untilFound(waiting, (rows) => rows.length > POOL / 2)
           const answers = yield* Effect.replicateEffect(other.post("/routes", newRoute({})), 5)
           assert.isUndefined(locked.pollUnsafe())
           assert.deepStrictEqual([...statuses(answers)], [201])

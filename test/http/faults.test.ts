@@ -8,7 +8,7 @@ import { DatabaseProxy } from "../support/DatabaseProxy.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { within } from "../support/Waiting.ts"
+import { untilFound, within } from "../support/Waiting.ts"
 
 const AWAY = { statusCode: 503, code: "INTERNAL", message: "The database is not reachable" }
 
@@ -113,8 +113,4 @@ layer(impatientServer, { excludeTestServices: true, timeout: "60 seconds" })("a 
 })
 
 const eventually = <A extends { readonly status: number }>(call: Effect.Effect<A>) =>
-  call.pipe(
-    Effect.filterOrFail(({ status }) => status === 200),
-    Effect.tapError(() => Effect.sleep("100 millis")),
-    Effect.eventually
-  )
+  untilFound(call, ({ status }) => status === 200)

@@ -9,6 +9,7 @@ import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { newRoute, shareTokenOf } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -149,10 +150,10 @@ describe("standard output", () => {
       const total = 10_000
       for (let n = 0; n < total; n++) output.write(`${n} ${"x".repeat(1000)}`)
       const parts: Array<string> = []
-      while (!parts.join("").includes("dropped")) {
-        parts.push(yield* readAll(file))
-        yield* Effect.sleep("5 millis")
-      }
+      yield* until(Effect.map(readAll(file), (part) => {
+        parts.push(part)
+        return parts.join("").includes("dropped")
+      }))
       const read = parts.join("").trimEnd().split("\n")
       const kept = read.slice(0, -1)
       assert.isTrue(kept.every((line, n) => line === `${n} ${"x".repeat(1000)}`))

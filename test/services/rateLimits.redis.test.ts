@@ -1,9 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Schedule } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger } from "effect"
 import { rateCountersLayer } from "../../src/layers/Redis.ts"
 import { CounterState } from "../../src/services/limits/RateCounters.ts"
 import { RateLimits } from "../../src/services/limits/RateLimits.ts"
 import { hasRedis, RedisServer } from "../support/RedisServer.ts"
+import { until } from "../support/Waiting.ts"
 
 /** One process of several that count in one Redis. */
 const replica = Effect.gen(function*() {
@@ -39,8 +40,8 @@ const connected = (replicas: ReadonlyArray<Replica>, label: string) =>
   Effect.gen(function*() {
     const subject = `${label}-${yield* Effect.sync(() => performance.now())}`
     const limits = yield* Effect.forEach(replicas, (replica) => count(replica, subject))
-    if (limits.at(-1)?.remaining !== 60 - replicas.length) return yield* Effect.fail("not yet")
-  }).pipe(Effect.retry(Schedule.spaced("100 millis")))
+    return limits.at(-1)?.remaining === 60 - replicas.length
+  }).pipe(until)
 
 describe.skipIf(!hasRedis)("limits counted in Redis (skipped where there is no redis-server)", () => {
   it.live("are exact over several processes, go on without Redis, and go back to it", () =>

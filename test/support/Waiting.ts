@@ -1,4 +1,4 @@
-import { Duration, Effect } from "effect"
+import { Duration, Effect, Option } from "effect"
 
 const POLL_INTERVAL = Duration.millis(20)
 
@@ -17,6 +17,17 @@ export const until = <E, R>(
     condition,
     (isTrue) => isTrue ? Effect.void : Effect.andThen(pause(interval), Effect.suspend(() => until(condition, interval)))
   )
+
+/** The first value of a call that is as wanted. */
+export const untilFound = <A, E, R>(call: Effect.Effect<A, E, R>, isWanted: (value: A) => boolean) =>
+  Effect.suspend(() => {
+    const found: { value: Option.Option<A> } = { value: Option.none() }
+    const condition = Effect.map(call, (value) => {
+      found.value = Option.liftPredicate(value, isWanted)
+      return Option.isSome(found.value)
+    })
+    return Effect.flatMap(until(condition), () => Effect.orDie(Effect.fromOption(found.value)))
+  })
 
 /** Ends when a query finds nothing any more. */
 export const untilNone = <E, R>(query: Effect.Effect<ReadonlyArray<unknown>, E, R>) =>
