@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { createServer } from "node:http"
 
-/** The least that any server in front of these answers does: the bytes are there, a body is read and forgotten. */
+/** The least that any server of these responses does: the bytes are there, a body is read and forgotten. */
 const answer = await readFile(process.env["READ_ANSWER"] ?? "")
 const stored = await readFile(process.env["WRITE_ANSWER"] ?? "")
 

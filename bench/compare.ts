@@ -78,7 +78,7 @@ const HEADING =
   `| | reads | writes | nine reads to a write | processor a read | reads held at p99 < ${GOAL} ms | writes held |
 |---|---|---|---|---|---|---|`
 
-/** Compares them in turns on one machine: rates with their ratio to one process of ours, each the median of its rounds. */
+/** Compares them alternately on one machine: rates with their ratio to one process of the service, each the median of its rounds. */
 export const comparison = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))

@@ -1,10 +1,10 @@
 import { Duration, Effect } from "effect"
 import { TOWN } from "../test/support/Town.ts"
 
-/** How long who was refused waits where the answer does not say. */
+/** How long a refused client waits without Retry-After. */
 export const PAUSE = Duration.seconds(1)
 
-/** How many answers there were of each status, and how many calls were unanswered in the end. */
+/** How many responses of each status there were, and how many calls had none in the end. */
 interface Spread {
   readonly answers: ReadonlyMap<number, number>
   readonly unanswered: number
@@ -41,7 +41,7 @@ const pauseAfter = ({ headers, ok }: Response) => {
 /**
  * Callers who ask for a route again and again, each call for one of its own, since calls for the same are one to
  * the engine. Who gets none pauses as long as `Retry-After` says, or a second; who still waits when the time is over
- * hangs up. They come one after the other, over a second: whoever knows nothing of the others does not ask in step with
+ * hangs up. They come one after the other, over a second: clients that know nothing of each other do not call in step with
  * them.
  */
 export const crowd = Effect.fnUntraced(function*({ callers, origin, seconds }: Crowd) {

@@ -50,7 +50,7 @@ const load = (options: autocannon.Options) =>
     Effect.map(({ latency, non2xx }) => non2xx > 0 ? Number.NaN : latency.p99)
   )
 
-/** p99 in milliseconds of somebody else's reads and writes of a route. */
+/** p99 in milliseconds of another user's reads and writes of a route. */
 const othersP99 = (url: string, headers: Credential) =>
   Effect.all({
     read: load({ url, headers }),

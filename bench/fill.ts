@@ -19,7 +19,7 @@ export interface Filled {
   readonly publicIds: ReadonlyArray<number>
 }
 
-// A smaller database is a smaller service, not a thinner one: its lists and boxes hold as much.
+// A smaller database is a smaller service, not a thinner one: its lists and boxes have as much.
 const ROUTES_A_USER = 500
 const ROUTES_A_CITY = 2500
 const CELL = 4

@@ -57,7 +57,7 @@ const service = Effect.fnUntraced(function*(url: string) {
 
 const PIECE = 65_536
 
-/** A body in pieces: sent as a whole, 64 MiB would hold up the reads of this process for 0.1 s, which are to measure the other. */
+/** A body in pieces: sent as a whole, 64 MiB would delay the reads of this process by 0.1 s, which measure the other. */
 function* piecesOf(body: Uint8Array) {
   for (let start = 0; start < body.length; start += PIECE) yield Uint8Array.from(body.subarray(start, start + PIECE))
 }
@@ -68,7 +68,7 @@ interface Sent {
   readonly json: string
 }
 
-/** The body is made before anything is measured: that would hold up the reads of this process. */
+/** The body is made before anything is measured: that would delay the reads of this process. */
 const prepared = (credential: Credential, { body, method, path, type, unpacked }: Hostile) => {
   const bytes = new Uint8Array(body())
   const json = type.endsWith("json") ? Buffer.from(bytes).toString() : positionsOf(unpacked ?? bytes.length)

@@ -55,7 +55,7 @@ class Bodies {
     this.root = this.resolved(document.schema)
   }
 
-  /** The least that the schema asks for, with a filling where it belongs. */
+  /** The least that the schema needs, with a filling where it belongs. */
   text(filling?: Filling): string {
     return this.sample(this.root, [], filling)
   }

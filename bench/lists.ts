@@ -45,7 +45,7 @@ const boxAround = ([lng, lat]: readonly [number, number]) =>
   [lng - 0.2, lat - 0.2, lng + 0.2, lat + 0.2].map((degrees) => degrees.toFixed(4)).join(",")
 
 const callsOf = Effect.fnUntraced(function*(origin: string, { centres, publicIds, users }: Filled) {
-  // One user in twenty has no proven address and cannot sign in.
+  // One user in twenty has no verified address and cannot sign in.
   const members = Array.from({ length: users }, (_, n) => n + 1).filter((n) => n % 20 > 0).slice(0, MAX_SIGNED_IN)
   const credentials = yield* Effect.forEach(members, (n) => signedIn(origin, `user-${n}@example.com`))
   const listing = (gate: string): ReadonlyArray<Call> =>
@@ -82,7 +82,7 @@ const compareSizes = Effect.fnUntraced(function*(small: ReadonlyArray<Call>, lar
   }
 })
 
-/** Resident memory after so many answers with a long line each, in turns of 20 at a time. */
+/** Resident memory after so many responses with a long line each, 20 at a time. */
 const memoryAfter = Effect.fnUntraced(function*(pid: number, call: autocannon.Options, amounts: ReadonlyArray<number>) {
   let served = 0
   return yield* Effect.forEach(amounts, (amount) =>

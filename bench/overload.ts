@@ -70,7 +70,7 @@ const Outcomes = Schema.Array(Schema.Array(Schema.Struct({
 
 const PROBES = ["/health/live", "/health/ready"]
 
-/** Runs a load, while another thread asks how the service is. */
+/** Runs a load, while another thread reads the health of the service. */
 const watched = (origin: string, load: () => Promise<ReadonlyArray<Outcome>>) =>
   Effect.promise(async () => {
     const probes = new Worker(new URL("./probes.ts", import.meta.url), { workerData: { origin, paths: PROBES } })

@@ -68,7 +68,7 @@ const pictures = Effect.fnUntraced(function*(server: Server, token: string, posi
   }
 })
 
-/** What a browser on a desk asks for: the page, its stylesheet and one of its pictures. */
+/** What a desktop browser requests: the page, its stylesheet and one of its pictures. */
 const page = Effect.fnUntraced(function*(server: Server, token: string) {
   const url = `${server.origin}/r/${token}`
   const text = yield* Effect.promise(() => fetch(url).then((response) => response.text()))

@@ -4,7 +4,7 @@ import { ask, connected, type Outcome } from "./load.ts"
 
 const Target = Schema.Struct({ origin: Schema.String, paths: Schema.Array(Schema.String) })
 
-/** A thread that asks for the health of a service until it gets a message, and replies with the outcomes of each path. */
+/** A thread that reads the health of a service until it gets a message, and replies with the outcomes of each path. */
 const { origin, paths } = Schema.decodeUnknownSync(Target)(workerData)
 
 const INTERVAL = 50

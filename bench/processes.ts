@@ -30,7 +30,7 @@ const start = (script: string, env: Readonly<Record<string, string>>, flags: Rea
   return { child, lines, ended: new Promise((resolve) => child.once("close", resolve)) }
 }
 
-/** A program of ours on a port of its own, ended by its process id when the scope closes. */
+/** A program of the service on its own port, ended by its process id when the scope closes. */
 export const running = Effect.fnUntraced(function*(
   script: string,
   env: Readonly<Record<string, string>>,
@@ -49,7 +49,7 @@ export const running = Effect.fnUntraced(function*(
   return { pid: child.pid ?? 0, origin: `http://127.0.0.1:${port}`, started, output: () => lines.join("") }
 })
 
-/** Waits until a URL answers with success; milliseconds since `started`. */
+/** Waits until a URL responds with success; milliseconds since `started`. */
 export const readyAfter = (url: string, started: number) =>
   Effect.tryPromise(() => fetch(url).then(({ ok }) => ok ? undefined : Promise.reject(new Error("not ready")))).pipe(
     Effect.retry({ schedule: Schedule.spaced("10 millis"), times: 3000 }),

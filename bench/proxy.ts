@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { buffer } from "node:stream/consumers"
 
 /**
- * The least that any proxy in a process of its own does: node:http and undici, the request sent on and the answer sent
+ * The least that any proxy in a process of its own does: node:http and undici, the request sent on and the response sent
  * back as they are. Nothing is read, checked, limited, kept or traced.
  */
 const agent = new Agent()

@@ -28,7 +28,7 @@ const timed = (url: string, body: object) =>
     return performance.now() - started
   })
 
-/** Median milliseconds of the engine's own answer, of a bare proxy's and of ours, in turns. */
+/** Median milliseconds of the engine's own response, of a bare proxy's and of the service's, alternately. */
 const compare = Effect.fnUntraced(function*(engine: string, proxy: string, origin: string) {
   const own: Array<number> = []
   const bare: Array<number> = []

@@ -3,7 +3,7 @@ import { Agent, get } from "node:http"
 import type { Credential } from "./session.ts"
 import { median, P99, quantile } from "./statistics.ts"
 
-/** One request: where, and as whom. */
+/** One request: its URL and its caller. */
 export interface Call {
   readonly url: string
   readonly headers?: Credential
@@ -13,7 +13,7 @@ const REQUESTS = 300
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 
-/** Reads an answer to its end; dies of one that is not 2xx. */
+/** Reads a response to its end; dies of one that is not 2xx. */
 const answered = ({ headers, url }: Call) =>
   Effect.promise(() =>
     new Promise<number>((resolve, reject) => {
@@ -41,7 +41,7 @@ export const latencyOf = Effect.fnUntraced(function*(calls: ReadonlyArray<Call>)
   return { p50: median(times), p99: quantile(times, P99) }
 })
 
-/** Mean size of the answers in KiB. */
+/** Mean size of the responses in KiB. */
 export const sizeOf = (calls: ReadonlyArray<Call>) =>
   Effect.forEach(calls, answered).pipe(
     Effect.map((sizes) => sizes.reduce((sum, size) => sum + size, 0) / sizes.length / 1024)

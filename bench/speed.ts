@@ -60,7 +60,7 @@ const cell = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures>, goal: 
 
 const costOf = (figures: ReadonlyArray<Figures>) => `${median(figures.map(({ cost }) => cost)).toFixed(0)} us`
 
-/** One request, of each server in turn. */
+/** One request, to the servers alternately. */
 const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, request: Compared) {
   const able = servers.filter((server) => isAskedOf(server, request))
   yield* Effect.forEach(able, (server) => asked(server, request, 1), { discard: true })

@@ -22,7 +22,7 @@ const answered = (agent: Agent, { body, headers = {}, method = "GET", url }: Cal
   })
 
 /**
- * The p99 in milliseconds at so many requests a second, evenly spaced, whatever the answers take: each is timed from
+ * The p99 in milliseconds at so many requests a second, evenly spaced, however long the responses take: each is timed from
  * when it was due. (The `overallRate` of autocannon sends the requests of each second in one burst.)
  */
 export const steadyP99 = (call: Call, rate: number, connections: number, seconds: number) =>

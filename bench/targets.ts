@@ -47,7 +47,7 @@ const service = Effect.fnUntraced(function*(url: string, settings: Readonly<Reco
   return started
 })
 
-/** A file with what a call is answered. */
+/** A file with the response of a call. */
 const recorded = Effect.fnUntraced(function*(file: string, { url, ...call }: Call) {
   const bytes = yield* Effect.promise(() => fetch(url, call).then((response) => response.arrayBuffer()))
   yield* Effect.promise(() => writeFile(file, new Uint8Array(bytes)))

@@ -13,7 +13,7 @@ const SECONDS = 4
 const CONNECTIONS = 10
 const ROUNDS = 5
 
-/** Nobody listens there. */
+/** No process listens there. */
 const DOWN = "http://127.0.0.1:9"
 
 const variantsOf = (url: string) => ({

@@ -50,7 +50,7 @@ const signedIn = Effect.fnUntraced(function*(asking: Asking, email: string) {
   return account
 })
 
-/** New accounts with proven addresses, on the database at an address and the service that is called. */
+/** New accounts with verified addresses, on the database at an address and the service that is called. */
 export const accounts = Effect.fnUntraced(function*(url: string, asking: Asking, prefix: string, count: number) {
   const emails = Array.from({ length: count }, (_, n) => `${prefix}-${n}@example.com`)
   yield* inserted(url, emails)

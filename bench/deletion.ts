@@ -13,8 +13,8 @@ import { readyAfter, running, SETTINGS } from "./processes.ts"
 import { type Credential, PASSWORD, signedIn } from "./session.ts"
 import { P99, quantile } from "./statistics.ts"
 
-/** How many leave, each with how many routes of how many positions. */
-const LEAVERS = 5
+/** How many accounts are deleted, each with how many routes of how many positions. */
+const DELETED = 5
 const ROUTES = 10_000
 const POSITIONS = 1_000
 
@@ -25,7 +25,7 @@ const line = JSON.stringify(
 const query = (client: Client, text: string, values: ReadonlyArray<unknown> = []) =>
   Effect.promise(() => client.query(text, [...values]))
 
-/** People who will leave, and one who stays and has the routes of theirs that are public in a collection. */
+/** Accounts to be deleted, and one that stays and has their public routes in a collection. */
 const seed = Effect.fnUntraced(function*(client: Client) {
   const digest = yield* Effect.promise(() => hash(PASSWORD, { memoryCost: 19_456, timeCost: 2, parallelism: 1 }))
   yield* query(
@@ -33,7 +33,7 @@ const seed = Effect.fnUntraced(function*(client: Client) {
     `INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
      SELECT e, e, now(), $2, 'x', 'user-' || n, now(), now()
      FROM (SELECT n, 'user-' || n || '@example.com' AS e FROM generate_series(0, $1::int) n) drawn`,
-    [LEAVERS, digest]
+    [DELETED, digest]
   )
   yield* query(
     client,
@@ -110,7 +110,7 @@ const erasing = (url: string) =>
     )
   )
 
-const leaving = Effect.gen(function*() {
+const deletion = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: true }))
   const settings = { ...SETTINGS, DATABASE_URL: url, ERASURE_SWEEP_INTERVAL: "1 day" }
@@ -120,8 +120,8 @@ const leaving = Effect.gen(function*() {
   yield* Effect.acquireRelease(Effect.promise(() => client.connect()), () => Effect.promise(() => client.end()))
   yield* seed(client)
 
-  const leavers = Array.from({ length: LEAVERS }, (_, n) => n + 1)
-  const credentials = yield* Effect.forEach(leavers, (n) => signedIn(origin, emailOf(n)))
+  const deleted = Array.from({ length: DELETED }, (_, n) => n + 1)
+  const credentials = yield* Effect.forEach(deleted, (n) => signedIn(origin, emailOf(n)))
   const deletions = yield* Effect.forEach(
     credentials,
     (credential) => timed(call(origin, "DELETE", "/users/me", credential, undefined))
@@ -137,7 +137,7 @@ const leaving = Effect.gen(function*() {
   const beside: Array<number> = []
   const writes = yield* Effect.forkChild(writing(origin, writer, beside))
   const erasures = yield* Effect.forEach(
-    leavers,
+    deleted,
     (n) =>
       query(client, `UPDATE users SET deletion_requested_at = now() - interval '31 days' WHERE handle = $1`, [
         `user-${n}`
@@ -156,4 +156,4 @@ const leaving = Effect.gen(function*() {
   )
 }).pipe(Effect.scoped)
 
-NodeRuntime.runMain(leaving)
+NodeRuntime.runMain(deletion)
