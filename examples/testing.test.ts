@@ -14,7 +14,7 @@ import { IdentityProvider } from "../src/services/provider/IdentityProvider.ts"
 import { RoutingEngine } from "../src/services/routing/RoutingEngine.ts"
 import { clonedDatabase } from "../test/support/Databases.ts"
 
-it.effect("an account is erased 30 days after its owner asked for it", () =>
+it.effect("an account is erased 30 days after its owner deleted it", () =>
   Effect.gen(function*() {
     const mails = yield* Queue.unbounded<Mail>()
     const leg = { shape: "_izlhA~rlgdF_{geC~ywl@", summary: { length: 1.2, time: 900 } }

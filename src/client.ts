@@ -67,7 +67,7 @@ const withToken = (token: Ref.Ref<Option.Option<Redacted.Redacted>>) => (client:
 
 /**
  * A typed client of the whole contract. Calls fail with the classes of `schema/Errors.ts`.
- * A session renews itself: each response brings a fresh JWT (15 minutes), which the next call sends. Signing in sets
+ * A session renews itself: each response brings a fresh JWT, which the next call sends. Signing in sets
  * it, signing out removes it; in a browser the cookie does that.
  */
 export const makeClient = (

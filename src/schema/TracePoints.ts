@@ -69,7 +69,7 @@ const toPoints = (given: Option.Option<ReadonlyArray<GivenPoint> | null>): Optio
   Option.map(Option.filter(given, (points) => points !== null), (points) => points.map(toPoint))
 
 /**
- * Reports at most 100 invalid points. One pass over the array: the generic decoder takes forty times as long (138 ms
+ * Reports a limited number of invalid points. One pass over the array: the generic decoder takes forty times as long (138 ms
  * instead of 3.5 for 50,000 points) and blocks every other request.
  */
 export const TracePoints = Schema.optionalKey(GivenPoints).pipe(

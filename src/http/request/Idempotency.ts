@@ -29,7 +29,7 @@ interface Call {
 /** `Idempotency-Key`: repeats after a lost response have no second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Runs the work once per key in 24 hours, then replays its response; without a key, runs it always. Fails like
+   * Runs the work once per key, then replays its response; without a key, runs it always. Fails like
    * `IdempotencyKeys.once`, for example if the digest differs.
    */
   readonly once: <E, R>(

@@ -15,9 +15,9 @@ import { SignUps } from "./SignUps.ts"
 
 /** Accounts created by operators, also where sign-up is closed. */
 export class Invitations extends Context.Service<Invitations, {
-  /** Mails a link, which expires after 7 days: choosing a password creates the account. `AddressTaken` if there is one. */
+  /** Mails a link: choosing a password creates the account. `AddressTaken` if there is one. */
   readonly invite: (admin: UserId, email: string) => Effect.Effect<void, AddressTaken>
-  /** For an address that the operator has verified. The link expires after 30 minutes. `AddressTaken` as for `invite`. */
+  /** For an address that the operator has verified; the link expires sooner. `AddressTaken` as for `invite`. */
   readonly create: (email: string) => Effect.Effect<Redacted.Redacted, AddressTaken>
 }>()("route-planning-service/Invitations") {
   static readonly layer = Layer.effect(

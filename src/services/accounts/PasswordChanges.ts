@@ -40,7 +40,7 @@ import { type SignUp, SignUps } from "./SignUps.ts"
 const LONGEST_WAIT = Duration.seconds(2)
 
 export class PasswordChanges extends Context.Service<PasswordChanges, {
-  /** Mails a link that expires after 30 minutes. Same row and time for every address: the caller learns nothing. */
+  /** Mails a link. Same row and time for every address: the caller learns nothing. */
   readonly requestReset: (email: string) => Effect.Effect<void>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:

@@ -162,7 +162,7 @@ export class AccountExport extends Context.Service<AccountExport, {
           yield* add("manifest.json", asJson(manifest))
         },
         Effect.tapCause((cause) =>
-          Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("an export broke off", cause)
+          Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.logError("export ended early", cause)
         )
       )
 

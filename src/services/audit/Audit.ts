@@ -37,7 +37,7 @@ export interface AuditFilter {
   readonly event?: AuditEvent | undefined
 }
 
-/** Kept for 90 days: ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Deleted with their user. */
+/** Ids, an event and the trace, no secrets (OWASP Logging Cheat Sheet). Kept for a time, deleted with their user. */
 export class Audit extends Context.Service<Audit, {
   /** In the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>

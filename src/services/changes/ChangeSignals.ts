@@ -41,12 +41,12 @@ const isUserId = Schema.is(UserId)
 
 /**
  * Wakes requests when an account has changed. A process has one connection for that, while requests wait: it listens,
- * and every 5 seconds one statement looks for changes whose notification was lost.
+ * and one statement every few seconds finds changes whose notification was lost.
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {
   /**
-   * Changes after this are signalled, until the scope closes. `TooManyWaiting` above 1,000 requests of an account,
-   * `Overloaded` above 4,000 of a process.
+   * Changes after this are signalled, until the scope closes. `TooManyWaiting` above the limit of an
+   * account, `Overloaded` above that of a process.
    */
   readonly subscribe: (
     owner: UserId,
@@ -101,7 +101,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
             Effect.retry(Schedule.spaced(RECONNECT_INTERVAL))
           ),
           Effect.repeat(
-            Effect.catchCause(poll, (cause) => Effect.logWarning("changes not looked for", cause)),
+            Effect.catchCause(poll, (cause) => Effect.logWarning("polling for changes failed", cause)),
             Schedule.spaced(POLL_INTERVAL)
           )
         ], { concurrency: "unbounded" }).pipe(Effect.provide(machineClock), Effect.forkScoped),

@@ -39,7 +39,7 @@ const digest = (token: Redacted.Redacted) => createHash("sha256").update(Redacte
 
 /** 32 random bytes, used once, stored as SHA-256: enough for a secret of 256 bits (OWASP ASVS 6.5.2). */
 export class MailedTokens extends Context.Service<MailedTokens, {
-  /** `lifetime` defaults to that of the purpose. Only the three newest reset links of an owner are valid. */
+  /** `lifetime` defaults to that of the purpose. Only the newest reset links of an owner are valid. */
   readonly issue: (
     purpose: MailedTokenPurpose,
     owner: TokenOwner,

@@ -40,7 +40,7 @@ const timed = <A>(work: () => Promise<A>) =>
     Effect.flatMap(([time, result]) => Effect.as(Metric.update(duration, Duration.toSeconds(time)), result))
   )
 
-/** argon2id, one at a time for each core; the rest are queued and fail with `Overloaded` after 2 seconds. */
+/** argon2id, one at a time for each core; the rest are queued for a while and then fail with `Overloaded`. */
 export class Passwords extends Context.Service<Passwords, {
   /** A PHC string with a fresh salt. */
   readonly hash: (password: Redacted.Redacted) => Effect.Effect<string, Overloaded>

@@ -54,7 +54,7 @@ export interface LiveSession {
 
 /** Sessions. Every token has a row, so that a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Returns the token; ends the oldest session over 100. `SignInRefused` past the account's grace period. */
+  /** Returns the token; ends the oldest sessions over the limit. `SignInRefused` past the account's grace period. */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>

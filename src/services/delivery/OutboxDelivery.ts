@@ -146,7 +146,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
     const dropped = yield* sql`DELETE FROM outbox WHERE expires_at <= ${now} RETURNING id`
     if (dropped.length > 0) {
       yield* Metric.update(DROPPED, dropped.length)
-      yield* Effect.logError("mails not sent within a day, dropped", { mails: dropped.length })
+      yield* Effect.logError("mails dropped after a day of failures", { mails: dropped.length })
     }
   })
 

@@ -28,7 +28,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf8.decode(bytes))
 
-/** Checks limits before parsing; `taken` values, removed from the text before, count. At most 100 issues. */
+/** Checks limits before parsing; `taken` values, removed from the text before, count. */
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   // Built for the first text, since most threads do not read all kinds.
   const toolsOf = Function.memoize((schema: S) => ({

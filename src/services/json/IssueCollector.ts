@@ -88,7 +88,7 @@ const issuesOfMember = (
   return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
 }
 
-/** The first 100 issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
+/** The first issues; `errors: "all"` would collect those of 50,000 invalid items before any limit. */
 export const issueCollector = (schema: Schema.Constraint) => (value: unknown): ReadonlyArray<ValidationIssue> => [
   ...Iterable.take(issuesIn({ ast: schema.ast, path: [], value }), MAX_ISSUES)
 ]

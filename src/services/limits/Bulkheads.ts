@@ -17,8 +17,8 @@ const LEFT_FOR_THE_REST = 1
 const QUEUE = { lists: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
 
 /**
- * Limits each class of long work to its share of the connections. Others queue in order for 2 seconds at most, and are
- * refused at once where the queue is full. In pools of less than six the classes share what they leave free.
+ * Limits each class of long work to its share of the connections. Others queue in order for a while, and are refused
+ * at once where the queue is full. In pools of less than six the classes share what they leave free.
  */
 export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkClass, Turns>>>()(
   "route-planning-service/Bulkheads"

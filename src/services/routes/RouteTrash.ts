@@ -19,7 +19,7 @@ import { RouteViews } from "./RouteViews.ts"
 
 const NEWEST_DELETION: ListOrder = { by: "r.deleted_at", type: "timestamptz", id: "r.id", direction: "DESC" }
 
-/** Deleted routes, for 30 days. */
+/** Deleted routes, for the grace period. */
 export class RouteTrash extends Context.Service<RouteTrash, {
   /** An owner's routes that can be restored, newest deletion first. */
   readonly list: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>

@@ -151,7 +151,7 @@ export class RouteViews extends Context.Service<RouteViews, {
       /** One that cannot be made keeps no other from being made or listed. */
       const makeIfPossible = (id: RouteId) =>
         make(id).pipe(
-          Effect.catchTag("Overloaded", () => Effect.logInfo("view of a route left to its reader")),
+          Effect.catchTag("Overloaded", () => Effect.logInfo("view of a route not made in advance")),
           Effect.catchCause(notMade("view of a route"))
         )
 

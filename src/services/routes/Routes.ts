@@ -61,7 +61,7 @@ export class Routes extends Context.Service<Routes, {
     patch: RouteChange,
     expected: ExpectedVersion
   ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded>
-  /** Soft delete: hidden from everyone at once, erased after 30 days. */
+  /** Soft delete: hidden from everyone at once, erased after the grace period. */
   readonly remove: (
     owner: UserId,
     id: RouteId,
