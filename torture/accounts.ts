@@ -30,7 +30,6 @@ const inserted = Effect.fnUntraced(function*(url: string, emails: ReadonlyArray<
   )
 })
 
-/** A session of an account. */
 export const sessionOf = ({ ask }: Asking, email: string) =>
   Effect.promise(() =>
     ask({ method: "POST", path: "/api/v1/auth/login-email", body: JSON.stringify({ email, password: PASSWORD }) })

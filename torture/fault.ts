@@ -60,9 +60,7 @@ export class Skipped {
 }
 
 export interface Fault {
-  /** For `--only`. */
   readonly key: string
-  /** As the table has it. */
   readonly title: string
   /** Whether the form of three minutes has it. */
   readonly isInShortForm: boolean

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** Its standard input closes when the harness is gone, however it went. A stopped process needs SIGCONT to die of it. */
+/** Its standard input closes when the harness ends, in any way. A stopped process needs SIGCONT to end. */
 const WATCH = `cat > /dev/null; while read -r pid; do kill -KILL "$pid"; kill -CONT "$pid"; done < "$1"`
 
 /** Ends by their ids what the harness started, also when the harness itself is killed. */

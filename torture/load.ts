@@ -20,7 +20,7 @@ export interface Arrivals {
   readonly perSecond: number
 }
 
-/** A second call waits for the first for 5 seconds, and a crash frees the key: more is a key that is held. */
+/** A second call waits for the first for 5 seconds, and a crash frees the key: a longer wait is a locked key. */
 const HELD_AFTER = 6000
 
 /** How long a client repeats a write. */
@@ -41,7 +41,7 @@ interface Kept {
   readonly id: number
 }
 
-/** As a well-made client does: as long as the response says, and at random up to a limit that doubles. */
+/** As the response says, and a random time up to a limit that doubles. */
 const pauseAfter = ({ headers, status }: Reply, attempt: number) => {
   if (status === 409) return PAUSE.shortest
   const told = Number(headers["retry-after"] ?? 0) * 1000

@@ -78,7 +78,6 @@ const discovery = (origin: string) => ({
   error: "invalid_grant"
 })
 
-/** A call for each number. */
 const counted = (callOf: (n: number) => Ask) => {
   const state = { asked: 0 }
   return (ask: Asking["ask"]) => ask(callOf(state.asked++))

@@ -1,6 +1,5 @@
 import { parseArgs } from "node:util"
 
-/** How `npm run torture` was called. */
 export interface Options {
   /** Keys of the faults to run; all of the form where empty. */
   readonly only: ReadonlyArray<string>

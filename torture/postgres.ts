@@ -29,7 +29,7 @@ interface Settings {
   readonly directory: string
   readonly keeper: Keeper
   readonly maxConnections?: number
-  /** Where the programs of another PostgreSQL are than of the embedded one. */
+  /** The directory of the programs of another PostgreSQL than the embedded one. */
   readonly bin?: string
 }
 
@@ -65,7 +65,6 @@ const ready = (child: ChildProcess) =>
     child.once("exit", () => reject(new Error(`PostgreSQL ended at its start:\n${lines.join("\n")}`)))
   })
 
-/** Runs one statement on a connection of its own. */
 export const queryAt = (url: string, statement: string, values: ReadonlyArray<unknown> = []) =>
   Effect.promise(async (): Promise<ReadonlyArray<unknown>> => {
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000 })
@@ -83,7 +82,7 @@ export const countAt = (rows: ReadonlyArray<unknown>) =>
 
 const run = promisify(execFile)
 
-/** A data directory of another PostgreSQL, which takes everybody of this machine for its superuser. */
+/** A data directory of another PostgreSQL, in which every user of this machine is a superuser. */
 const initialised = async (bin: string, directory: string, owner: Owner | undefined) => {
   await mkdir(directory, { recursive: true })
   if (owner !== undefined) await chown(directory, owner.uid, owner.gid)

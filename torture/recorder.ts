@@ -5,19 +5,19 @@ interface Instant {
   state: "open" | "good" | "failed" | "neutral"
 }
 
-/** For how long the service has to be as it was, and how much of the rate of before is enough. */
+/** A recovery: how long, and at which part of the rate before the fault. */
 const STEADY = 1000
 const SHARE = { recovered: 0.9, clear: 0.5 }
 const STEP = 50
 
-/** A refusal that a client may get while a part does not work. What else is not a success is wrong. */
+/** Refusals that are allowed while a part does not work. Any other failure is wrong. */
 const REFUSALS = new Set([409, 429, 503])
 
 const isSuccess = (status: number) => status === 304 || (status >= 200 && status < 300)
 
 const stateOf = (status: number) => {
   if (isSuccess(status)) return "good"
-  // A key that is held does not make the service unavailable: it has a problem of its own.
+  // A locked key is a problem of its own, and no outage.
   return status === 409 ? "neutral" : "failed"
 }
 

@@ -18,7 +18,7 @@ const chosen = ({ isShort, only }: Options) => {
   return FAULTS.filter(({ isInShortForm, isOnRequest = false }) => !isOnRequest && (isInShortForm || !isShort))
 }
 
-/** A harness that breaks shows nothing, so that a fault of its own is a wrong result. */
+/** An error of the harness is a wrong result, since it asserts nothing then. */
 const broken = (cause: Cause.Cause<unknown>) =>
   outcomeOf({ late: new Map(), wrong: new Map([[`it could not be run: ${Cause.pretty(cause)}`, 1]]) }, { rounds: 0 })
 

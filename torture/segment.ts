@@ -25,10 +25,10 @@ export const RECOVERS_WITHIN = 1000
 /** Requests a second. */
 const RATE = { short: 80, full: 150 }
 
-/** The service compiles its code while it is first used: the rate of before is that of its first good second. */
+/** The service compiles its code at first use: the rate before the fault is that of the first good second. */
 const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
 
-/** How long the recovery is waited for. */
+/** The longest wait for the recovery. */
 const WAITED_FOR = { short: 30_000, full: 60_000 }
 
 const awaited = (time: () => number | undefined, since: number, limit: number): Effect.Effect<number> =>
@@ -111,6 +111,6 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   })
 }, Effect.scoped)
 
-/** The same in the world that the faults of the database share. */
+/** The same in the shared world of the faults of the database. */
 export const disturbing = (disturbance: Disturbance) => (run: Run) =>
   Effect.flatMap(run.world, (world) => segment(run, world, disturbance))

@@ -5,7 +5,6 @@ import { freePort } from "../development/FreePort.ts"
 import { ALLOCATION, NODE_FLAGS } from "../development/ProductionProcess.ts"
 import type { Keeper } from "./keeper.ts"
 
-/** How a process ended. */
 interface Ending {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -22,7 +21,6 @@ export interface Service {
   readonly ready: Effect.Effect<boolean>
   readonly signal: (name: NodeJS.Signals) => Effect.Effect<void>
   readonly ended: Effect.Effect<Ending>
-  /** SIGKILL, and waits for the end. */
   readonly kill: Effect.Effect<void>
   /** The last lines that it wrote. */
   readonly tail: () => string
@@ -51,7 +49,6 @@ const SETTINGS = {
 
 const TAIL = 20_000
 
-/** Whether an origin is ready. */
 const isReady = (origin: string) =>
   Effect.promise(() =>
     fetch(`${origin}/health/ready`, { signal: AbortSignal.timeout(1000) })

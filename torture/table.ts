@@ -30,7 +30,6 @@ const cellsOf = ({ outcome, title }: Line) => {
   )
 }
 
-/** The table in Markdown. */
 export const tableOf = (lines: ReadonlyArray<Line>) => {
   const rows = [HEAD, ...lines.map(cellsOf)]
   const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))

@@ -51,10 +51,10 @@ export const world = Effect.fnUntraced(function*(
   return made
 })
 
-/** How often each call is made until the service has compiled what it runs. */
+/** Calls of each kind until the service has compiled its code. */
 const WARM_UP = 60
 
-/** A few requests at a time: a load that does not wait would queue before a process that is cold. */
+/** A few requests at a time: a load at a fixed rate would queue before a cold process. */
 const warmUp = ({ accounts: people, asking: { ask } }: World) =>
   Effect.forEach(
     Array.from({ length: WARM_UP }, (_, n) => people[n % people.length]?.token),

@@ -8,7 +8,6 @@ import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import type { World } from "../world.ts"
 
-/** A call under a key. */
 interface Keyed {
   readonly endpoint: "routes" | "collections"
   readonly path: string

@@ -13,10 +13,10 @@ const COUNT = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE ${THEIR
 
 const terminate = ({ postgres }: World) => Effect.asVoid(postgres.query(TERMINATE))
 
-/** More than the server has. */
+/** More connections than the server allows. */
 const WANTED = 80
 
-/** The service takes back some of what it lost, as fast as we do. */
+/** The service connects again as fast as the fault takes connections: it is repeated. */
 const TRIES = 20
 
 const connected = async (url: string) => {

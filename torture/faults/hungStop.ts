@@ -3,7 +3,7 @@ import { type Fault, outcomeOf } from "../fault.ts"
 import { makeRecorder } from "../recorder.ts"
 import { service } from "../service.ts"
 
-/** What the service promises for its end. */
+/** Milliseconds until a process has ended. */
 const WITHIN = 10_000
 
 /** SIGTERM while PostgreSQL hangs and requests wait for it. */

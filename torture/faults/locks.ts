@@ -6,7 +6,6 @@ import { disturbing } from "../segment.ts"
 import { READ_FROM, visitor } from "../visitor.ts"
 import type { World } from "../world.ts"
 
-/** Each table of the service, locked one after the other. */
 const TABLES = [
   "users",
   "sessions",
@@ -23,7 +22,7 @@ const TABLES = [
   "identities"
 ]
 
-/** Longer than a request may wait that has no reason to. */
+/** Milliseconds; a request that needs no locked table is quicker. */
 const NOTICED = 1000
 
 const tableOf = (round: number) => TABLES[round % TABLES.length] ?? "routes"

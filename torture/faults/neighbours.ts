@@ -19,7 +19,7 @@ const DELIVERED_WITHIN = { short: 20_000, full: 180_000 }
 /** Of the p99 of everything else while all of them work. */
 const TIMES = 1.5
 
-/** Below it a difference says more about the machine than about the service. */
+/** Smaller differences are noise of the machine. */
 const LEAST = 20
 
 const OTHERS: ReadonlyArray<Ask> = [

@@ -26,7 +26,7 @@ const DISTURBANCES = {
 
 const NAMES = ["killService", "cut", "killDatabase", "stopDatabase"] as const
 
-/** More than there is time for. */
+/** More than a client does in the time of the fault. */
 const disturbances = (seed: number) => fc.sample(fc.constantFrom(...NAMES), { seed, numRuns: 1000 })
 
 const COUNTERS = `

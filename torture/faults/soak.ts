@@ -9,7 +9,7 @@ import { type World, world } from "../world.ts"
 
 const EVERY = "10 seconds"
 
-/** What is warm after a quarter of an hour, or an eighth of a shorter run, stays as it is. */
+/** Figures are judged after a quarter of an hour, or an eighth of a shorter run. */
 const WARM_AFTER = 15 * 60_000
 const WARM_SHARE = 1 / 8
 
@@ -56,7 +56,6 @@ const sampled = Effect.fnUntraced(function*({ service }: World) {
   return sample
 })
 
-/** The medians of the first and the last third. */
 const thirdsOf = (samples: ReadonlyArray<Sample>, name: string) => {
   const values = samples.map(({ figures }) => figures.get(name) ?? 0)
   const third = Math.max(1, Math.floor(values.length / 3))

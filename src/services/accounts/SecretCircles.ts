@@ -7,21 +7,21 @@ import { metresBetween, radians } from "../geometry/Geodesy.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 
 /**
- * Parts of the zone's radius by which the centre of the cut moves. The centre of the circle through the ends of cut
- * lines is known to anyone, so the least is more than a half by what such a circle may miss.
+ * The distance between the centres of the zone and of the cut, in radii of the zone. Anyone can compute the centre of the
+ * cut from the ends of lines, so the distance is more than a half.
  */
 const MOVED = { least: 0.65, most: 1 }
 
-/** By how much the cut is larger than it had to be: its radius would show how far it was moved. */
+/** Added to the radius in radii of the zone: otherwise the radius shows the distance of the centres. */
 const LARGER = { least: 0.05, most: 0.25 }
 
 const MAX_RADII = 1 + MOVED.most + LARGER.most
 
-const FULL_TURN = 2 * Math.PI
+const TURN_RADIANS = 2 * Math.PI
 
 const UINT32 = 2 ** 32
 
-/** Squares of about a radius on each side: centres of one home, from two devices, are in one or two of them. */
+/** A square of about one radius: two zones around one home are in the same or in the next cell. */
 const cellOf = ({ center: [lng, lat], radius }: PrivacyZone) => {
   const row = Math.floor(lat * METRES_OF_A_DEGREE / radius)
   const width = Math.max(Math.cos(radians(row * radius / METRES_OF_A_DEGREE)), Number.EPSILON)
@@ -35,9 +35,9 @@ const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): 
 }
 
 /**
- * The circle to cut for a zone, which has all of the zone in it. A circle that the user has and that fits is taken, so
- * that a zone which is moved by some metres, and one beside another, do not show a second circle. Any other is derived
- * from the secret, the cell and the radius: a zone that was deleted and comes again has the circle that it had.
+ * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits, so that zones a
+ * few metres apart show no second circle. Otherwise it is derived from the key, the user, the cell and the radius, so that
+ * a zone that is deleted and made again has the same circle.
  */
 export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
   const derived = (owner: UserId, zone: PrivacyZone): Circle => {
@@ -48,7 +48,7 @@ export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
     // Evenly over the area, not over the distance.
     const moved = Math.sqrt(within({ least: MOVED.least ** 2, most: MOVED.most ** 2 }, share(0)))
     return {
-      ...destination(lng, lat, FULL_TURN * share(1), moved * radius),
+      ...destination(lng, lat, TURN_RADIANS * share(1), moved * radius),
       radius: (1 + moved + within(LARGER, share(2))) * radius
     }
   }
