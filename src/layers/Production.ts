@@ -15,7 +15,6 @@ import {
 import { startingLayer } from "./process/StartingServer.ts"
 import { settingsLayer } from "./Settings.ts"
 
-/** The service with all that it has in production. */
 export const productionLayer = applicationLayer.pipe(
   Layer.provide(httpServerLive),
   Layer.provide(backgroundLayer),

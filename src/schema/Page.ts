@@ -17,7 +17,6 @@ export const decimal = (minimum: number, maximum: number, description: string) =
     )
   )
 
-/** A parameter that is on or off. */
 export const flag = (description: string) =>
   Schema.optionalKey(Schema.Literals(["true", "false"]).annotate({ description }))
 
@@ -63,7 +62,6 @@ export type ListPosition = typeof ListPosition.Type
 export interface Page {
   readonly limit: number
   readonly offset: number
-  /** The page begins after this position. */
   readonly after?: ListPosition | undefined
 }
 

@@ -30,7 +30,6 @@ const routingPreferences = {
 export const RoutingPreferences = optionalMembers(routingPreferences).annotate({ identifier: "RoutingPreferences" })
 export type RoutingPreferences = typeof RoutingPreferences.Type
 
-/** `null` is the same as leaving a member out. */
 export const RequestedPreferences = Schema.Struct({
   surfacePreference: optionalMember(OpenValue),
   avoidFerries: optionalMember(Schema.Boolean),

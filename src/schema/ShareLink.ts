@@ -43,7 +43,6 @@ export const ShareLink = Schema.Struct({
 }).annotate({ identifier: "ShareLink" })
 export type ShareLink = typeof ShareLink.Type
 
-/** Present where a link was opened. */
 export const AllowDownload = Schema.optionalKey(
   Schema.Boolean.annotate({
     description: "`false` where it was opened by a link that does not open files; else absent"

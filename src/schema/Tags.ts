@@ -35,7 +35,6 @@ export const Tags = Schema.Array(NormalisedTag).check(
   )
 )
 
-/** A route has all of them. */
 export const TagFilter = Schema.Array(NormalisedTag).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_TAGS))
   .annotate({
     description: "A tag that the route has; of several all"

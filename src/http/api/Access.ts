@@ -27,7 +27,6 @@ export class AddressLimit extends HttpApiMiddleware.Service<AddressLimit>()(
   { error: RateLimited }
 ) {}
 
-/** Refuses personal access tokens. */
 export class TokensRefused extends HttpApiMiddleware.Service<TokensRefused>()(
   "route-planning-service/TokensRefused",
   { error: Forbidden }

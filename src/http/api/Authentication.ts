@@ -9,10 +9,8 @@ export const SESSION_COOKIE = "__Host-service_session"
 /** Identifies a device that signed in before; grants no access. */
 export const DEVICE_COOKIE = "__Host-service_device"
 
-/** The authenticated caller. */
 export class Caller extends Context.Service<Caller, Principal>()("route-planning-service/Caller") {}
 
-/** The caller, authenticated by a session. */
 export class CurrentSession
   extends Context.Service<CurrentSession, SessionPrincipal>()("route-planning-service/CurrentSession")
 {}

@@ -6,7 +6,6 @@ import { texts } from "./texts/HealthTexts.ts"
 
 const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
 
-/** Readiness does not depend on `routingEngine`. */
 const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({ identifier: "Readiness" })
 
 export class HealthApi extends HttpApiGroup.make("health")

@@ -17,7 +17,6 @@ import { alert, plainWords } from "./Refusals.ts"
 
 export type Fields = Readonly<Record<string, string | undefined>>
 
-/** A page, or a redirect (303) to a relative path. */
 export type PageResult = Page | { readonly seeOther: string }
 
 export interface PageRoute<E, R, E2, R2> {

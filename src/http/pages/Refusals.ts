@@ -6,7 +6,6 @@ const waitFor = (details: ServiceError["details"]) => {
   return typeof seconds === "number" ? `Try again in ${seconds} seconds.` : "Try again in a moment."
 }
 
-/** The error in words for readers who do not know HTTP. */
 export const plainWords = ({ details, message, statusCode }: ServiceError): string => {
   switch (statusCode) {
     case 429:

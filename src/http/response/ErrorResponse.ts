@@ -26,7 +26,6 @@ export const respond = Effect.fnUntraced(function*(error: ServiceError) {
   })
 })
 
-/** Reveals nothing of its cause. */
 export const internalError = () => new Internal({ message: "Internal error" })
 
 export const unknownPath = () => new NotFound({ message: "No such path" })

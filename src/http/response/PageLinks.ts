@@ -13,7 +13,6 @@ export interface PageLinks {
   ) => string | undefined
 }
 
-/** Addresses of HTML pages, from `BASE_URL`. */
 export const pageLinks: Config.Config<PageLinks> = Config.map(
   Config.all({ baseUrl, pagesEnabled }),
   ({ baseUrl, pagesEnabled }) => {

@@ -13,7 +13,6 @@ import { type SignUp, SignUps } from "./SignUps.ts"
 
 export interface ProvenPerson {
   readonly email: string
-  /** Defaults to the local part of the address. */
   readonly name: string | undefined
   readonly avatar?: string | undefined
   readonly passwordHash?: string | undefined

@@ -50,7 +50,6 @@ export class SignUps extends Context.Service<SignUps, {
   readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
   /** Locks all sign-ups of the address until the caller's transaction ends. None when the sign-up is gone. */
   readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
-  /** Extends the lifetime to at least an instant. */
   readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
   /** Deletes every sign-up of an address with its links, in the caller's transaction. */
   readonly removeAll: (email: string) => Effect.Effect<void>

@@ -7,7 +7,6 @@ import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
 
-/** A part that has not responded by then is reported as away. */
 const STATUS_TIMEOUT = Duration.millis(500)
 
 export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(

@@ -9,7 +9,6 @@ const WINDOW = 65_536
 /** In bytes: fits the names of as many files as an archive may have. */
 export const MAX_MANIFEST = 16 * 1024 * 1024
 
-/** It has the same names. */
 const MAX_DIRECTORY = MAX_MANIFEST
 
 export interface Directory {

@@ -4,7 +4,6 @@ import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 
-/** What the operations of a batch change. */
 export interface Locked {
   readonly routes: ReadonlyArray<RouteId>
   readonly collections: ReadonlyArray<CollectionId>

@@ -120,14 +120,12 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
       return state.hasPending ? { ...state, last: yield* number(owner, now) } : state
     }),
 
-    /** Accounts with changes that have no number. */
     pendingAccounts: SqlSchema.findAll({
       Request: Schema.Int,
       Result: Schema.Struct({ id: UserIdColumn }),
       execute: (limit) => sql`SELECT DISTINCT user_id AS id FROM pending_changes LIMIT ${limit}`
     }),
 
-    /** Accounts with deletions of before an instant. */
     purgeableAccounts: SqlSchema.findAll({
       Request: Schema.Struct({ until: Schema.Date, limit: Schema.Int }),
       Result: Schema.Struct({ id: UserIdColumn }),

@@ -62,17 +62,14 @@ export class Collections extends Context.Service<Collections, {
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
   readonly update: Change<CollectionPatch>
-  /** Deletes softly; its routes stay. */
   readonly remove: (
     owner: UserId,
     id: CollectionId,
     expected: ExpectedVersion
   ) => Effect.Effect<void, Missing | StaleVersion>
-  /** Replaces the routes and their order. */
   readonly setRoutes: Change<ReadonlyArray<RouteId>>
   /** Adds a route at an index, or moves it there. */
   readonly addRoute: Change<Addition>
-  /** `Missing` when the route is not in it. */
   readonly removeRoute: Change<RouteId>
 }>()("route-planning-service/Collections") {
   static readonly layer = Layer.effect(

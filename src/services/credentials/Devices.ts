@@ -27,7 +27,6 @@ const decodeClaims = Schema.decodeUnknownOption(Claims)
  * for wrong passwords, so that attackers cannot lock the owner out. Its token proves nothing else.
  */
 export class Devices extends Context.Service<Devices, {
-  /** A token for a device on which a user has just signed in. */
   readonly remember: (userId: UserId) => Effect.Effect<string>
   /** The device's id; none for a token that is forged, expired, revoked with all sessions, or of another address. */
   readonly recognise: (token: string, email: string) => Effect.Effect<Option.Option<string>>

@@ -1,6 +1,5 @@
 import { Redacted } from "effect"
 
-/** The address of a front end's page with a mailed token. */
 export const mailedLink = (app: URL, page: string, token: Redacted.Redacted): Redacted.Redacted => {
   const url = new URL(page, app.href.endsWith("/") ? app : `${app.href}/`)
   url.searchParams.set("token", Redacted.value(token))

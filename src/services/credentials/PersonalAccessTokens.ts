@@ -59,7 +59,6 @@ const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.
 
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
-  /** `TooManyTokens` when the user already has `MAX_TOKENS`. */
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>

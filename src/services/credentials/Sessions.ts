@@ -58,7 +58,6 @@ export class Sessions extends Context.Service<Sessions, {
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
-  /** Ends the session of a token, if it is live. */
   readonly end: (token: string) => Effect.Effect<void>
   /** A user's live sessions, newest sign-in first. */
   readonly list: (userId: UserId, current: SessionId) => Effect.Effect<ReadonlyArray<Session>>

@@ -16,7 +16,6 @@ export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-s
 
 export class Draining extends Context.Service<Draining, {
   readonly hasBegun: Effect.Effect<boolean>
-  /** Ends when draining begins. */
   readonly begun: Effect.Effect<void>
   readonly begin: Effect.Effect<void>
 }>()("route-planning-service/Draining") {

@@ -93,5 +93,4 @@ const digestOf = (
   return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, DIGEST_LENGTH)
 }
 
-/** 132 bits. */
 const DIGEST_LENGTH = 22

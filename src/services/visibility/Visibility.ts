@@ -6,7 +6,6 @@ import type { Visibility } from "../../schema/Visibility.ts"
 
 export type Viewer = Option.Option<UserId>
 
-/** No user has this id. */
 export const NOBODY = 0
 
 export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => NOBODY)
@@ -100,7 +99,6 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
         WHERE ${where} AND ${opening.by === "id" ? visible(viewer) : shared(viewer)}`
     },
 
-    /** What anyone may find. */
     public: sql`${isPublic} AND ${isLive} AND ${isOwnerActive}`,
 
     /** Live rows of an owner; needs no `users u`. */
@@ -117,7 +115,6 @@ export const routeVisibility = (sql: SqlClient.SqlClient) => {
   return {
     ...rules,
 
-    /** Of a list of one's own routes. */
     of: (visibility: Visibility) => sql`r.visibility = ${visibility}`,
 
     /** Whose ids are listed in a collection. The ids of unlisted routes are no secret: they open nothing. */

@@ -2,7 +2,6 @@ import { DEFAULT_TOKEN_DAYS, inWords, SESSION_TOKEN_LIFETIME } from "../../../sc
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { SEARCH_RULE } from "../../../schema/RouteSearch.ts"
 import { PASSWORD_RULE } from "../../../schema/User.ts"
-/** By name of the schema. */
 export const BODIES: Readonly<Record<string, string>> = {
   AccountInput: "An account to be made.",
   Addition: "A route to be added to a collection.",

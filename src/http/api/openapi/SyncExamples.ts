@@ -1,4 +1,3 @@
-/** Of batches and of what changed. */
 export const SYNC_EXAMPLES: Readonly<Record<string, unknown>> = {
   AddToCollectionOperation: { op: "addToCollection", collectionId: 4, routeId: 12, position: 0 },
   BatchOperation: { op: "delete", id: 12 },
