@@ -4,6 +4,7 @@ import { Config, Duration, Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
+import { SERVICE_NAME } from "../schema/ServiceName.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { period } from "../services/settings/SettingTypes.ts"
 import { machineClock } from "../services/time/MachineClock.ts"
@@ -26,7 +27,7 @@ const pool = Config.unwrap({
   url: Config.Redacted("DATABASE_URL"),
   maxConnections: poolSize,
   connectTimeout: Config.succeed(Duration.seconds(2)),
-  applicationName: Config.succeed("route-planning-service"),
+  applicationName: Config.succeed(SERVICE_NAME),
   startupParameters: Config.succeed(SESSION_LIMITS)
 })
 

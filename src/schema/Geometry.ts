@@ -38,6 +38,8 @@ const invalidPositions = (positions: ReadonlyArray<unknown>) => {
   return [...Iterable.take(invalid, MAX_REPORTED)]
 }
 
+export const POSITION_TEXT = "[lng, lat] or [lng, lat, elevation]: degrees (WGS 84), the elevation in metres"
+
 /** A tuple would generate clients without an elevation. */
 const documentedPosition = {
   type: "array",
@@ -51,7 +53,7 @@ const documentedPosition = {
       { minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }
     ]
   },
-  description: "[lng, lat] or [lng, lat, elevation]: degrees (WGS 84), the elevation in metres"
+  description: POSITION_TEXT
 }
 
 const positionsFilter = Schema.makeFilter(

@@ -19,3 +19,5 @@ export const formatIssue = (issue: SchemaIssue.Issue): ReadonlyArray<ValidationI
   }))
 
 export const issuesOf = (error: Schema.SchemaError): ReadonlyArray<ValidationIssue> => formatIssue(error.issue)
+
+export const NOT_UTF8 = "Expected valid UTF-8"

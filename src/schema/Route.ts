@@ -69,10 +69,12 @@ const clearable = {
   favourite: nullable(Schema.Boolean)
 }
 
+export const ONE_GEOMETRY = "Expected either geometry or polyline6"
+
 export const oneGeometry = Schema.makeFilter(
   ({ geometry, polyline6 }: { readonly geometry?: unknown; readonly polyline6?: unknown }) =>
     typeof polyline6 !== "string" || geometry === undefined || geometry === null
-    || { path: ["polyline6"], issue: "Expected either geometry or polyline6" },
+    || { path: ["polyline6"], issue: ONE_GEOMETRY },
   {
     toJsonSchema: () => ({
       not: {

@@ -1,5 +1,6 @@
 import { HttpApi, OpenApi } from "effect/http-api"
 import { grouped, JSON_LIMITS } from "../../schema/Limits.ts"
+import { SERVICE_NAME, SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { AccountDataApi } from "./AccountDataApi.ts"
 import { AdminApi } from "./AdminApi.ts"
 import { AuthApi } from "./AuthApi.ts"
@@ -19,7 +20,7 @@ import { TokensApi } from "./TokensApi.ts"
 import { UsersApi } from "./UsersApi.ts"
 
 /** The contract, which clients can import without server code. */
-export class Api extends HttpApi.make("route-planning-service")
+export class Api extends HttpApi.make(SERVICE_NAME)
   .add(
     AuthApi,
     TokensApi,
@@ -44,7 +45,7 @@ export class Api extends HttpApi.make("route-planning-service")
   .annotate(HttpApi.QueryParseOptions, { errors: "all" })
   .annotate(HttpApi.HeadersParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
-    title: "Route Planning Service",
+    title: SERVICE_TITLE,
     version: "1",
     license: { name: "MIT", identifier: "MIT" },
     servers: [{ url: "/", description: "This service" }],

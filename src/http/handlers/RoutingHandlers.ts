@@ -3,6 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { ONE_GEOMETRY } from "../../schema/Route.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
 import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
 import { Elevations } from "../../services/routing/Elevations.ts"
@@ -35,7 +36,7 @@ export const RoutingHandlers = HttpApiBuilder.group(
         const given: Pick<RouteDraft, "geometry"> = yield* withGeometry(payload)
         const line = lineOf(given.geometry)
         if (line === undefined || line === null) {
-          return yield* ValidationFailed.at("geometry", "Expected either geometry or polyline6")
+          return yield* ValidationFailed.at("geometry", ONE_GEOMETRY)
         }
         const { line: { json }, ...counts } = yield* elevations.fill(line)
         return jsonResponse(withMembers(JSON.stringify(counts), ["geometry", json]))

@@ -1,5 +1,6 @@
 import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Draining } from "../../services/operations/Draining.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -19,7 +20,7 @@ const withDefaults = (
 
 /** A 401 names the scheme (RFC 9110, 15.5.2); after a 408 or 413 the body is unread. */
 const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
-  401: { [HEADERS.wwwAuthenticate.key]: "Bearer realm=\"route-planning-service\"" },
+  401: { [HEADERS.wwwAuthenticate.key]: `Bearer realm="${SERVICE_NAME}"` },
   408: { connection: "close" },
   413: { connection: "close" }
 }

@@ -13,6 +13,7 @@ import { Authenticator } from "../auth/Authenticator.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
+import { wrongCredentials } from "../response/PublicErrors.ts"
 import type { Page } from "./Layout.ts"
 import { decodeField, type Fields, pageLayer } from "./PageRoutes.ts"
 import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
@@ -21,7 +22,6 @@ const TITLE = "Keep your account"
 
 const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
-const wrongCredentials = () => new Unauthorized({ message: "Wrong email address or password" })
 const tooLate = () =>
   new Conflict({ message: `The ${inWords(GRACE_PERIOD)} are over: this account can no longer be kept` })
 const signedOut = () => new Unauthorized({ message: "You are no longer signed in: sign in again" })

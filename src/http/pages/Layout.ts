@@ -2,6 +2,7 @@ import { HttpServerResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { ServiceError } from "../../schema/Errors.ts"
+import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
 import { type Html, html } from "../../services/html/Html.ts"
 import { makeAsset } from "../docs/Assets.ts"
 import { retryAfter } from "../response/ErrorResponse.ts"
@@ -51,13 +52,13 @@ const render = (page: Page, root: string) =>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 ${page.isIndexable === true ? html`` : robots}
-<title>${titleOf(page)} - Route Planning Service</title>
+<title>${titleOf(page)} - ${SERVICE_TITLE}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${root}${STYLESHEET.path.slice(1)}">
 ${page.head}
 </head>
 <body class="${classOf(page)}">
-${page.isFramed === true ? html`` : html`<header><p><a href="${root}">Route Planning Service</a></p></header>`}
+${page.isFramed === true ? html`` : html`<header><p><a href="${root}">${SERVICE_TITLE}</a></p></header>`}
 <main>
 <h1>${page.title}</h1>
 ${page.body}

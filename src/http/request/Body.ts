@@ -1,6 +1,7 @@
 import { ByteSize, Effect, Stream } from "effect"
 import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { NOT_UTF8 } from "../../schema/Issues.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
 import { ResponseDeadline } from "./BodyArrival.ts"
@@ -57,7 +58,7 @@ export const readBytes = Effect.fnUntraced(
 export const decodeUtf8 = (bytes: ArrayBuffer) =>
   Effect.try({
     try: () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    catch: () => ValidationFailed.at("", "Expected valid UTF-8")
+    catch: () => ValidationFailed.at("", NOT_UTF8)
   })
 
 const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])

@@ -23,7 +23,7 @@ import {
 import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import type { Quota } from "../../schema/Usage.ts"
-import { PUBLIC_UPSTREAM } from "./PublicUpstreamErrors.ts"
+import { PUBLIC_UPSTREAM, TOO_MANY_SIGN_INS } from "./PublicUpstreamErrors.ts"
 
 const ABSENT = {
   route: "No such route",
@@ -63,12 +63,14 @@ const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
   })
 }
 
+export const wrongCredentials = () => new Unauthorized({ message: "Wrong email address or password" })
+
 const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   lists: "Too many lists are being read: try again",
   downloads: "Too many files are being written: try again",
   imports: "Too many files are being imported: try again",
   exports: "Too many accounts are being exported: try again",
-  sign_ins: "Too many sign-ins are in progress: try again",
+  sign_ins: TOO_MANY_SIGN_INS,
   passwords: "Too many passwords are being checked: try again",
   links: "Another link of this account is being used: try again",
   changes: "Too many changes are being read: try again",
@@ -179,7 +181,7 @@ const PUBLIC = {
       message: "Sign-in by an identity provider is switched off here: sign in by email",
       details: { reason: "provider_sign_in_disabled" }
     }),
-  WrongCredentials: () => new Unauthorized({ message: "Wrong email address or password" }),
+  WrongCredentials: wrongCredentials,
   SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),
   LinkUnusable: () => ValidationFailed.at("token", "Expected a link that was not used and has not expired"),
   SpoolFull: () => Unavailable.retryAfter("Too many long files are being sent: try again", Duration.seconds(5)),

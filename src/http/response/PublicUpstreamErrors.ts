@@ -9,6 +9,8 @@ import {
 import type { BeyondEngine, NoRoad, UpstreamError } from "../../schema/UpstreamErrors.ts"
 import { internalError } from "./ErrorResponse.ts"
 
+export const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"
+
 const NO_ROAD = "no_road_near_location"
 
 const noRoad = ({ near }: NoRoad) => {
@@ -57,7 +59,7 @@ export const PUBLIC_UPSTREAM = {
         issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
       }
     }),
-  ProviderBusy: () => new Unavailable({ message: "Too many sign-ins are in progress: try again" }),
+  ProviderBusy: () => new Unavailable({ message: TOO_MANY_SIGN_INS }),
   ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
   NoRoad: noRoad,
   NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })

@@ -18,6 +18,7 @@ import {
   ATTR_SERVICE_NAME
 } from "@opentelemetry/semantic-conventions"
 import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/metrics/Counters.ts"
 import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
@@ -42,7 +43,7 @@ const resourceLayer = Layer.effect(
   Resource,
   Effect.map(
     Resource,
-    (resource) => resourceFromAttributes({ [ATTR_SERVICE_NAME]: "route-planning-service" }).merge(resource)
+    (resource) => resourceFromAttributes({ [ATTR_SERVICE_NAME]: SERVICE_NAME }).merge(resource)
   )
 ).pipe(Layer.provide(layerFromEnv()))
 

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { isUtf8 } from "node:buffer"
+import { NOT_UTF8 } from "../../schema/Issues.ts"
 
 /** Fits a route of 100,000 positions, with its other members and an export's padding. */
 const MAX_LINE = 10 * 1024 * 1024
@@ -80,7 +81,7 @@ class LineCutter {
     const text = this.bytes.subarray(start, this.end)
     const line = this.line++
     this.start = this.end
-    if (!isUtf8(text)) throw new BadLine({ line: line, message: "Expected valid UTF-8" })
+    if (!isUtf8(text)) throw new BadLine({ line: line, message: NOT_UTF8 })
     const [first, end] = trimmed(text)
     return { line, start: start + first, end: start + end }
   }

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
 import { ANY_RATIO_UP_TO, type ArchivedProfile, type Manifest, MAX_RATIO, MAX_UNPACKED } from "../../schema/Archive.ts"
 import { InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
+import { brokenArchive, brokenFile } from "../files/Unpack.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
 import { type Directory, directoryOf, MAX_MANIFEST } from "./Directory.ts"
@@ -18,9 +19,6 @@ export interface CheckedArchive {
   readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, InvalidInput>
 }
 
-const broken = (error: unknown) =>
-  InvalidInput.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
-
 class WrongDigest extends Schema.TaggedError<WrongDigest>()("WrongDigest", {}) {}
 
 const isBadLine = Schema.is(BadLine)
@@ -30,10 +28,7 @@ const isWrongDigest = Schema.is(WrongDigest)
 const refusedAt = (name: string, error: unknown) => {
   if (isBadLine(error)) return InvalidInput.at(`${name}:${error.line}`, error.message)
   if (isWrongDigest(error)) return InvalidInput.at(name, "Expected the SHA-256 that the manifest has")
-  return InvalidInput.at(
-    name,
-    `The file cannot be read: ${error instanceof Error ? error.message : "it is broken"}`
-  )
+  return brokenFile(name, error)
 }
 
 const zipIn = async (file: NamelessFile) => {
@@ -99,11 +94,14 @@ export const checkedArchive = Effect.fnUntraced(function*(
   const zip = yield* Effect.acquireRelease(
     Effect.tryPromise({
       try: () => zipIn(file),
-      catch: broken
+      catch: brokenArchive
     }),
     (zip) => Effect.sync(() => zip.close())
   )
-  const { entries, names, sizes } = yield* Effect.tryPromise({ try: () => checkedDirectory(file, zip), catch: broken })
+  const { entries, names, sizes } = yield* Effect.tryPromise({
+    try: () => checkedDirectory(file, zip),
+    catch: brokenArchive
+  })
 
   const fileOf = <A>(name: string, from: (chunks: AsyncIterable<Uint8Array>) => AsyncIterable<A>) => {
     const entry = entries.get(name)

@@ -3,10 +3,10 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 import { jwtVerify, SignJWT } from "jose"
 import { UserId } from "../../schema/Ids.ts"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 import { traced } from "../tracing/Traced.ts"
-import { ISSUER } from "./SessionTokens.ts"
 
 export const DEVICE_LIFETIME = Duration.days(180)
 
@@ -43,7 +43,7 @@ export class Devices extends Context.Service<Devices, {
         return yield* Effect.tryPromise(() =>
           jwtVerify(token, key, {
             algorithms: [ALGORITHM],
-            issuer: ISSUER,
+            issuer: SERVICE_NAME,
             audience: AUDIENCE,
             requiredClaims: ["exp", "iat", "jti", "sub"],
             currentDate
@@ -61,7 +61,7 @@ export class Devices extends Context.Service<Devices, {
           return yield* Effect.promise(() =>
             new SignJWT()
               .setProtectedHeader({ alg: ALGORITHM })
-              .setIssuer(ISSUER)
+              .setIssuer(SERVICE_NAME)
               .setAudience(AUDIENCE)
               .setSubject(String(userId))
               .setJti(id)

@@ -3,9 +3,9 @@ import { CompactSign, jwtVerify } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Role } from "../../schema/User.ts"
 
-export const ISSUER = "route-planning-service"
 const AUDIENCE = "route-planning-service/session"
 const ALGORITHM = "HS256"
 
@@ -67,7 +67,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
             const { payload } = yield* Effect.tryPromise(() =>
               jwtVerify(token, secret, {
                 algorithms: [ALGORITHM],
-                issuer: ISSUER,
+                issuer: SERVICE_NAME,
                 audience: AUDIENCE,
                 typ: "JWT",
                 requiredClaims: ["exp", "iat", "sub"],
@@ -100,7 +100,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
           const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
           const token = yield* Cache.get(
             signed,
-            JSON.stringify({ ...encoded, iss: ISSUER, aud: AUDIENCE, iat: now, exp: expiresAt })
+            JSON.stringify({ ...encoded, iss: SERVICE_NAME, aud: AUDIENCE, iat: now, exp: expiresAt })
           )
           yield* Cache.set(verified, token, { claims, expiresAt })
           return token

@@ -31,8 +31,12 @@ const gunzipped = (bytes: Uint8Array) =>
     catch: (error) => isOverLimit(error) ? tooLarge(MAX_FILE_BYTES) : InvalidInput.at("", "Malformed gzip")
   })
 
-const broken = (error: unknown) =>
-  InvalidInput.at("", `The archive cannot be read: ${error instanceof Error ? error.message : "it is broken"}`)
+const reasonOf = (error: unknown) => error instanceof Error ? error.message : "it is broken"
+
+export const brokenArchive = (error: unknown) => InvalidInput.at("", `The archive cannot be read: ${reasonOf(error)}`)
+
+export const brokenFile = (name: string, error: unknown) =>
+  InvalidInput.at(name, `The file cannot be read: ${reasonOf(error)}`)
 
 const isFile = ({ fileName }: Entry) => !/(?:\/|^)(?:__MACOSX\/|\.)|\/$/.test(fileName)
 
@@ -48,11 +52,11 @@ const entriesOf = async (zip: ZipFile, room: Room) => {
 }
 
 const fileOf = Effect.fnUntraced(function*(zip: ZipFile, entry: Entry, room: Room) {
-  if (entry.isEncrypted()) return yield* broken(new Error(`${entry.fileName} is encrypted`))
+  if (entry.isEncrypted()) return yield* brokenArchive(new Error(`${entry.fileName} is encrypted`))
   yield* take(room, entry.uncompressedSize)
   const bytes = yield* Effect.tryPromise({
     try: async () => buffer(await zip.openReadStreamPromise(entry)),
-    catch: broken
+    catch: brokenArchive
   })
   const file: PackedFile = { name: entry.fileName, contentType: undefined, bytes }
   return file
@@ -81,7 +85,7 @@ const filesOfZip = Effect.fnUntraced(function*(bytes: Uint8Array, room: Room) {
       })
       return { zip, entries: await entriesOf(zip, room) }
     },
-    catch: broken
+    catch: brokenArchive
   })
   return yield* eachWithoutGzip(yield* Effect.forEach(entries, (entry) => fileOf(zip, entry, room)), room)
 })

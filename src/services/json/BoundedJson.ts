@@ -1,10 +1,10 @@
 import { Function, Option, Result, Schema } from "effect"
-import type { ValidationIssue } from "../../schema/Issues.ts"
+import { NOT_UTF8, type ValidationIssue } from "../../schema/Issues.ts"
 import { issueCollector } from "./IssueCollector.ts"
 import { limitsOf } from "./JsonLimits.ts"
 import { excessOf } from "./JsonScanner.ts"
 
-const NOT_UTF8: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid UTF-8" }]
+const notUtf8: ReadonlyArray<ValidationIssue> = [{ path: "", message: NOT_UTF8 }]
 
 const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid JSON" }]
 
@@ -40,7 +40,7 @@ export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schem
     const { decode, issuesOf, limits } = toolsOf(schema)
     const excess = excessOf(text, { ...limits, maxValues: limits.maxValues - taken })
     if (excess !== undefined) return Result.fail([excess])
-    return Result.fromOption(decodeUtf8(text), () => NOT_UTF8).pipe(
+    return Result.fromOption(decodeUtf8(text), () => notUtf8).pipe(
       Result.flatMap(parse),
       Result.flatMap((value) => Result.mapError(decode(value), () => issuesOf(value)))
     )

@@ -1,9 +1,10 @@
+import { POSITION_TEXT } from "../../../schema/Geometry.ts"
 const position = {
   type: "array",
   items: { type: "number" },
   minItems: 2,
   maxItems: 3,
-  description: "[lng, lat] or [lng, lat, elevation]: degrees (WGS 84), the elevation in metres"
+  description: POSITION_TEXT
 }
 
 const typed = (type: string, properties: Readonly<Record<string, unknown>>) => ({

@@ -2,6 +2,7 @@ import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
 import { inWords, TOKEN_EXPIRY_NOTICE } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
+import { SERVICE_NAME } from "../../../schema/ServiceName.ts"
 import { DEVICE_COOKIE, SESSION_COOKIE } from "../Authentication.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
 import type { Declared } from "./Declared.ts"
@@ -38,7 +39,7 @@ export const HEADER_COMPONENTS = {
     `The session cookie with a fresh JWT; after a sign-in also \`${DEVICE_COOKIE}\``,
     `${SESSION_COOKIE}=eyJ...; Max-Age=900; Path=/; ...`
   ),
-  [HEADERS.wwwAuthenticate.name]: text("Which credentials are accepted", "Bearer realm=\"route-planning-service\""),
+  [HEADERS.wwwAuthenticate.name]: text("Which credentials are accepted", `Bearer realm="${SERVICE_NAME}"`),
   [HEADERS.accessToken.name]: text("A fresh JWT, where the session came as a bearer token", "eyJ..."),
   [HEADERS.tokenExpiresAt.name]: text(
     `When the personal access token of the request expires, in the last ${inWords(TOKEN_EXPIRY_NOTICE)} before`,

@@ -5,6 +5,7 @@ import { NotFound, NotImplemented, type ServiceError, ValidationFailed } from ".
 import { CollectionRef } from "../../../schema/Ids.ts"
 import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
+import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/html/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
@@ -22,8 +23,6 @@ import { picturePath } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
 
 const FRAME = { width: 640, height: 480 }
-
-const PROVIDER = "Route Planning Service"
 
 const decodeCollectionRef = Schema.decodeUnknownOption(CollectionRef)
 
@@ -56,7 +55,7 @@ const common = (title: string, user: StoredRoute["user"], root: string) => ({
   title,
   author_name: user.name,
   author_url: `${root}u/${user.handle}`,
-  provider_name: PROVIDER,
+  provider_name: SERVICE_TITLE,
   provider_url: root
 })
 

@@ -1,3 +1,4 @@
+import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { type Html, html } from "../../../services/html/Html.ts"
 import { picturePath } from "./Pictured.ts"
 
@@ -42,7 +43,7 @@ export const previewHead = (
 ): Html =>
   html`<link rel="canonical" href="${url}">
 <meta name="description" content="${description}">
-${property("type", "website")}${property("site_name", "Route Planning Service")}${property("title", title)}${
+${property("type", "website")}${property("site_name", SERVICE_TITLE)}${property("title", title)}${
     property("description", description)
   }${property("url", url)}${pictured === undefined ? html`` : image(root, pictured, title)}${
     hasOEmbed

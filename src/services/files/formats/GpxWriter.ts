@@ -1,4 +1,5 @@
 import type { Position } from "../../../schema/Geometry.ts"
+import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
 import { maneuverMark, turnOf } from "../CourseTurns.ts"
 import type { WrittenRoute } from "../Document.ts"
 import { decimal } from "../Numbers.ts"
@@ -6,7 +7,7 @@ import { isDateTime } from "../xml/DateTimes.ts"
 import { edgeMark, withinEdge } from "../xml/EastEdge.ts"
 import { OWN_NAMESPACE, XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
 
-const ROOT = `<gpx version="1.1" creator="Route Planning Service" xmlns="http://www.topografix.com/GPX/1/1" `
+const ROOT = `<gpx version="1.1" creator="${SERVICE_TITLE}" xmlns="http://www.topografix.com/GPX/1/1" `
   + `xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ${OWN_NAMESPACE} `
   + `xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">`
 
