@@ -228,7 +228,7 @@ layer(outboxLayer)("the outbox", (it) => {
         yield* outbox.wake
         return (yield* waiting).length === 0
       }))
-      yield* until(Effect.sync(() => logged.some((line) => line.includes("not sent within a day"))))
+      yield* until(Effect.sync(() => logged.some((line) => line.includes("mails dropped after a day of failures"))))
     }))
 })
 
