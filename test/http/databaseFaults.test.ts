@@ -133,6 +133,8 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
       Effect.gen(function*() {
         const database = yield* DatabaseProxy
         const rider = yield* signedIn
+        // Of the writes of one account few have a connection.
+        const writers = yield* Effect.replicateEffect(signedIn, POOL)
         yield* times(POOL, rider.get("/users/me"))
         const isSeen = yield* Deferred.make<void>()
         const waits = yield* Ref.make(0)
@@ -143,7 +145,10 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           )
         }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
         const locked = yield* Effect.forkChild(lock)
-        const stuck = yield* times(20, rider.post("/routes", newRoute({}))).pipe(
+        const writes = Effect.forEach(writers, ({ post }) => times(5, post("/routes", newRoute({}))), {
+          concurrency: "unbounded"
+        })
+        const stuck = yield* writes.pipe(
           Effect.andThen(Ref.update(waits, (count) => count + 1)),
           Effect.forever,
           Effect.forkChild
@@ -166,16 +171,20 @@ layer(TestServer.behindProxyWith({ DATABASE_POOL_SIZE: String(POOL) }), {
           const database = yield* DatabaseProxy
           const name = new URL(database.url).pathname.slice(1)
           const [locker, other] = [yield* signedIn, yield* signedIn]
+          // Statements that waited for a table fail for a second.
+          yield* until(other.post("/routes", newRoute({})), ({ status }) => status === 201)
           const isSeen = yield* Deferred.make<void>()
           const lock = Effect.gen(function*() {
             const sql = yield* SqlClient.SqlClient
             yield* sql.withTransaction(Effect.andThen(
-              sql`SELECT 1 FROM route_usage WHERE user_id = ${locker.id} FOR UPDATE`,
+              sql`SELECT 1 FROM users WHERE id = ${locker.id} FOR NO KEY UPDATE`,
               Deferred.await(isSeen)
             ))
           }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(database.url), maxConnections: 1 })))
           const locked = yield* Effect.forkChild(lock)
-          const stuck = yield* Effect.forkChild(Effect.forever(times(2 * POOL, locker.post("/routes", newRoute({})))))
+          const stuck = yield* Effect.forkChild(
+            Effect.forever(times(2 * POOL, locker.patch("/users/me", { name: "Locker" })))
+          )
           const waiting = onServer((sql) =>
             sql`SELECT FROM pg_stat_activity WHERE datname = ${name} AND wait_event_type = 'Lock'`
           )
