@@ -4,7 +4,7 @@ import type { Server } from "node:http"
 import { createServer, type Server as Acceptor } from "node:net"
 
 /** Node accepts one connection a socket in an iteration of its event loop: with one, a burst waits for seconds. */
-const SOCKETS = 16
+const SOCKETS = 48
 
 /** Sockets of one process share a port evenly on Linux only. Workers get theirs from the primary. */
 const isShared = () => process.platform === "linux" && !cluster.isWorker
