@@ -1,8 +1,8 @@
-import { Context, Duration, Effect, Layer, Metric, Semaphore } from "effect"
+import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import { poolSize } from "../metrics/DatabasePool.ts"
-import { initialTurns, type Turns, turnsBy } from "./Turns.ts"
+import { bulkheadGauges, initialTurns, type Turns, turnsBy } from "./Turns.ts"
 
 /** Of the connections. At least two, so that the second begins as soon as the first has committed. */
 const SHARE = 0.4
@@ -10,9 +10,6 @@ const SHARE = 0.4
 const QUEUE = { longest: 256, longestCrowded: 8 }
 
 const LONGEST_WAIT = Duration.seconds(2)
-
-const gauge = (name: string, description: string) =>
-  Metric.gauge(name, { description, attributes: { class: "writes" } })
 
 /**
  * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a
@@ -31,8 +28,7 @@ export class WriterTurns extends Context.Service<WriterTurns, {
         longestWait: LONGEST_WAIT,
         countsQueued: true,
         reason: "writes" as const,
-        running: gauge("bulkhead_running", "Running requests of a class"),
-        waiting: gauge("bulkhead_waiting", "Queued requests of a class")
+        ...bulkheadGauges("writes")
       }
       yield* initialTurns(options)
       const accounts = new Map<UserId, { readonly turns: Turns; writers: number }>()
