@@ -105,7 +105,7 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       assert.deepInclude((yield* back.get("/users/me")).body, { deletionStatus: "pending_hard_delete" })
       yield* TestClock.adjust("1 second")
       assert.strictEqual((yield* logIn(rider)).status, 401)
-      yield* untilErased(rider)
+      yield* untilNone(accountOf(rider))
       assert.strictEqual((yield* logIn(rider)).status, 401)
       assert.strictEqual((yield* back.post("/users/me/cancel-deletion")).status, 401)
     }))
@@ -115,7 +115,7 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       const rider = yield* signedIn
       yield* rider.delete("/users/me")
       yield* TestClock.adjust("30 days")
-      yield* untilErased(rider)
+      yield* untilNone(accountOf(rider))
     }), 10_000)
 
   it.effect("is erased by the sweep, with every trace, and the address can sign up again", () =>

@@ -154,7 +154,7 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
           url: `${origin}/api/v1/routes`,
           method: "POST" as const,
           headers: { "authorization": `Bearer ${token}`, "content-type": "application/json" },
-          // As text each request would make bytes of it anew, and for seconds the health's request would not be sent.
+          // As text each request would encode it again, and for seconds the health's request would not be sent.
           body: Buffer.from(route + " ".repeat(8 * MIB - route.length))
         }
         const agent = new Agent()

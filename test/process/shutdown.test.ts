@@ -240,7 +240,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
     )
 
     it.effect(
-      "ends in time whatever holds it up, and at once when it is told again",
+      "ends in time whatever holds it up, and at once at a second signal",
       () => Effect.all([heldByRequests, heldByNeighbours], { concurrency: 2 }),
       60_000
     )
