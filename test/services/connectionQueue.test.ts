@@ -36,6 +36,17 @@ const held = Effect.fnUntraced(function*(queue: Effect.Success<ReturnType<typeof
   return fiber
 })
 
+/** How many of ten users get in at once; they leave without a success or a failure. */
+const admittedBy = Effect.fnUntraced(function*(queue: Effect.Success<ReturnType<typeof queueOf>>) {
+  const seen = { admitted: 0 }
+  const user = queue.run(Effect.andThen(Effect.sync(() => seen.admitted++), Effect.never))
+  const users = yield* Effect.replicateEffect(Effect.forkChild(user), 10)
+  yield* Effect.yieldNow
+  const { admitted } = seen
+  yield* Fiber.interruptAll(users)
+  return admitted
+})
+
 describe("the queue for connections", () => {
   it.effect("admits as many at once as there are connections, and the others in order of arrival", () =>
     Effect.gen(function*() {
@@ -135,6 +146,62 @@ describe("the queue for connections", () => {
     }))
 })
 
+const connectFailure = new SqlError.SqlError({
+  reason: new SqlError.ConnectionError({ cause: new Error("too many clients"), operation: "connect" })
+})
+
+describe("the queue for connections, where one cannot be made", () => {
+  const failing = Effect.andThen(Effect.yieldNow, Effect.fail(connectFailure))
+
+  it.effect("lets a single user try while there is none, and fails those who wait with it", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 100)
+      const seen = { tries: 0, running: 0, most: 0 }
+      const attempt = queue.run(
+        Effect.suspend(() => {
+          seen.tries++
+          seen.most = Math.max(seen.most, ++seen.running)
+          return Effect.ensuring(failing, Effect.sync(() => seen.running--))
+        })
+      )
+      const attempts = Effect.forEach(Array.from({ length: 20 }), () => Effect.flip(attempt), {
+        concurrency: "unbounded"
+      })
+      assert.deepStrictEqual(new Set(yield* attempts), new Set([connectFailure]))
+      assert.deepStrictEqual(seen, { tries: 4, running: 0, most: 4 })
+      yield* attempts
+      assert.strictEqual(seen.tries, 5)
+    }))
+
+  it.effect("admits as many as have one, and one more for each time that all of these succeed", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 100)
+      const [first, second] = yield* Effect.all([Scope.make(), Scope.make()])
+      yield* Scope.provide(queue.turn, first)
+      yield* Scope.provide(queue.turn, second)
+      assert.strictEqual(yield* Effect.flip(queue.run(failing)), connectFailure)
+      assert.strictEqual(yield* admittedBy(queue), 0)
+      yield* Scope.close(first, Exit.void)
+      assert.strictEqual(yield* admittedBy(queue), 1)
+      yield* Scope.close(second, Exit.void)
+      assert.strictEqual(yield* admittedBy(queue), 2)
+      yield* queue.run(Effect.void)
+      assert.strictEqual(yield* admittedBy(queue), 3)
+      yield* Effect.replicateEffect(queue.run(Effect.void), 3)
+      assert.strictEqual(yield* admittedBy(queue), 4)
+      yield* Effect.replicateEffect(queue.run(Effect.void), 20)
+      assert.strictEqual(yield* admittedBy(queue), 4)
+    }))
+
+  it.effect("notices it in a scope too", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(4, 100)
+      const transaction = Effect.scoped(Effect.andThen(queue.turn, failing))
+      assert.strictEqual(yield* Effect.flip(transaction), connectFailure)
+      assert.strictEqual(yield* admittedBy(queue), 1)
+    }))
+})
+
 /** How many waiters a pool of one wakes until all have got the failure of their item. */
 const wakesOf = Effect.fnUntraced(
   function*(
@@ -167,6 +234,25 @@ const wakesOf = Effect.fnUntraced(
   }
 )
 
+/** How many fibers a pool of ten, which needs time to fail, has after so many times ten users. */
+const fibersAfter = Effect.fnUntraced(
+  function*(
+    rounds: number,
+    admitted: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
+  ) {
+    const pool = yield* Pool.makeWithTTL({
+      acquire: Effect.andThen(Effect.replicateEffect(Effect.yieldNow, 10), Effect.fail(connectFailure)),
+      min: 0,
+      max: 10,
+      timeToLive: "1 hour"
+    })
+    const use = Effect.exit(admitted(Pool.use(pool, () => Effect.void)))
+    for (let round = 0; round < rounds; round++) yield* Effect.replicateEffect(use, 10, { concurrency: 10 })
+    const { state } = pool.state.scope
+    return state._tag === "Open" ? state.finalizers?.size ?? 0 : 0
+  }
+)
+
 describe("Effect's pool", () => {
   it.effect(
     "wakes all its waiters each time that an item could not be acquired, and never more than one of the queue's",
@@ -182,4 +268,13 @@ describe("Effect's pool", () => {
       }),
     60_000
   )
+
+  it.effect("gets more fibers with each round of users that fail to connect, and few behind the queue", () =>
+    Effect.gen(function*() {
+      const few = yield* fibersAfter(10, (work) => work)
+      assert.isAbove(yield* fibersAfter(30, (work) => work), 2 * few)
+      const queue = yield* queueOf(10, 1000)
+      assert.isAtMost(yield* fibersAfter(10, queue.run), 50)
+      assert.isAtMost(yield* fibersAfter(30, queue.run), 50)
+    }))
 })

@@ -1,4 +1,4 @@
-import { Clock, Config, Duration, Effect, Metric, Schema, Scope } from "effect"
+import { Clock, Config, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
@@ -49,9 +49,24 @@ const refuseUnreachable = Effect.andThen(
   })
 )
 
+const connectFailure = (exit: Exit.Exit<unknown, unknown>): Option.Option<SqlError.SqlError> =>
+  Option.filter(
+    Exit.findErrorOption(exit),
+    (error): error is SqlError.SqlError => error instanceof SqlError.SqlError && error.reason.operation === "connect"
+  )
+
+type Turn = Effect.Effect<void, SqlError.SqlError>
+
+/** `turn` is what it has been given, perhaps before it waits. */
 interface Ticket {
   state: "waiting" | "admitted" | "left"
-  wake: (turn: Effect.Effect<void, SqlError.SqlError>) => void
+  turn: Turn | undefined
+  wake: ((turn: Turn) => void) | undefined
+}
+
+const give = (ticket: Ticket, turn: Turn) => {
+  ticket.turn = turn
+  ticket.wake?.(turn)
 }
 
 interface ConnectionQueueOptions {
@@ -65,6 +80,8 @@ interface ConnectionQueueOptions {
  * Admits at most `connections` users of a pool and queues the others in order; with a free connection it costs no
  * fiber, timer or queue entry. A full queue and a timeout fail with the cause `NoFreeConnection`; a closed queue fails
  * at once.
+ * Where a connection cannot be made, it admits as many users as have one, and one more for each time that all of these
+ * succeed. While none has one, a single user tries; those who wait fail with it.
  */
 export interface ConnectionQueue {
   readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
@@ -75,32 +92,58 @@ export interface ConnectionQueue {
 }
 
 export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
-  const state = { free: options.connections, isOpen: true }
+  const { connections } = options
+  const state = { used: 0, admitted: connections, isOpen: true }
   const waiting = new Set<Ticket>()
   yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
   yield* Metric.update(WAITING, 0)
 
+  const isFree = () => state.used < Math.floor(state.admitted)
+
   // A connection that is passed on is never free, so that nothing overtakes the first in the queue.
-  const release = () => {
+  const admitFirst = () => {
     for (const first of waiting) {
+      if (!isFree()) return
       waiting.delete(first)
+      state.used++
       first.state = "admitted"
-      first.wake(Effect.void)
-      return
+      give(first, Effect.void)
     }
-    state.free++
   }
 
-  const leave = (ticket: Ticket) => {
-    if (ticket.state === "admitted") release()
+  const refuseAll = (refusal: Turn) => {
+    for (const ticket of waiting) {
+      waiting.delete(ticket)
+      ticket.state = "left"
+      give(ticket, refusal)
+    }
+  }
+
+  const adapt = (exit: Exit.Exit<unknown, unknown>) => {
+    if (Exit.isSuccess(exit)) return void (state.admitted = Math.min(connections, state.admitted + 1 / state.admitted))
+    const failure = connectFailure(exit)
+    if (Option.isNone(failure)) return
+    state.admitted = Math.max(1, state.used)
+    if (state.used === 0) refuseAll(Effect.andThen(Metric.update(UNREACHABLE, 1), Effect.fail(failure.value)))
+  }
+
+  const release = (exit: Exit.Exit<unknown, unknown>) => {
+    state.used--
+    if (state.admitted < connections || Exit.isFailure(exit)) adapt(exit)
+    if (waiting.size > 0) admitFirst()
+    return undefined
+  }
+
+  const leave = (ticket: Ticket, exit: Exit.Exit<unknown, unknown>) => {
+    if (ticket.state === "admitted") release(exit)
     else waiting.delete(ticket)
     ticket.state = "left"
   }
 
   const newTicket = (): Ticket => {
-    const ticket: Ticket = { state: "waiting", wake: () => undefined }
-    if (state.free > 0) {
-      state.free--
+    const ticket: Ticket = { state: "waiting", turn: undefined, wake: undefined }
+    if (isFree()) {
+      state.used++
       ticket.state = "admitted"
     } else waiting.add(ticket)
     return ticket
@@ -108,8 +151,8 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
 
   const untilAdmitted = (ticket: Ticket) =>
     Effect.callback<void, SqlError.SqlError>((resume) => {
-      if (ticket.state === "admitted") resume(Effect.void)
-      else ticket.wake = resume
+      if (ticket.turn === undefined) ticket.wake = resume
+      else resume(ticket.turn)
     }).pipe(
       Effect.timeoutOrElse({ duration: options.longestWait, orElse: () => refuseLate }),
       during(WAITING),
@@ -118,12 +161,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
 
   const refusal = () => {
     if (!state.isOpen) return refuseUnreachable
-    return state.free === 0 && waiting.size >= options.length ? refuseFull : undefined
-  }
-
-  const releaseOnExit = () => {
-    release()
-    return undefined
+    return !isFree() && waiting.size >= options.length ? refuseFull : undefined
   }
 
   const queue: ConnectionQueue = {
@@ -131,14 +169,14 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
       Effect.uninterruptibleMask((restore) => {
         const refused = refusal()
         if (refused !== undefined) return refused
-        if (state.free > 0) {
-          state.free--
-          return Effect.onExitPrimitive(restore(work), releaseOnExit)
+        if (isFree()) {
+          state.used++
+          return Effect.onExitPrimitive(restore(work), release)
         }
         const ticket = newTicket()
-        return Effect.ensuring(
+        return Effect.onExit(
           Effect.flatMap(restore(untilAdmitted(ticket)), () => restore(work)),
-          Effect.sync(() => leave(ticket))
+          (exit) => Effect.sync(() => leave(ticket, exit))
         )
       }),
     turn: Effect.uninterruptibleMask((restore) =>
@@ -146,20 +184,20 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
         const refused = refusal()
         if (refused !== undefined) return refused
         const ticket = newTicket()
-        const leaving = Effect.sync(() => leave(ticket))
+        const leaving = (exit: Exit.Exit<unknown, unknown>) => Effect.sync(() => leave(ticket, exit))
         return Effect.andThen(
-          Scope.addFinalizer(scope, leaving),
-          ticket.state === "admitted" ? Effect.void : Effect.onError(restore(untilAdmitted(ticket)), () => leaving)
+          Scope.addFinalizerExit(scope, leaving),
+          ticket.state === "admitted" ? Effect.void : Effect.onExit(
+            restore(untilAdmitted(ticket)),
+            (exit) => Exit.isFailure(exit) ? leaving(exit) : Effect.void
+          )
         )
       })
     ),
     waiting: () => waiting.size,
     close: () => {
       state.isOpen = false
-      for (const ticket of waiting) {
-        leave(ticket)
-        ticket.wake(refuseUnreachable)
-      }
+      refuseAll(refuseUnreachable)
     },
     open: () => {
       const wasClosed = !state.isOpen
