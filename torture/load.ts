@@ -7,6 +7,8 @@ import type { Recorder } from "./recorder.ts"
 
 /** Clients that arrive at a rate, whether or not those before have got a response. */
 interface Load {
+  /** Waits for the responses to all calls that have arrived so far. */
+  readonly settled: Effect.Effect<void>
   /** No more arrive; waits until those that are there have got a response or reached their timeout. */
   readonly end: Effect.Effect<void>
 }
@@ -139,6 +141,7 @@ export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
       pending.add(answered)
     }
   }
+  const settled = Effect.promise(async () => void await Promise.all(pending))
   const end = Effect.promise(async () => {
     state.ended = Math.min(state.ended, performance.now())
     await arriving
@@ -147,6 +150,6 @@ export const load = Effect.fnUntraced(function*(arrivals: Arrivals) {
   recorder.begin()
   const arriving = arrive()
   yield* Effect.addFinalizer(() => Effect.sync(() => void (state.ended = Math.min(state.ended, 0))))
-  const made: Load = { end }
+  const made: Load = { settled, end }
   return made
 })

@@ -82,6 +82,8 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
   const wanted = run.options.rounds ?? disturbance.rounds[form]
   const recoveries: Array<number> = []
   while (recoveries.length < wanted && (recoveries.length === 0 || performance.now() - began < run.budget)) {
+    // A write that two outages meet would wait for both.
+    if (disturbance.hold[form] > 0) yield* clients.settled
     recoveries.push(yield* round(recoveries.length))
   }
   yield* clients.end
