@@ -100,6 +100,26 @@ layer(TwoWorkers.layer, { excludeTestServices: true, concurrent: true, timeout: 
     60_000
   )
 
+  it.effect(
+    "leave no connection open that a worker was given and did not take before it was killed",
+    () =>
+      Effect.gen(function*() {
+        const primary = yield* start
+        const [stopped = 0] = workersOf(primary)
+        yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
+        const calls = yield* Effect.replicateEffect(
+          Effect.forkChild(sendRaw(primary.server.origin, requestHead("GET /health/live"))),
+          4
+        )
+        const responded = () => calls.filter((call) => call.pollUnsafe() !== undefined)
+        yield* until(Effect.sync(() => responded().length === calls.length - 1))
+        yield* Effect.sync(() => process.kill(stopped, "SIGKILL"))
+        const statuses = (yield* Fiber.joinAll(calls)).map(({ status }) => status)
+        assert.sameMembers(statuses, [undefined, 200, 200, 200])
+      }),
+    60_000
+  )
+
   it.effect("do not outlive the process that started them, however it ended", () =>
     Effect.gen(function*() {
       const [killed, told] = yield* Effect.all([start, start], { concurrency: 2 })

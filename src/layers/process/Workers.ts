@@ -4,6 +4,7 @@ import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
 import { whole } from "../../services/settings/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
 import { settingsLayer } from "../Settings.ts"
+import { closeUntaken } from "./HandedConnections.ts"
 import { NotServing, Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
@@ -40,7 +41,11 @@ const serving = (worker: Worker) =>
 
 const life = (onListening: Effect.Effect<unknown>) =>
   Effect.acquireUseRelease(
-    Effect.sync(() => cluster.fork()),
+    Effect.sync(() => {
+      const worker = cluster.fork()
+      closeUntaken(worker)
+      return worker
+    }),
     (worker) =>
       Effect.raceFirst(
         serving(worker).pipe(
