@@ -3,6 +3,7 @@ import { IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } fro
 import { performance } from "node:perf_hooks"
 import { overloadResponse } from "../http/middleware/OverloadResponse.ts"
 import { isProbe, templateOf } from "../http/request/RouteTemplates.ts"
+import { isSafe } from "../schema/SafeMethods.ts"
 import type { RequestCounter } from "../services/limits/RunningRequests.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
@@ -21,6 +22,9 @@ const SATURATION = { utilization: 0.75, windowMillis: 50 }
  * 256 requests that each need the database several times would be refused by its queue after all their work.
  */
 const STANDING = { share: 0.25, millis: 500 }
+
+/** Of those that stand. Writes that clients repeat after a fault leave the rest to reads. */
+const SHARE_OF_WRITES = 0.5
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
@@ -42,8 +46,8 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
 
 const isLong = (since: number | undefined) => since !== undefined && performance.now() - since >= STANDING.millis
 
-const makeRunning = (most: number) => {
-  const standing = Math.max(1, Math.floor(most * STANDING.share))
+const makeRunning = (most: number, share: number): RequestCounter => {
+  const standing = Math.max(1, Math.floor(most * share))
   const state: { count: number; manySince: number | undefined; fewSince: number | undefined } = {
     count: 0,
     manySince: undefined,
@@ -71,6 +75,7 @@ const CLOSE = { connection: "close" }
 const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
 
 export interface LoadGate extends RequestCounter {
+  readonly writes: RequestCounter
   /** Starts the work of a request, or responds with 503 where the process has too much to do. */
   readonly admit: (request: IncomingMessage, response: ServerResponse, start: () => void) => void
 }
@@ -80,7 +85,15 @@ export const makeLoadGate = Effect.gen(function*() {
   const { body, headersFor } = yield* overloadResponse
   const context = yield* Effect.context<never>()
   const isSaturated = makeSaturation(SATURATION)
-  const running = makeRunning(mostRunning)
+  const running = makeRunning(mostRunning, STANDING.share)
+  const ofWrites = makeRunning(mostRunning, STANDING.share * SHARE_OF_WRITES)
+  const writes: RequestCounter = {
+    add: (change) => {
+      running.add(change)
+      ofWrites.add(change)
+    },
+    areMany: () => ofWrites.areMany() || running.areMany()
+  }
   const starts = makeRequestStarts(running.add)
   yield* Metric.update(refusals, 0)
 
@@ -95,10 +108,12 @@ export const makeLoadGate = Effect.gen(function*() {
 
   const gate: LoadGate = {
     ...running,
+    writes,
     admit: (request, response, start) => {
-      if (!running.areMany() && starts.isFree()) return starts.add(start)
+      const { areMany } = isSafe(request.method) ? running : writes
+      if (!areMany() && starts.isFree()) return starts.add(start)
       if (isForProbe(request)) return start()
-      return running.areMany() && isSaturated() ? refuse(request, response) : starts.add(start)
+      return areMany() && isSaturated() ? refuse(request, response) : starts.add(start)
     }
   }
   return gate

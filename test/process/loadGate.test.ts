@@ -34,13 +34,14 @@ const started = Effect.gen(function*() {
   )
   const address = server.address()
   const port = address === null || typeof address === "string" ? 0 : address.port
-  const status = Effect.promise(() =>
-    fetch(`http://127.0.0.1:${port}/api/v1/routes/public`).then(async (response) => {
-      await response.arrayBuffer()
-      return response.status
-    })
-  )
-  return { gate, status }
+  const statusOf = (method: string) =>
+    Effect.promise(() =>
+      fetch(`http://127.0.0.1:${port}/api/v1/routes`, { method }).then(async (response) => {
+        await response.arrayBuffer()
+        return response.status
+      })
+    )
+  return { gate, status: statusOf("GET"), writeStatus: statusOf("POST") }
 }).pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ MAX_RUNNING_REQUESTS: "8" }))))
 
 const times = (count: number, act: () => void) => Array.from({ length: count }).forEach(() => act())
@@ -68,6 +69,22 @@ it.live("a saturated process that has had a quarter of its most requests for a w
     assert.strictEqual(yield* status, 200)
     times(6, () => gate.add(1))
     yield* until(status, 503)
+  }).pipe(Effect.scoped))
+
+it.live("writes that have had an eighth of the most requests for a while are refused, and reads are not", () =>
+  Effect.gen(function*() {
+    const { gate, status, writeStatus } = yield* started
+    yield* saturated
+    gate.add(1)
+    assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => writeStatus))), new Set([200]))
+    gate.add(-1)
+    gate.writes.add(1)
+    yield* until(writeStatus, 503)
+    assert.strictEqual(yield* status, 200)
+    gate.writes.add(1)
+    yield* until(status, 503)
+    times(2, () => gate.writes.add(-1))
+    assert.strictEqual(yield* writeStatus, 200)
   }).pipe(Effect.scoped))
 
 it.live("bursts one after the other are no standing load", () =>

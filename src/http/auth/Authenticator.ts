@@ -3,6 +3,7 @@ import { HttpServerRequest, HttpServerResponse } from "effect/http"
 import { type Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import { TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
 import type { Principal, TokenPrincipal } from "../../schema/Principal.ts"
+import { isSafe } from "../../schema/SafeMethods.ts"
 import { looksLikeToken, PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../../services/credentials/Sessions.ts"
 import { OpenWhenOver } from "../api/Access.ts"
@@ -14,8 +15,6 @@ import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
-
-const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"])
 
 /** A request that needs no session waits no longer for an unreachable database. */
 const COOKIE_TIMEOUT = Duration.seconds(1)
@@ -113,7 +112,7 @@ export class Authenticator extends Context.Service<Authenticator, {
           yield* unlessServerError(clearSessionCookie)
           return yield* refused()
         }
-        if (!SAFE_METHODS.has(request.method)) yield* crossSite.check(request)
+        if (!isSafe(request.method)) yield* crossSite.check(request)
         yield* unlessServerError(setSessionCookie(live.value.freshToken))
         return live.value.principal
       })

@@ -10,7 +10,8 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { RunningRequests } from "../../services/limits/RunningRequests.ts"
+import { isSafe } from "../../schema/SafeMethods.ts"
+import { type RequestCounter, RunningRequests, RunningWrites } from "../../services/limits/RunningRequests.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
@@ -97,12 +98,15 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-const within = <A, E, R>({ refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
+const within = <A, E, R>({ counter, labels, refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
   Effect.provideService(
     span.sampled ? work : Effect.withTracerEnabled(work, false),
     Tracer.ParentSpan,
     span
-  ).pipe((work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal))
+  ).pipe(
+    (work) => isSafe(labels.method) ? work : Effect.provideService(work, RunningRequests, counter),
+    (work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal)
+  )
 
 const SERVER_ERROR = Exit.fail("responded with a server error")
 
@@ -142,6 +146,7 @@ interface Watch {
   readonly started: bigint
   readonly size: Size
   readonly refusal: ServiceError | undefined
+  readonly counter: RequestCounter
 }
 
 const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: bigint) => {
@@ -157,6 +162,7 @@ export const requestTelemetry = Effect.gen(function*() {
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
   const running = yield* RunningRequests
+  const runningWrites = yield* RunningWrites
   const series = makeSeries()
 
   const begin = Effect.gen(function*() {
@@ -169,12 +175,13 @@ export const requestTelemetry = Effect.gen(function*() {
       context,
       (_request, response) => Effect.succeed(counting(request, response, size))
     )
-    running.add(1)
+    const counter = isSafe(labels.method) ? running : runningWrites
+    counter.add(1)
     if (isMeasured) active.modifyUnsafe(1, context)
     const callerTrace = callerTraceOf(request, trusted)
     const span = yield* beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
     const started = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
-    const watch: Watch = { labels, size, span, started, refusal }
+    const watch: Watch = { labels, size, span, started, refusal, counter }
     return watch
   })
 
@@ -183,7 +190,7 @@ export const requestTelemetry = Effect.gen(function*() {
       const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
       const { status } = HttpServerError.exitResponse(exit)
       endSpan(watch, scheme, status, ended)
-      running.add(-1)
+      watch.counter.add(-1)
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
         series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)

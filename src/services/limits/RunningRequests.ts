@@ -10,6 +10,11 @@ export const RunningRequests = Context.Reference<RequestCounter>("route-planning
   defaultValue: () => UNCOUNTED
 })
 
+/** Of those that may write, which count among the running ones too. */
+export const RunningWrites = Context.Reference<RequestCounter>("route-planning-service/RunningWrites", {
+  defaultValue: () => UNCOUNTED
+})
+
 const UNCOUNTED: RequestCounter = { add: () => undefined, areMany: () => false }
 
 /** Does not count a request that waits for a body, a thread or another service. Waits for the database count. */
