@@ -1,9 +1,12 @@
-import { Predicate } from "effect"
+import { Predicate, Schema } from "effect"
 import type { Worker } from "node:cluster"
 
 /** Messages between the primary and a worker, as Node 24 has them in `internal/cluster`. */
-const isHandover = Predicate.hasProperty("act")
-const isReply = Predicate.hasProperty("ack")
+const Handover = Schema.Struct({ act: Schema.Literal("newconn"), seq: Schema.Int })
+const Reply = Schema.Struct({ ack: Schema.Int })
+
+const isHandover = Schema.is(Handover)
+const isReply = Schema.is(Reply)
 
 interface Closeable {
   readonly close: () => void
@@ -17,16 +20,22 @@ const isCloseable = (handle: unknown): handle is Closeable =>
  * its client would wait for as long as it likes. It is closed instead.
  */
 export const closeUntaken = ({ process }: Worker): void => {
-  const state: { handed: Closeable | undefined } = { handed: undefined }
+  const state: { handed: Closeable | undefined; seq: number | undefined } = { handed: undefined, seq: undefined }
   process.send = new Proxy(process.send, {
     apply: (send, self, args) => {
       const [message, handle]: ReadonlyArray<unknown> = args
-      if (isHandover(message) && message.act === "newconn" && isCloseable(handle)) state.handed = handle
+      if (isHandover(message) && isCloseable(handle)) {
+        state.handed = handle
+        state.seq = message.seq
+      }
       return Reflect.apply(send, self, args)
     }
   })
+  // The next connection may be handed over before this runs.
   process.on("internalMessage", (message: unknown) => {
-    if (isReply(message)) state.handed = undefined
+    if (isReply(message) && message.ack === state.seq) state.handed = undefined
   })
-  process.once("exit", () => state.handed?.close())
+  const close = () => state.handed?.close()
+  process.once("exit", close)
+  process.once("disconnect", close)
 }

@@ -12,13 +12,13 @@ const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
 const STEADY = Duration.seconds(30)
 
-/** For a worker that did not serve: the next one probably fails, too. */
-const MAX_BACK_OFF = Duration.seconds(10)
+const MAX_BACK_OFF = Duration.seconds(1)
 
-const MAX_BACK_OFF_AFTER_SERVING = Duration.seconds(1)
+/** For a worker that ended by itself before it served: the next one probably does, too. */
+const MAX_BACK_OFF_OF_FAILED = Duration.seconds(10)
 
-const backOff = (deaths: number, hasServed: boolean) =>
-  Duration.min(Duration.millis(100 * 2 ** deaths), hasServed ? MAX_BACK_OFF_AFTER_SERVING : MAX_BACK_OFF)
+const backOff = (deaths: number, hasFailed: boolean) =>
+  Duration.min(Duration.millis(100 * 2 ** deaths), hasFailed ? MAX_BACK_OFF_OF_FAILED : MAX_BACK_OFF)
 
 const ended = (worker: Worker) =>
   Effect.callback<void>((resume) => {
@@ -73,7 +73,8 @@ const supervised = (served: Deferred.Deferred<void>, deaths: number): Effect.Eff
     yield* Effect.logWarning("worker ended", { pid, ending: signalCode ?? exitCode })
     if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
     const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
-    yield* Effect.sleep(backOff(recentDeaths, yield* Deferred.isDone(hasServed)))
+    const hasFailed = signalCode === null && !(yield* Deferred.isDone(hasServed))
+    yield* Effect.sleep(backOff(recentDeaths, hasFailed))
     return yield* supervised(served, recentDeaths + 1)
   })
 
