@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import FitParser from "fit-file-parser"
-import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import type { WrittenRoute } from "../../src/services/files/draft/Document.ts"
 import { readFit } from "../../src/services/files/formats/Fit.ts"
 import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
 import { read, written } from "../support/Files.ts"

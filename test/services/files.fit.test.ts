@@ -4,7 +4,7 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import { readFitMessages } from "fit-file-parser/raw"
 import { MAX_DISTANCE, MAX_DURATION } from "../../src/schema/Measures.ts"
 import { draftsOf } from "../../src/services/files/Choice.ts"
-import type { WrittenRoute } from "../../src/services/files/Document.ts"
+import type { WrittenRoute } from "../../src/services/files/draft/Document.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { writeFit } from "../../src/services/files/formats/FitWriter.ts"
 import { readPacked } from "../../src/services/files/ReadPacked.ts"

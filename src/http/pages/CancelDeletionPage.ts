@@ -14,9 +14,9 @@ import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { wrongCredentials } from "../response/PublicErrors.ts"
-import type { Page } from "./Layout.ts"
-import { decodeField, type Fields, pageLayer } from "./PageRoutes.ts"
-import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
+import type { Page } from "./layout/Layout.ts"
+import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
+import { alert, ERROR_ID, plainWords } from "./layout/Refusals.ts"
 
 const TITLE = "Keep your account"
 

@@ -3,8 +3,8 @@ import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { html } from "../../services/html/Html.ts"
 import { docsEnabled } from "../docs/ApiDocs.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
-import type { Page } from "./Layout.ts"
-import { pageLayer } from "./PageRoutes.ts"
+import type { Page } from "./layout/Layout.ts"
+import { pageLayer } from "./layout/PageRoutes.ts"
 
 const relative = (path: string) => path.slice(1)
 

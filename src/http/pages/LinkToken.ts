@@ -1,8 +1,8 @@
 import { Schema } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import { MailedToken } from "../../schema/User.ts"
-import { decodeField, type Fields } from "./PageRoutes.ts"
-import { alert } from "./Refusals.ts"
+import { decodeField, type Fields } from "./layout/PageRoutes.ts"
+import { alert } from "./layout/Refusals.ts"
 
 const Token = Schema.RedactedFromValue(MailedToken)
 

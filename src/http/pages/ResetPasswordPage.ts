@@ -8,10 +8,10 @@ import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
-import type { Page } from "./Layout.ts"
+import type { Page } from "./layout/Layout.ts"
+import { decodeField, pageLayer } from "./layout/PageRoutes.ts"
+import { alert, ERROR_ID, plainWords } from "./layout/Refusals.ts"
 import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
-import { decodeField, pageLayer } from "./PageRoutes.ts"
-import { alert, ERROR_ID, plainWords } from "./Refusals.ts"
 
 const TITLE = "Choose a new password"
 

@@ -7,10 +7,10 @@ import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
-import type { Page } from "./Layout.ts"
+import type { Page } from "./layout/Layout.ts"
+import { pageLayer } from "./layout/PageRoutes.ts"
+import { alert, plainWords } from "./layout/Refusals.ts"
 import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
-import { pageLayer } from "./PageRoutes.ts"
-import { alert, plainWords } from "./Refusals.ts"
 
 const TITLE = "Verify your email address"
 

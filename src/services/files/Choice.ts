@@ -5,9 +5,9 @@ import { MAX_TRACKS } from "../../schema/ImportTrack.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
 import { boundsOf } from "../geometry/Polylines.ts"
-import { type Draft, type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "./Document.ts"
-import { NearestPositions } from "./NearestPositions.ts"
-import { sumOf } from "./Times.ts"
+import { type Draft, type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf } from "./draft/Document.ts"
+import { NearestPositions } from "./draft/NearestPositions.ts"
+import { sumOf } from "./draft/Times.ts"
 
 export interface TrackChoice {
   readonly split: boolean

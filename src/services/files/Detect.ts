@@ -1,5 +1,5 @@
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
-import type { TextFormat } from "./Document.ts"
+import type { TextFormat } from "./draft/Document.ts"
 
 const FORMATS: ReadonlyMap<string, TextFormat> = new Map<string, TextFormat>([
   [MEDIA_TYPES.gpx, "gpx"],

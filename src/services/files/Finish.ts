@@ -20,10 +20,10 @@ import {
   type Measures,
   type ReadRoute,
   type RouteDocument
-} from "./Document.ts"
-import { coordOf, tooMany } from "./Numbers.ts"
+} from "./draft/Document.ts"
+import { coordOf, tooMany } from "./draft/Numbers.ts"
+import { sumOf } from "./draft/Times.ts"
 import { reduced } from "./Reduction.ts"
-import { sumOf } from "./Times.ts"
 
 const MAX_DROPPED = 50
 

@@ -1,7 +1,7 @@
 import type { Effect } from "effect"
 import type { InvalidInput } from "../../schema/DomainErrors.ts"
 import { chunked } from "./Chunks.ts"
-import type { DraftFile, TextFormat, WrittenRoute } from "./Document.ts"
+import type { DraftFile, TextFormat, WrittenRoute } from "./draft/Document.ts"
 import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"
 import { readGpx } from "./formats/Gpx.ts"
 import { writeGpx } from "./formats/GpxWriter.ts"

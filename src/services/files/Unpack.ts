@@ -4,8 +4,8 @@ import { gunzipSync } from "node:zlib"
 import { type Entry, fromBufferPromise, type ZipFile } from "yauzl"
 import { FilesTooLarge, InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
+import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./draft/PackedFile.ts"
 import { filesOfForm } from "./Multipart.ts"
-import { FILE_ENCODINGS, isForm, isGzip, isZip, type PackedFile } from "./PackedFile.ts"
 
 interface Room {
   bytes: number

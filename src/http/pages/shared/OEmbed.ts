@@ -18,7 +18,7 @@ import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
-import { DEADLINE, queryOf } from "../PageRoutes.ts"
+import { DEADLINE, queryOf } from "../layout/PageRoutes.ts"
 import { picturePath } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
 

@@ -12,8 +12,8 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
-import { type Page, pageResponse, pageText, rootFrom } from "../Layout.ts"
-import { DEADLINE, failure, orPage, queryOf } from "../PageRoutes.ts"
+import { type Page, pageResponse, pageText, rootFrom } from "../layout/Layout.ts"
+import { DEADLINE, failure, orPage, queryOf } from "../layout/PageRoutes.ts"
 
 export interface SharedRequest {
   /** The rest of the path after its first segment. */

@@ -12,7 +12,7 @@ import { respond, unknownPath } from "../../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
 import { STORABLE } from "../../response/Versioned.ts"
-import { DEADLINE } from "../PageRoutes.ts"
+import { DEADLINE } from "../layout/PageRoutes.ts"
 
 const NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 

@@ -1,4 +1,4 @@
-import { isFit } from "../PackedFile.ts"
+import { isFit } from "../draft/PackedFile.ts"
 
 /** A day with a record a second has 86,400. The parser took 3.8 s for 4,000,000 messages without a field. */
 export const MAX_MESSAGES = 200_000

@@ -2,9 +2,9 @@ import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/e
 import type { Activity } from "../../../schema/Activity.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import { metresAlong } from "../../geometry/Profiles.ts"
-import { turnOf, waypointMark } from "../CourseTurns.ts"
-import type { WrittenRoute } from "../Document.ts"
-import { NearestPositions } from "../NearestPositions.ts"
+import { turnOf, waypointMark } from "../draft/CourseTurns.ts"
+import type { WrittenRoute } from "../draft/Document.ts"
+import { NearestPositions } from "../draft/NearestPositions.ts"
 
 /** Message and field numbers of the FIT profile. */
 const FILE_ID = 0

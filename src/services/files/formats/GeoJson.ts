@@ -12,7 +12,7 @@ import {
   droppedIf,
   OTHER_SHAPE,
   type WrittenRoute
-} from "../Document.ts"
+} from "../draft/Document.ts"
 import {
   allPositions,
   coordOf,
@@ -22,7 +22,7 @@ import {
   nextGroups,
   positionOf,
   takerOf
-} from "../Numbers.ts"
+} from "../draft/Numbers.ts"
 
 type JsonObject = Readonly<Record<string, unknown>>
 

@@ -3,8 +3,8 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, UNUSED } from "../Document.ts"
+import { maneuverOf, OWN_MANEUVER } from "../draft/CourseTurns.ts"
+import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, UNUSED } from "../draft/Document.ts"
 import {
   allPositions,
   coordOf,
@@ -14,8 +14,8 @@ import {
   numberOf,
   positionOf,
   takerOf
-} from "../Numbers.ts"
-import { durationOf } from "../Times.ts"
+} from "../draft/Numbers.ts"
+import { durationOf } from "../draft/Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"

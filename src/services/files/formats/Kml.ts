@@ -3,7 +3,14 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, OTHER_SHAPE, UNUSED } from "../Document.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  OTHER_SHAPE,
+  UNUSED
+} from "../draft/Document.ts"
 import {
   allPositions,
   coordOf,
@@ -13,8 +20,8 @@ import {
   numberOf,
   positionOf,
   takerOf
-} from "../Numbers.ts"
-import { durationOf } from "../Times.ts"
+} from "../draft/Numbers.ts"
+import { durationOf } from "../draft/Times.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, textOf } from "../xml/XmlQuery.ts"
 import type { XmlElement } from "../xml/XmlTree.ts"

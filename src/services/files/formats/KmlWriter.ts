@@ -1,6 +1,6 @@
 import type { Position } from "../../../schema/Geometry.ts"
-import type { WrittenRoute } from "../Document.ts"
-import { decimal } from "../Numbers.ts"
+import type { WrittenRoute } from "../draft/Document.ts"
+import { decimal } from "../draft/Numbers.ts"
 import { isDateTime } from "../xml/DateTimes.ts"
 import { XML_DECLARATION, xmlOf, type XmlParts } from "../xml/XmlWriter.ts"
 

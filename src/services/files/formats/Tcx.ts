@@ -3,8 +3,15 @@ import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
-import { maneuverOf, OWN_MANEUVER } from "../CourseTurns.ts"
-import { type DraftFile, type DraftTrack, type DraftWaypoint, droppedIf, NOTHING_SAID, UNUSED } from "../Document.ts"
+import { maneuverOf, OWN_MANEUVER } from "../draft/CourseTurns.ts"
+import {
+  type DraftFile,
+  type DraftTrack,
+  type DraftWaypoint,
+  droppedIf,
+  NOTHING_SAID,
+  UNUSED
+} from "../draft/Document.ts"
 import {
   allPositions,
   coordOf,
@@ -14,8 +21,8 @@ import {
   numberOf,
   positionOf,
   takerOf
-} from "../Numbers.ts"
-import { durationOf, isWithinSeconds } from "../Times.ts"
+} from "../draft/Numbers.ts"
+import { durationOf, isWithinSeconds } from "../draft/Times.ts"
 import { beyondEdge, OWN_LONGITUDE } from "../xml/EastEdge.ts"
 import { parseXml } from "../xml/Xml.ts"
 import { attributeOf, childOf, childrenOf, descendantsOf, textOf, unknownChildren } from "../xml/XmlQuery.ts"

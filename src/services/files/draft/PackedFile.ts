@@ -1,4 +1,4 @@
-import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
+import { MEDIA_TYPES, mediaTypeOf } from "../../../schema/MediaTypes.ts"
 
 /** RFC 9110, 8.4.1.3; in lower case. */
 export const FILE_ENCODINGS: ReadonlyArray<string> = ["gzip", "x-gzip"]

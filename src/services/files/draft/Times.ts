@@ -1,4 +1,4 @@
-import { isDateTime } from "./xml/DateTimes.ts"
+import { isDateTime } from "../xml/DateTimes.ts"
 
 const instantOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined

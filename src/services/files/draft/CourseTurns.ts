@@ -1,5 +1,5 @@
 import { Option, Schema } from "effect"
-import { Maneuver } from "../../schema/Maneuver.ts"
+import { Maneuver } from "../../../schema/Maneuver.ts"
 
 /** `fit` is a `course_point` type of the FIT profile, `tcx` one of `CoursePointType_t`, `name` fits `CoursePointName_t`. */
 interface Turn {

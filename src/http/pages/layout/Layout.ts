@@ -1,11 +1,11 @@
 import { HttpServerResponse } from "effect/http"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import type { ServiceError } from "../../schema/Errors.ts"
-import { SERVICE_TITLE } from "../../schema/ServiceName.ts"
-import { type Html, html } from "../../services/html/Html.ts"
-import { makeAsset } from "../docs/Assets.ts"
-import { retryAfter } from "../response/ErrorResponse.ts"
+import type { ServiceError } from "../../../schema/Errors.ts"
+import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
+import { type Html, html } from "../../../services/html/Html.ts"
+import { makeAsset } from "../../docs/Assets.ts"
+import { retryAfter } from "../../response/ErrorResponse.ts"
 
 export const STYLESHEET = makeAsset("pages", "css", readFileSync(join(import.meta.dirname, "pages.css"), "utf8"))
 

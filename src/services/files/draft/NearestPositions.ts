@@ -1,5 +1,5 @@
-import type { Position } from "../../schema/Geometry.ts"
-import { radians } from "../geometry/Geodesy.ts"
+import type { Position } from "../../../schema/Geometry.ts"
+import { radians } from "../../geometry/Geodesy.ts"
 
 const RUN_LENGTH = 16
 
