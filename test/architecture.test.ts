@@ -87,6 +87,18 @@ describe("the house", () => {
     assert.deepStrictEqual(wrong, [])
   })
 
+  it("no two folders inside services and http import each other", () => {
+    const inside = sources.filter((file) => /^src\/(services|http)\//.test(file))
+    const needs = new Set(
+      inside.flatMap((file) =>
+        importsOf(file).filter((path) => dirname(path) !== dirname(file)).map((path) =>
+          `${dirname(file)} -> ${dirname(path)}`
+        )
+      )
+    )
+    assert.deepStrictEqual([...needs].filter((need) => needs.has(need.split(" -> ").toReversed().join(" -> "))), [])
+  })
+
   it("no file imports itself by way of others", () => {
     const needs = new Map(sources.map((file) => [file, importsOf(file)]))
     /** What is left without the files that import nothing of the rest. */

@@ -7,6 +7,9 @@ import { ZoneList } from "./PrivacyZone.ts"
 import { NewRoute, Provenance } from "./Route.ts"
 import { Visibility } from "./Visibility.ts"
 
+/** In bytes: twice the archive of 10,000 routes of 1,000 positions. */
+export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024
+
 /** Of what is read of an archive, in bytes. */
 export const MAX_UNPACKED = 512 * 1024 * 1024
 

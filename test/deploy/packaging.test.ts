@@ -4,7 +4,7 @@ import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
 import { ALLOCATION, NODE_FLAGS } from "../../development/ProductionProcess.ts"
-import { ARCHIVE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
+import { ARCHIVE_BODY_LIMIT } from "../../src/schema/Archive.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 

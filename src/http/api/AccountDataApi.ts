@@ -1,6 +1,6 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { ImportReport } from "../../schema/Archive.ts"
+import { ARCHIVE_BODY_LIMIT, ImportReport } from "../../schema/Archive.ts"
 import {
   Conflict,
   PayloadTooLarge,
@@ -12,7 +12,7 @@ import {
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
-import { ARCHIVE_BODY_LIMIT, BodyLimit, ResponseWithin } from "./Requests.ts"
+import { BodyLimit, ResponseWithin } from "./Requests.ts"
 import { texts } from "./texts/AccountDataTexts.ts"
 
 const archive = HttpApiSchema.StreamUint8Array({ contentType: MEDIA_TYPES.zip })

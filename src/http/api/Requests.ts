@@ -74,9 +74,6 @@ export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-pla
 /** Fits a trace of 50,000 positions. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
-/** Twice the archive of 10,000 routes of 1,000 positions. */
-export const ARCHIVE_BODY_LIMIT = 512 * KIB * KIB
-
 /** Errors of every endpoint: schema mismatch, uncaught exception, unreachable database. */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",

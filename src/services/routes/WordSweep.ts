@@ -12,13 +12,13 @@ const PAUSE = Duration.millis(50)
 /** Shorter than the database takes to find a deadlock, so that the sweep gives way and not a request. */
 const LOCK_TIMEOUT = "100ms"
 
-const DueRow = Schema.Struct({ user_id: Schema.BigInt, route_id: Schema.BigInt })
+const DueRow = Schema.Struct({ userId: Schema.BigInt, routeId: Schema.BigInt })
 
 const BatchRow = Schema.Struct({
   taken: Schema.Int,
   kept: Schema.Int,
-  user_id: Schema.NullOr(Schema.BigInt),
-  route_id: Schema.NullOr(Schema.BigInt)
+  userId: Schema.NullOr(Schema.BigInt),
+  routeId: Schema.NullOr(Schema.BigInt)
 })
 
 /** Writes the words of routes that were stored before the database wrote them itself. */
@@ -39,21 +39,22 @@ export class WordSweep extends Context.Service<WordSweep, {
       const findDue = SqlSchema.findOneOption({
         Request: Schema.Void,
         Result: DueRow,
-        execute: () => sql`SELECT user_id, route_id FROM route_words_due FOR UPDATE SKIP LOCKED`
+        execute: () =>
+          sql`SELECT user_id AS "userId", route_id AS "routeId" FROM route_words_due FOR UPDATE SKIP LOCKED`
       })
 
       // Routes that are being deleted are skipped, since words refer to them, and the batch is taken again.
       const writeAfter = SqlSchema.findOne({
         Request: DueRow,
         Result: BatchRow,
-        execute: ({ route_id, user_id }) =>
+        execute: ({ routeId, userId }) =>
           sql`
             WITH batch AS (
               SELECT id, user_id FROM (
                 SELECT id, user_id, row_number() OVER so_far AS place,
                   sum(octet_length(waypoints) + coalesce(octet_length(description), 0)) OVER so_far AS bytes
                 FROM (
-                  SELECT * FROM routes WHERE (user_id, id) > (${user_id}, ${route_id})
+                  SELECT * FROM routes WHERE (user_id, id) > (${userId}, ${routeId})
                   ORDER BY user_id, id LIMIT ${BATCH}
                 ) r
                 WINDOW so_far AS (ORDER BY user_id, id ROWS UNBOUNDED PRECEDING)
@@ -69,7 +70,7 @@ export class WordSweep extends Context.Service<WordSweep, {
               ON CONFLICT (route_id) DO NOTHING
             )
             SELECT (SELECT count(*)::int FROM batch) AS taken, (SELECT count(*)::int FROM kept) AS kept,
-              last.user_id, last.id AS route_id
+              last.user_id AS "userId", last.id AS "routeId"
             FROM (SELECT) one
               LEFT JOIN (SELECT user_id, id FROM batch ORDER BY user_id DESC, id DESC LIMIT 1) last ON true`
       })
@@ -84,7 +85,7 @@ export class WordSweep extends Context.Service<WordSweep, {
           return nothingSwept
         }
         if (batch.kept === batch.taken) {
-          yield* sql`UPDATE route_words_due SET user_id = ${batch.user_id}, route_id = ${batch.route_id}`
+          yield* sql`UPDATE route_words_due SET user_id = ${batch.userId}, route_id = ${batch.routeId}`
         }
         return { rows: batch.taken, lagMillis: 0 }
       }).pipe(sql.withTransaction, Effect.uninterruptible)

@@ -1,6 +1,11 @@
-import { ANY_RATIO_UP_TO, MAX_ARCHIVE_FILES, MAX_RATIO, MAX_UNPACKED } from "../../../schema/Archive.ts"
+import {
+  ANY_RATIO_UP_TO,
+  ARCHIVE_BODY_LIMIT,
+  MAX_ARCHIVE_FILES,
+  MAX_RATIO,
+  MAX_UNPACKED
+} from "../../../schema/Archive.ts"
 import { BODY_ALLOWANCE, grouped, inWords } from "../../../schema/Limits.ts"
-import { ARCHIVE_BODY_LIMIT } from "../Requests.ts"
 import { described, mebibytes, titled } from "./Described.ts"
 
 export const texts = {
