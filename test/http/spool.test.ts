@@ -1,8 +1,9 @@
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { openSync, readdirSync } from "node:fs"
+import { SpoolFull } from "../../src/schema/DomainErrors.ts"
 import { OpenFile } from "../../src/services/spool/NamelessFile.ts"
-import { SpoolLimit } from "../../src/services/spool/Spool.ts"
+import { Spool, SpoolLimit } from "../../src/services/spool/Spool.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { unzipped } from "../support/Archives.ts"
 import { longRoute } from "../support/LongRoute.ts"
@@ -52,6 +53,14 @@ layer(TestServer.layer().pipe(Layer.provide(Layer.succeed(SpoolLimit, LIMIT))), 
     )
   }
 )
+
+it.effect("what finds no room on the disk leaves room at once", () =>
+  Effect.gen(function*() {
+    const spool = yield* Spool
+    const half = "n".repeat(LIMIT / 2)
+    assert.instanceOf(yield* Effect.flip(spool.take([half, half, half])), SpoolFull)
+    assert.strictEqual((yield* spool.take([half, half])).size, LIMIT)
+  }).pipe(Effect.scoped, Effect.provide(Layer.provide(Spool.layer, Layer.succeed(SpoolLimit, LIMIT)))))
 
 layer(
   TestServer.layer().pipe(

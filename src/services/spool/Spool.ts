@@ -1,4 +1,4 @@
-import { Context, Effect, Layer, type Scope, Stream } from "effect"
+import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
 import { type Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
 import { type NamelessFile, namelessFile } from "./NamelessFile.ts"
 
@@ -36,9 +36,7 @@ const makeSpool = (limitBytes: number) => {
     disk.bytes += bytes
   })
 
-  return Effect.fnUntraced(function*(
-    texts: Iterable<string | Uint8Array>
-  ): Effect.fn.Return<SpooledFile, SpoolFull | Overloaded, Scope.Scope> {
+  const fill = Effect.fnUntraced(function*(texts: Iterable<string | Uint8Array>) {
     const held: Array<Uint8Array> = []
     const own = { size: 0, onDisk: 0 }
     yield* Effect.addFinalizer(() => Effect.sync(() => disk.bytes -= own.onDisk))
@@ -58,7 +56,19 @@ const makeSpool = (limitBytes: number) => {
       )
     })
     const { onDisk, size } = own
-    return { size, bytes: onDisk === 0 ? Stream.fromIterable(held) : fromDisk(yield* file, size) }
+    const spooled: SpooledFile = {
+      size,
+      bytes: onDisk === 0 ? Stream.fromIterable(held) : fromDisk(yield* file, size)
+    }
+    return spooled
+  })
+
+  return Effect.fnUntraced(function*(
+    texts: Iterable<string | Uint8Array>
+  ): Effect.fn.Return<SpooledFile, SpoolFull | Overloaded, Scope.Scope> {
+    // What there is no room for leaves nothing when it fails: the scope of a request closes after its response.
+    const own = yield* Scope.fork(yield* Effect.scope)
+    return yield* Effect.onError(Scope.provide(fill(texts), own), (cause) => Scope.close(own, Exit.failCause(cause)))
   })
 }
 
