@@ -19,12 +19,10 @@ const SATURATION = { utilization: 0.75, windowMillis: 50 }
 
 /**
  * More than this share for so long is no burst, and refused as well until for as long fewer than half of it run: most of
- * 256 requests that each need the database several times would be refused by its queue after all their work.
+ * 256 requests that each need the database several times would be refused by its queue after all their work. Writes that
+ * clients repeat after a fault leave room for reads.
  */
-const STANDING = { share: 0.25, millis: 500 }
-
-/** Of those that stand. Writes that clients repeat after a fault leave the rest to reads. */
-const SHARE_OF_WRITES = 0.5
+const STANDING = { share: 0.375, ofWrites: 0.25, millis: 500 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
@@ -86,7 +84,7 @@ export const makeLoadGate = Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const isSaturated = makeSaturation(SATURATION)
   const running = makeRunning(mostRunning, STANDING.share)
-  const ofWrites = makeRunning(mostRunning, STANDING.share * SHARE_OF_WRITES)
+  const ofWrites = makeRunning(mostRunning, STANDING.ofWrites)
   const writes: RequestCounter = {
     add: (change) => {
       running.add(change)
