@@ -22,7 +22,7 @@ const SATURATION = { utilization: 0.75, windowMillis: 50 }
  * 256 requests that each need the database several times would be refused by its queue after all their work. Writes that
  * clients repeat after a fault leave room for reads.
  */
-const STANDING = { share: 0.375, ofWrites: 0.25, millis: 500 }
+const STANDING = { share: 0.5, ofWrites: 0.25, millis: 500 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
