@@ -55,6 +55,17 @@ const MAIL: Mail = {
 const LATE = "late@example.com"
 const TAKEN_OVER = "taken-over@example.com"
 
+/** Composing its mails takes a moment. */
+const SLOW = "slow@example.com"
+
+const composing = { now: 0, most: 0 }
+
+const slowly = Effect.acquireUseRelease(
+  Effect.sync(() => composing.most = Math.max(composing.most, ++composing.now)),
+  () => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 20))),
+  () => Effect.sync(() => composing.now--)
+)
+
 /** Whoever asks for a reset gets the mail; of sign-ups nothing is known. */
 const accountMails = Layer.effect(
   AccountMails,
@@ -62,6 +73,7 @@ const accountMails = Layer.effect(
     AccountMails.of({
       compose: Effect.fnUntraced(function*(request) {
         if (request.kind !== "reset-password") return Option.none()
+        if (request.email === SLOW) yield* slowly
         if (request.email === LATE) yield* TestClock.adjust("11 seconds")
         if (request.email === TAKEN_OVER) {
           yield* TestClock.adjust("16 seconds")
@@ -128,6 +140,18 @@ layer(outboxLayer)("the quota of an address", (it) => {
       yield* until(Effect.map(waiting, (rows) => rows.length === 0))
       assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
       assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR + 2)
+    }))
+
+  it.effect("prepares two mails at once, so that many to one address leave connections to requests", () =>
+    Effect.gen(function*() {
+      const outbox = yield* Outbox
+      const { taken } = yield* Provider
+      yield* Effect.replicateEffect(outbox.request({ kind: "reset-password", email: SLOW }), MAILS_AN_HOUR)
+      yield* outbox.wake
+      yield* until(
+        Effect.map(Ref.get(taken), (mails) => mails.filter(({ to }) => to === SLOW).length === MAILS_AN_HOUR)
+      )
+      assert.deepStrictEqual(composing, { now: 0, most: 2 })
     }))
 
   it.effect("counts a mail once, however often it is tried", () =>

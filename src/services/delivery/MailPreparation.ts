@@ -1,10 +1,13 @@
-import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Struct, Tracer } from "effect"
+import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Semaphore, Struct, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import { AccountMails } from "../accounts/AccountMails.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { outbox, OutboxRecord } from "../mail/Outbox.ts"
+
+/** Mails to one address wait for each other in the database, with a connection each. */
+const AT_ONCE = 2
 
 const QUOTA_RETRY = Duration.toMillis(Duration.minutes(10))
 
@@ -30,6 +33,7 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
   const accountMails = yield* AccountMails
   const quota = yield* MailQuota
   const { encrypt } = yield* mailCipher
+  const turns = yield* Semaphore.make(AT_ONCE)
 
   const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
@@ -67,10 +71,11 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
 
   return {
     composed: (claimed: ClaimedMail, stored: StoredRequest) =>
-      compose(claimed, stored).pipe(Effect.catchTag("OverQuota", () => drop(claimed))),
+      compose(claimed, stored).pipe(turns.withPermit, Effect.catchTag("OverQuota", () => drop(claimed))),
     counted: (claimed: ClaimedMail, mail: Mail) =>
       claimed.isCounted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
         sql.withTransaction,
+        turns.withPermit,
         Effect.as(Option.some(mail)),
         Effect.catchTag("OverQuota", () => putOff(claimed))
       )
