@@ -2,6 +2,7 @@ import { Duration, Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { summaryOf } from "./Issues.ts"
 import { wholeSeconds } from "./Limits.ts"
+import { REASONS } from "./Reasons.ts"
 import { UpstreamError } from "./UpstreamErrors.ts"
 import { QUOTAS } from "./Usage.ts"
 
@@ -77,7 +78,7 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
 }) {}
 
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
-  reason: Schema.Literals(["token_malformed", "token_unknown", "token_revoked", "token_expired"])
+  reason: Schema.Literals([REASONS.tokenMalformed, REASONS.tokenUnknown, REASONS.tokenRevoked, REASONS.tokenExpired])
 }) {}
 
 export class TooManyLinks extends Schema.TaggedError<TooManyLinks>()("TooManyLinks", { limit: Schema.Int }) {}

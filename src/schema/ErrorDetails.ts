@@ -2,6 +2,7 @@ import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
 import { MAX_ISSUES } from "./Issues.ts"
+import { REASONS } from "./Reasons.ts"
 import { QUOTAS } from "./Usage.ts"
 
 const Impact = Schema.Struct({
@@ -15,6 +16,11 @@ export type Impact = typeof Impact.Type
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
 
+const LISTED_REASONS = Object.values(REASONS).map((reason) => `\`${reason}\``).join(", ").replace(
+  /, (?=[^,]*$)/,
+  " or "
+)
+
 export const ErrorDetails = Schema.StructWithRest(
   Schema.Struct({
     issues: member(
@@ -27,12 +33,7 @@ export const ErrorDetails = Schema.StructWithRest(
     impact: member(Impact, "What the request would do if it were confirmed"),
     impacts: member(Schema.Array(Impact), "What the operations of a batch would do if they were confirmed"),
     operation: member(Schema.Int, "Index of the operation because of which an atomic batch changed nothing"),
-    reason: member(
-      Schema.String,
-      "Cause: `too_far`, `too_many_points`, `too_many_locations`, `no_path`, `no_road_near_location`, `signup_disabled`, "
-        + "`provider_sign_in_disabled`, `duplicate_route`, `token_malformed`, `token_unknown`, `token_revoked`, "
-        + "`token_expired`, `cursor_expired` or `download_not_allowed`"
-    ),
+    reason: member(Schema.String, `Cause: ${LISTED_REASONS}`),
     locations: member(Schema.Array(Schema.Int), "Indexes of the locations concerned"),
     routeId: member(Schema.Int, "The own route that has the same positions"),
     duplicates: member(Schema.Array(Duplicate), "Which routes of a file have the same positions as which own routes"),

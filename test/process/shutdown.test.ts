@@ -163,7 +163,7 @@ layer(Processes.layer, { excludeTestServices: true, timeout: "60 seconds" })(
         const record = ({ status }: { readonly status: number }) => Ref.update(statuses, (all) => [...all, status])
         const load = Effect.flatMap(caller.get("/routes?limit=10"), record).pipe(
           Effect.andThen(Effect.flatMap(caller.post("/routes", newRoute({})), record)),
-          Effect.andThen(Effect.sleep("10 millis")),
+          Effect.andThen(Effect.sleep("30 millis")),
           Effect.forever
         )
         const loads = yield* Effect.forkChild(Effect.all([load, load, load, load], { concurrency: 4 }))

@@ -64,6 +64,20 @@ const killedInTurn = Effect.fnUntraced(function*(primary: Replica) {
   yield* Fiber.interrupt(load)
 })
 
+/** One of the connections waits for a worker that is stopped, and is closed when that is killed. */
+const killedBeforeItTook = Effect.fnUntraced(function*(primary: Replica) {
+  const [stopped = 0] = workersOf(primary)
+  yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
+  const calls = yield* Effect.replicateEffect(
+    Effect.forkChild(sendRaw(primary.server.origin, requestHead("GET /health/live"))),
+    4
+  )
+  yield* until(Effect.sync(() => calls.filter((call) => call.pollUnsafe() === undefined).length === 1))
+  yield* Effect.sync(() => process.kill(stopped, "SIGKILL"))
+  const statuses = (yield* Fiber.joinAll(calls)).map(({ status }) => status)
+  assert.sameMembers(statuses, [undefined, 200, 200, 200])
+})
+
 layer(TwoWorkers.layer, { excludeTestServices: true, concurrent: true, timeout: "60 seconds" })("WORKERS", (it) => {
   it.effect(
     "are as many processes behind one port, replaced as often as they are killed while another serves, and all drained",
@@ -101,40 +115,25 @@ layer(TwoWorkers.layer, { excludeTestServices: true, concurrent: true, timeout: 
   )
 
   it.effect(
-    "leave no connection open that a worker was given and did not take before it was killed",
+    "leave no connection open when they are killed, and do not outlive the process that started them",
     () =>
       Effect.gen(function*() {
-        const primary = yield* start
-        const [stopped = 0] = workersOf(primary)
+        const [killed, told] = yield* Effect.all([start, start], { concurrency: 2 })
+        yield* killedBeforeItTook(killed)
+        yield* killed.tell("SIGKILL")
+        yield* gone(workersOf(killed))
+        // A worker that is stopped cannot drain.
+        const [stopped = 0, other = 0] = workersOf(told)
         yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
-        const calls = yield* Effect.replicateEffect(
-          Effect.forkChild(sendRaw(primary.server.origin, requestHead("GET /health/live"))),
-          4
-        )
-        const responded = () => calls.filter((call) => call.pollUnsafe() !== undefined)
-        yield* until(Effect.sync(() => responded().length === calls.length - 1))
-        yield* Effect.sync(() => process.kill(stopped, "SIGKILL"))
-        const statuses = (yield* Fiber.joinAll(calls)).map(({ status }) => status)
-        assert.sameMembers(statuses, [undefined, 200, 200, 200])
+        yield* told.tell("SIGTERM")
+        yield* gone([other])
+        assert.isTrue(isAlive(told.pid))
+        yield* told.tell("SIGINT")
+        assert.strictEqual((yield* told.ended).code, 1)
+        yield* gone(workersOf(told))
       }),
     60_000
   )
-
-  it.effect("do not outlive the process that started them, however it ended", () =>
-    Effect.gen(function*() {
-      const [killed, told] = yield* Effect.all([start, start], { concurrency: 2 })
-      yield* killed.tell("SIGKILL")
-      yield* gone(workersOf(killed))
-      // A worker that is stopped cannot drain.
-      const [stopped = 0, other = 0] = workersOf(told)
-      yield* Effect.sync(() => process.kill(stopped, "SIGSTOP"))
-      yield* told.tell("SIGTERM")
-      yield* gone([other])
-      assert.isTrue(isAlive(told.pid))
-      yield* told.tell("SIGINT")
-      assert.strictEqual((yield* told.ended).code, 1)
-      yield* gone(workersOf(told))
-    }), 60_000)
 
   it.effect(
     "are refused with a number that is none, and give up at once when none can start",

@@ -3,8 +3,8 @@ import { Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { databaseLive } from "../../src/layers/Database.ts"
 import {
+  ANONYMOUS,
   collectionVisibility,
-  NOBODY,
   type Opening,
   routeVisibility
 } from "../../src/services/visibility/Visibility.ts"
@@ -15,7 +15,7 @@ const OWNER = 1
 const LEAVING = 2
 const STRANGER = 3
 
-const VIEWERS = { owner: OWNER, leaving: LEAVING, stranger: STRANGER, anonymous: NOBODY } as const
+const VIEWERS = { owner: OWNER, leaving: LEAVING, stranger: STRANGER, anonymous: ANONYMOUS } as const
 
 const VISIBILITIES = ["private", "unlisted", "public"]
 

@@ -42,7 +42,7 @@ export const RoutesHandlers = HttpApiBuilder.group(
     const ownRoutes = yield* RouteSearch
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage
-    const bin = yield* RouteTrash
+    const trash = yield* RouteTrash
     const profiles = yield* RouteProfiles
     const withElevations = yield* makeWithElevations
     const idempotency = yield* Idempotency
@@ -135,16 +135,16 @@ export const RoutesHandlers = HttpApiBuilder.group(
       listDeleted: Effect.fnUntraced(function*({ query, request }) {
         const { userId } = yield* Caller
         const page = yield* requestedPage({ query, request }, Option.some(userId))
-        return yield* routePage(request.url, page, yield* lists(bin.list(userId, page, query.geometry ?? "full")))
+        return yield* routePage(request.url, page, yield* lists(trash.list(userId, page, query.geometry ?? "full")))
       }, worded),
       restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
         const caller = yield* Caller
         const mayPublish = isConfirmed(caller, headers)
         if (!mayPublish) {
-          const { name, visibility } = yield* bin.requireOwn(caller.userId, id)
+          const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
           if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
         }
-        return versionedResponse(versionedRoute(yield* bin.restore(caller.userId, id, { mayPublish })))
+        return versionedResponse(versionedRoute(yield* trash.restore(caller.userId, id, { mayPublish })))
       }, worded),
       listPublic: Effect.fnUntraced(function*({ query, request }) {
         const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =

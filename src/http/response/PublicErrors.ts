@@ -22,6 +22,7 @@ import {
 } from "../../schema/Errors.ts"
 import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
+import { REASONS } from "../../schema/Reasons.ts"
 import type { Quota } from "../../schema/Usage.ts"
 import { PUBLIC_UPSTREAM, TOO_MANY_SIGN_INS } from "./PublicUpstreamErrors.ts"
 
@@ -59,7 +60,7 @@ const duplicateRoutes = ({ duplicates }: DuplicateRoutes) => {
   const [first] = duplicates
   return new Conflict({
     message: "An own route has the same positions: expected another file, or duplicates=allow",
-    details: { reason: "duplicate_route", ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
+    details: { reason: REASONS.duplicateRoute, ...(first === undefined ? {} : { routeId: first.routeId }), duplicates }
   })
 }
 
@@ -144,7 +145,7 @@ const PUBLIC = {
       details: { retryAfterSeconds }
     }),
   CursorExpired: () =>
-    new Gone({ message: "The cursor is expired: start again without one", details: { reason: "cursor_expired" } }),
+    new Gone({ message: "The cursor is expired: start again without one", details: { reason: REASONS.cursorExpired } }),
   DuplicateRoutes: duplicateRoutes,
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
@@ -154,7 +155,7 @@ const PUBLIC = {
   DownloadRefused: () =>
     new Forbidden({
       message: "This link does not allow downloads: ask the owner of the route for one that does",
-      details: { reason: "download_not_allowed" }
+      details: { reason: REASONS.downloadNotAllowed }
     }),
   AlreadyPast: ({ member }) => ValidationFailed.at(member, "Expected an instant in the future"),
   KeyInUse: conflict("The first request with this Idempotency-Key is still in progress"),
@@ -174,12 +175,12 @@ const PUBLIC = {
   SignUpClosed: () =>
     new Forbidden({
       message: "Sign-up is closed here: ask an administrator for an invitation",
-      details: { reason: "signup_disabled" }
+      details: { reason: REASONS.signUpDisabled }
     }),
   ProviderDisabled: () =>
     new Forbidden({
       message: "Sign-in by an identity provider is switched off here: sign in by email",
-      details: { reason: "provider_sign_in_disabled" }
+      details: { reason: REASONS.providerDisabled }
     }),
   WrongCredentials: wrongCredentials,
   SignInRefused: () => new Unauthorized({ message: "The sign-in was not accepted" }),

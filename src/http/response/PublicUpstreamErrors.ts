@@ -6,22 +6,21 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
+import { REASONS } from "../../schema/Reasons.ts"
 import type { BeyondEngine, NoRoad, UpstreamError } from "../../schema/UpstreamErrors.ts"
 import { internalError } from "./ErrorResponse.ts"
 
 export const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"
 
-const NO_ROAD = "no_road_near_location"
-
 const noRoad = ({ near }: NoRoad) => {
   if (near === undefined) {
-    return new NotFound({ message: "There is no road near a location", details: { reason: NO_ROAD } })
+    return new NotFound({ message: "There is no road near a location", details: { reason: REASONS.noRoad } })
   }
   const { locations, metres } = near
   const names = locations.length === 0 ? "a location" : locations.map((index) => `locations.${index}`).join(", ")
   return new NotFound({
     message: `There is no road within ${metres} m of ${names}`,
-    details: { reason: NO_ROAD, ...(locations.length === 0 ? {} : { locations }) }
+    details: { reason: REASONS.noRoad, ...(locations.length === 0 ? {} : { locations }) }
   })
 }
 
@@ -31,11 +30,11 @@ const PATHLESS = {
 } as const
 
 const BEYOND = {
-  locations: { reason: "too_many_locations", message: "There are too many locations" },
-  points: { reason: "too_many_points", message: "The trace has too many points" },
-  distance: { reason: "too_far", message: "The locations are too far apart" },
-  bounds: { reason: "too_far", message: "The trace is out of the engine's bounds" },
-  gaps: { reason: "too_far", message: "The points of the trace are too far apart" }
+  locations: { reason: REASONS.tooManyLocations, message: "There are too many locations" },
+  points: { reason: REASONS.tooManyPoints, message: "The trace has too many points" },
+  distance: { reason: REASONS.tooFar, message: "The locations are too far apart" },
+  bounds: { reason: REASONS.tooFar, message: "The trace is out of the engine's bounds" },
+  gaps: { reason: REASONS.tooFar, message: "The points of the trace are too far apart" }
 } as const
 
 const beyondEngine = ({ limit }: BeyondEngine) => {
@@ -55,12 +54,12 @@ export const PUBLIC_UPSTREAM = {
     new ValidationFailed({
       message: "The trace is too long",
       details: {
-        reason: "too_far",
+        reason: REASONS.tooFar,
         issues: [{ path: member, message: `Expected a trace of at most ${metres / 1000} km` }]
       }
     }),
   ProviderBusy: () => new Unavailable({ message: TOO_MANY_SIGN_INS }),
   ProviderNotConfigured: () => new Unavailable({ message: "Sign-in by an identity provider is not configured" }),
   NoRoad: noRoad,
-  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: "no_path" } })
+  NoPath: ({ of }) => new NotFound({ message: PATHLESS[of], details: { reason: REASONS.noPath } })
 } satisfies { readonly [Error in UpstreamError as Error["_tag"]]: (error: Error) => ServiceError }

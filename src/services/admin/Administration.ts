@@ -18,7 +18,7 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
-import { isUnexpired, NOBODY, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, isUnexpired, routeVisibility } from "../visibility/Visibility.ts"
 import {
   AdminRouteColumns,
   AdminRouteRow,
@@ -158,7 +158,7 @@ export class Administration extends Context.Service<Administration, {
               ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
               sql.literal(ownerColumns)
             }`,
-            tables: sql`routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, NOBODY)}`,
+            tables: sql`routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, ANONYMOUS)}`,
             counted: sql`routes r JOIN users u ON u.id = r.user_id`,
             where: sql`r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,
             order: newest("r.id"),

@@ -21,10 +21,10 @@ import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import {
+  ANONYMOUS,
   collectionVisibility,
   firstOpened,
   idOf,
-  NOBODY,
   OpenedFields,
   routeVisibility,
   type Viewer
@@ -188,7 +188,7 @@ export const collectionQueries = Effect.gen(function*() {
       Effect.map(
         page(
           sql`c.user_id = ${owner} AND ${visibility.public}`,
-          NOBODY,
+          ANONYMOUS,
           wanted,
           pseudonyms
         ),

@@ -9,6 +9,7 @@ import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
 import type { TokenPrincipal } from "../../schema/Principal.ts"
+import { REASONS } from "../../schema/Reasons.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
@@ -193,18 +194,20 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         ),
 
         authenticate: traced("PersonalAccessTokens.authenticate")(function*(token) {
-          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: "token_malformed" })
+          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)
           const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
           const hash = digest(token)
           const found = yield* findByHash({ hash, now, stale })
           if (Option.isNone(found)) {
-            return yield* new TokenRefused({ reason: (yield* isRevoked(hash)) ? "token_revoked" : "token_unknown" })
+            return yield* new TokenRefused({
+              reason: (yield* isRevoked(hash)) ? REASONS.tokenRevoked : REASONS.tokenUnknown
+            })
           }
           const { expiresAt, id, isExpired, isStale, isSuspended, scope, userId } = found.value
-          if (isExpired) return yield* new TokenRefused({ reason: "token_expired" })
-          if (isSuspended) return yield* new TokenRefused({ reason: "token_revoked" })
+          if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
+          if (isSuspended) return yield* new TokenRefused({ reason: REASONS.tokenRevoked })
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
           return principal

@@ -12,7 +12,7 @@ import type { ListOrder } from "../sql/Keyset.ts"
 import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { traced } from "../tracing/Traced.ts"
-import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
 import { boxesOf, PUBLIC_SCOPE, routeFilters } from "./RouteFilters.ts"
 import { boundedPage, extentOf, unboundedCount } from "./RoutePages.ts"
 import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
@@ -65,7 +65,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
           order,
           page,
           form,
-          seenBy: NOBODY
+          seenBy: ANONYMOUS
         })
 
       const count = (where: Statement.Fragment) =>

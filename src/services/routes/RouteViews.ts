@@ -7,7 +7,7 @@ import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
-import { NOBODY, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
 import { IS_CURRENT } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
@@ -94,7 +94,7 @@ export class RouteViews extends Context.Service<RouteViews, {
         execute: ({ after, owner }) =>
           sql`
             SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
-            WHERE r.user_id = ${owner} AND r.id > ${after} AND ${visibility.shared(NOBODY)} AND ${isDue}
+            WHERE r.user_id = ${owner} AND r.id > ${after} AND ${visibility.shared(ANONYMOUS)} AND ${isDue}
             ORDER BY r.id LIMIT ${BATCH}`
       })
 

@@ -6,9 +6,9 @@ import type { Visibility } from "../../schema/Visibility.ts"
 
 export type Viewer = Option.Option<UserId>
 
-export const NOBODY = 0
+export const ANONYMOUS = 0
 
-export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => NOBODY)
+export const idOf = (viewer: Viewer): number => Option.getOrElse(viewer, () => ANONYMOUS)
 
 type UserIdOrColumn = number | Statement.Fragment
 

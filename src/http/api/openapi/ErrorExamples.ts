@@ -1,5 +1,6 @@
 import * as Errors from "../../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
+import { REASONS } from "../../../schema/Reasons.ts"
 
 const details = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
 
@@ -23,7 +24,7 @@ const errors = (): ReadonlyArray<Errors.ServiceError> => [
   new Errors.Conflict({ message: "This handle is taken" }),
   new Errors.Gone({
     message: "The cursor is expired: start again without one",
-    details: { reason: "cursor_expired" }
+    details: { reason: REASONS.cursorExpired }
   }),
   new Errors.PayloadTooLarge({ message: "The body may have at most 65536 bytes", details: { limitBytes: 65_536 } }),
   new Errors.UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }),
