@@ -6,7 +6,7 @@ import { Socket } from "node:net"
 import { TransportRules } from "../http/middleware/Refusal.ts"
 import { ArrivedBytes } from "../http/request/BodyArrival.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
-import { RunningRequests, RunningWrites } from "../services/limits/RunningRequests.ts"
+import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { listenByMany } from "./Acceptors.ts"
@@ -144,8 +144,7 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
     })),
     Layer.merge(rulesLayer),
     Layer.merge(whenSentLayer),
-    Layer.merge(Layer.succeed(RunningRequests, gate)),
-    Layer.merge(Layer.succeed(RunningWrites, gate.writes)),
+    Layer.merge(Layer.succeed(RequestCounters, { all: gate, writes: gate.writes })),
     Layer.merge(arrivedBytes)
   )
 }))

@@ -11,7 +11,7 @@ import {
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { isSafe } from "../../schema/SafeMethods.ts"
-import { type RequestCounter, RunningRequests, RunningWrites } from "../../services/limits/RunningRequests.ts"
+import { type RequestCounter, RequestCounters, RunningRequests } from "../../services/limits/RunningRequests.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
@@ -98,13 +98,13 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-const within = <A, E, R>({ counter, labels, refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
+const within = <A, E, R>({ counter, refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
   Effect.provideService(
     span.sampled ? work : Effect.withTracerEnabled(work, false),
     Tracer.ParentSpan,
     span
   ).pipe(
-    (work) => isSafe(labels.method) ? work : Effect.provideService(work, RunningRequests, counter),
+    Effect.provideService(RunningRequests, counter),
     (work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal)
   )
 
@@ -161,8 +161,7 @@ export const requestTelemetry = Effect.gen(function*() {
   const trusted = yield* trustedProxies
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
-  const running = yield* RunningRequests
-  const runningWrites = yield* RunningWrites
+  const counters = yield* RequestCounters
   const series = makeSeries()
 
   const begin = Effect.gen(function*() {
@@ -175,7 +174,7 @@ export const requestTelemetry = Effect.gen(function*() {
       context,
       (_request, response) => Effect.succeed(counting(request, response, size))
     )
-    const counter = isSafe(labels.method) ? running : runningWrites
+    const counter = isSafe(labels.method) ? counters.all : counters.writes
     counter.add(1)
     if (isMeasured) active.modifyUnsafe(1, context)
     const callerTrace = callerTraceOf(request, trusted)

@@ -6,13 +6,17 @@ export interface RequestCounter {
   readonly areMany: () => boolean
 }
 
+/** What counts this request. Set for each one: what a layer provides would take its place in handlers. */
 export const RunningRequests = Context.Reference<RequestCounter>("route-planning-service/RunningRequests", {
   defaultValue: () => UNCOUNTED
 })
 
-/** Of those that may write, which count among the running ones too. */
-export const RunningWrites = Context.Reference<RequestCounter>("route-planning-service/RunningWrites", {
-  defaultValue: () => UNCOUNTED
+/** Of the process; writes count among all requests too. */
+export const RequestCounters = Context.Reference<{
+  readonly all: RequestCounter
+  readonly writes: RequestCounter
+}>("route-planning-service/RequestCounters", {
+  defaultValue: () => ({ all: UNCOUNTED, writes: UNCOUNTED })
 })
 
 const UNCOUNTED: RequestCounter = { add: () => undefined, areMany: () => false }
