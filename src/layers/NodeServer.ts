@@ -144,7 +144,7 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
     })),
     Layer.merge(rulesLayer),
     Layer.merge(whenSentLayer),
-    Layer.merge(Layer.succeed(RequestCounters, { all: gate, writes: gate.writes })),
+    Layer.merge(Layer.succeed(RequestCounters, gate)),
     Layer.merge(arrivedBytes)
   )
 }))

@@ -72,7 +72,8 @@ const CLOSE = { connection: "close" }
 
 const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
 
-export interface LoadGate extends RequestCounter {
+export interface LoadGate {
+  readonly all: RequestCounter
   readonly writes: RequestCounter
   /** Starts the work of a request, or responds with 503 where the process has too much to do. */
   readonly admit: (request: IncomingMessage, response: ServerResponse, start: () => void) => void
@@ -83,16 +84,16 @@ export const makeLoadGate = Effect.gen(function*() {
   const { body, headersFor } = yield* overloadResponse
   const context = yield* Effect.context<never>()
   const isSaturated = makeSaturation(SATURATION)
-  const running = makeRunning(mostRunning, STANDING.share)
+  const all = makeRunning(mostRunning, STANDING.share)
   const ofWrites = makeRunning(mostRunning, STANDING.ofWrites)
   const writes: RequestCounter = {
     add: (change) => {
-      running.add(change)
+      all.add(change)
       ofWrites.add(change)
     },
-    areMany: () => ofWrites.areMany() || running.areMany()
+    areMany: () => ofWrites.areMany() || all.areMany()
   }
-  const starts = makeRequestStarts(running.add)
+  const starts = makeRequestStarts(all.add)
   yield* Metric.update(refusals, 0)
 
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
@@ -105,10 +106,10 @@ export const makeLoadGate = Effect.gen(function*() {
   }
 
   const gate: LoadGate = {
-    ...running,
+    all,
     writes,
     admit: (request, response, start) => {
-      const { areMany } = isSafe(request.method) ? running : writes
+      const { areMany } = isSafe(request.method) ? all : writes
       if (!areMany() && starts.isFree()) return starts.add(start)
       if (isForProbe(request)) return start()
       return areMany() && isSaturated() ? refuse(request, response) : starts.add(start)

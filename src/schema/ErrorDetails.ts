@@ -16,9 +16,8 @@ export type Impact = typeof Impact.Type
 const member = <S extends Schema.Top>(schema: S, description: string) =>
   Schema.optionalKey(schema.annotate({ description }))
 
-const LISTED_REASONS = Object.values(REASONS).map((reason) => `\`${reason}\``).join(", ").replace(
-  /, (?=[^,]*$)/,
-  " or "
+const LISTED_REASONS = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(
+  Object.values(REASONS).map((reason) => `\`${reason}\``)
 )
 
 export const ErrorDetails = Schema.StructWithRest(

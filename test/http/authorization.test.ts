@@ -19,17 +19,17 @@ const READING_ADMIN = "admin@example.com"
 
 const admins = [READING_ADMIN, ...endpoints.map((_, n) => `admin-${n}@example.com`)]
 
-const ANONYMOUS = "00000000-0000-4000-8000-000000000000"
+const UNKNOWN_SESSION = "00000000-0000-4000-8000-000000000000"
 
 /** A path that is well-formed and names nothing. */
 const pathOf = (path: string) =>
-  path.replace("/sessions/:id", `/sessions/${ANONYMOUS}`).replace(/:(id|ref|userId)/g, "999999999").replace(
+  path.replace("/sessions/:id", `/sessions/${UNKNOWN_SESSION}`).replace(/:(id|ref|userId)/g, "999999999").replace(
     ":handle",
     "nobody-at-all"
   )
 
 const forged = Effect.promise(() =>
-  new SignJWT({ sub: "1", sid: ANONYMOUS, role: "admin" })
+  new SignJWT({ sub: "1", sid: UNKNOWN_SESSION, role: "admin" })
     .setProtectedHeader({ alg: "HS256", typ: "JWT" })
     .setIssuer("route-planning-service")
     .setAudience("route-planning-service/session")

@@ -53,21 +53,21 @@ it.live("a saturated process that has had half of its most requests for a while 
   Effect.gen(function*() {
     const { gate, status } = yield* started
     yield* saturated
-    times(3, () => gate.add(1))
+    times(3, () => gate.all.add(1))
     assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => status))), new Set([200]))
-    gate.add(1)
+    gate.all.add(1)
     yield* until(status, 503)
-    gate.add(-1)
+    gate.all.add(-1)
     assert.strictEqual(yield* status, 200)
-    gate.add(-1)
-    times(2, () => gate.add(1))
+    gate.all.add(-1)
+    times(2, () => gate.all.add(1))
     yield* until(status, 503)
-    times(3, () => gate.add(-1))
+    times(3, () => gate.all.add(-1))
     // Longer than the gate calls a load standing.
     yield* Effect.sleep("1 second")
-    times(3, () => gate.add(1))
+    times(3, () => gate.all.add(1))
     assert.strictEqual(yield* status, 200)
-    times(4, () => gate.add(1))
+    times(4, () => gate.all.add(1))
     yield* until(status, 503)
   }).pipe(Effect.scoped))
 
@@ -75,9 +75,9 @@ it.live("writes that have had a quarter of the most requests for a while are ref
   Effect.gen(function*() {
     const { gate, status, writeStatus } = yield* started
     yield* saturated
-    times(2, () => gate.add(1))
+    times(2, () => gate.all.add(1))
     assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => writeStatus))), new Set([200]))
-    times(2, () => gate.add(-1))
+    times(2, () => gate.all.add(-1))
     times(2, () => gate.writes.add(1))
     yield* until(writeStatus, 503)
     assert.strictEqual(yield* status, 200)
@@ -92,17 +92,17 @@ it.live("bursts one after the other are no standing load", () =>
     const { gate, status } = yield* started
     const standing = yield* started
     yield* saturated
-    for (const load of [gate, standing.gate]) times(4, () => load.add(1))
-    gate.add(-1)
+    for (const load of [gate, standing.gate]) times(4, () => load.all.add(1))
+    gate.all.add(-1)
     yield* until(standing.status, 503)
-    gate.add(1)
+    gate.all.add(1)
     assert.strictEqual(yield* status, 200)
   }).pipe(Effect.scoped))
 
 it.live("a process whose event loop has time takes as many as come", () =>
   Effect.gen(function*() {
     const { gate, status } = yield* started
-    times(100, () => gate.add(1))
+    times(100, () => gate.all.add(1))
     // Longer than the gate calls a load standing.
     yield* Effect.sleep("1 second")
     assert.strictEqual(yield* status, 200)

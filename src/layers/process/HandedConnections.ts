@@ -20,22 +20,19 @@ const isCloseable = (handle: unknown): handle is Closeable =>
  * its client would wait for as long as it likes. It is closed instead.
  */
 export const closeUntaken = ({ process }: Worker): void => {
-  const state: { handed: Closeable | undefined; seq: number | undefined } = { handed: undefined, seq: undefined }
+  const state: { handed: { readonly seq: number; readonly handle: Closeable } | undefined } = { handed: undefined }
   process.send = new Proxy(process.send, {
     apply: (send, self, args) => {
       const [message, handle]: ReadonlyArray<unknown> = args
-      if (isHandover(message) && isCloseable(handle)) {
-        state.handed = handle
-        state.seq = message.seq
-      }
+      if (isHandover(message) && isCloseable(handle)) state.handed = { seq: message.seq, handle }
       return Reflect.apply(send, self, args)
     }
   })
   // The next connection may be handed over before this runs.
   process.on("internalMessage", (message: unknown) => {
-    if (isReply(message) && message.ack === state.seq) state.handed = undefined
+    if (isReply(message) && message.ack === state.handed?.seq) state.handed = undefined
   })
-  const close = () => state.handed?.close()
+  const close = () => state.handed?.handle.close()
   process.once("exit", close)
   process.once("disconnect", close)
 }

@@ -73,7 +73,7 @@ const supervised = (served: Deferred.Deferred<void>, deaths: number): Effect.Eff
     yield* Effect.logWarning("worker ended", { pid, ending: signalCode ?? exitCode })
     if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
     const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
-    const hasFailed = signalCode === null && !(yield* Deferred.isDone(hasServed))
+    const hasFailed = signalCode !== "SIGKILL" && !(yield* Deferred.isDone(hasServed))
     yield* Effect.sleep(backOff(recentDeaths, hasFailed))
     return yield* supervised(served, recentDeaths + 1)
   })
