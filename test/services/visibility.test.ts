@@ -166,20 +166,20 @@ const ROUTE_CASES: ReadonlyArray<Case> = [
   }
 ]
 
-const linksTo = (table: Table) => ITEMS.map(({ id }): Opening => ({ by: "link", token: linkOf(table, id) }))
+const linksTo = (table: Table, now: Date) =>
+  ITEMS.map(({ id }): Opening => ({ by: "link", token: linkOf(table, id), now }))
 
 const openedBy = (
   sql: SqlClient.SqlClient,
   table: Table,
   viewer: number,
-  openings: ReadonlyArray<Opening>,
-  now = new Date(EXPIRY.getTime() - 1)
+  openings: ReadonlyArray<Opening>
 ) => {
   const visibility = table === "routes" ? routeVisibility(sql) : collectionVisibility(sql)
   const row = sql.literal(table === "routes" ? "r" : "c")
   return sql.or(
     openings.map((opening) =>
-      sql`${row}.id IN (SELECT id FROM (${visibility.selectOpened(sql`${row}.id`, opening, { viewer, now })}) opened)`
+      sql`${row}.id IN (SELECT id FROM (${visibility.selectOpened(sql`${row}.id`, opening, viewer)}) opened)`
     )
   )
 }
@@ -201,13 +201,13 @@ const COMMON = ([["routes", routeVisibility], ["collections", collectionVisibili
     {
       rule: "visible by a link until it expires",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table)),
+      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table, new Date(EXPIRY.getTime() - 1))),
       expected: BY_TOKEN
     },
     {
       rule: "visible by a link that expires now",
       table,
-      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table), EXPIRY),
+      where: (sql, viewer) => openedBy(sql, table, viewer, linksTo(table, EXPIRY)),
       expected: { owner: [], leaving: [], stranger: [], anonymous: [] }
     },
     { rule: "public", table, where: (sql) => visibilityOf(sql).public, expected: ANYBODY },

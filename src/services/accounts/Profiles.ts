@@ -20,6 +20,7 @@ import { UserRecord, users } from "../identity/UserRecord.ts"
 import { selectUsage } from "../limits/Quotas.ts"
 import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { gatheredRead } from "../sql/GatheredReads.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
@@ -53,15 +54,15 @@ export class Profiles extends Context.Service<Profiles, {
         execute: (id) => sql`SELECT ${columns} FROM users WHERE id = ${id}`
       })
 
-      const findProfile = SqlSchema.findOne({
-        Request: UserId,
+      const owner = sql.literal("k.id")
+      const findProfile = gatheredRead(sql, {
+        key: { id: "bigint" },
         Result: Schema.Struct({ ...UserRow.fields, ...Statistics.fields, usage: Usage }),
-        execute: (id) =>
-          sql`
-            SELECT ${columns}, "totalRoutes", "totalDistance", q.usage FROM users CROSS JOIN (
-              SELECT count(*)::int AS "totalRoutes", ${totalDistance} AS "totalDistance"
-              FROM routes r WHERE ${visibility.own(id)}
-            ) s CROSS JOIN (${selectUsage(sql, id)}) q WHERE id = ${id}`
+        select: sql`
+          SELECT ${columns}, "totalRoutes", "totalDistance", q.usage FROM users CROSS JOIN (
+            SELECT count(*)::int AS "totalRoutes", ${totalDistance} AS "totalDistance"
+            FROM routes r WHERE ${visibility.own(owner)}
+          ) s CROSS JOIN (${selectUsage(sql, owner)}) q WHERE id = ${owner}`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({
@@ -105,7 +106,10 @@ export class Profiles extends Context.Service<Profiles, {
       }, sql.withTransaction)
 
       const profile = traced("Profiles.profile")(function*(id: UserId) {
-        const { totalDistance, totalRoutes, usage, ...row } = yield* findProfile(id)
+        const { totalDistance, totalRoutes, usage, ...row } = yield* Effect.flatMap(
+          findProfile({ id }),
+          Effect.fromOption
+        )
         return { ...toUser(row), statistics: { totalRoutes, totalDistance }, usage }
       }, Effect.orDie)
 

@@ -45,7 +45,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
       const select = (opening: Opening) =>
         sql`
         WITH opened AS (
-          ${selectOpened(sql`c.id, c.user_id`, opening, { viewer: viewerId, now })}
+          ${selectOpened(sql`c.id, c.user_id`, opening, viewerId)}
         ), shown AS (
           SELECT m.route_id, m.position
           FROM opened c JOIN collection_routes m ON m.collection_id = c.id
@@ -58,7 +58,7 @@ export const collectionRouteQueries = Effect.gen(function*() {
           ${boundedPage(sql, { from: sql`shown WHERE true`, order: IN_ORDER, page, form, seenBy: viewerId })}
         ) p ON true
         ORDER BY p.page_place`
-      const rows = yield* firstOpened(ref, (opening) => views.completed(select(opening)))
+      const rows = yield* firstOpened(ref, now, (opening) => views.completed(select(opening)))
       const [first] = rows
       if (first === undefined) return Option.none()
       const found = rows.filter(({ id }) => id !== null)

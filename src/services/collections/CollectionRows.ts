@@ -156,7 +156,8 @@ export const collectionQueries = Effect.gen(function*() {
       const now = yield* DateTime.nowAsDate
       const [found] = yield* firstOpened(
         ref,
-        (opening) => visibility.selectOpened(columns(viewerId), opening, { viewer: viewerId, now })
+        now,
+        (opening) => visibility.selectOpened(columns(viewerId), opening, viewerId)
       )
       if (found === undefined) return Option.none()
       const row = yield* decodeOpened(found)

@@ -14,6 +14,7 @@ import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scop
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { gatheredRead } from "../sql/GatheredReads.ts"
 import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
@@ -112,16 +113,15 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         }
       })
 
-      const findByHash = SqlSchema.findOneOption({
-        Request: Schema.Struct({ hash: Schema.String, now: Schema.Date, stale: Schema.Date }),
+      const findByHash = gatheredRead(sql, {
+        key: { hash: "text", now: "timestamptz", stale: "timestamptz" },
         Result: FoundRow,
-        execute: ({ hash, now, stale }) =>
-          sql`
-            SELECT t.id, t.user_id AS "userId", t.scope, t.expires_at AS "expiresAt",
-              t.last_used_at IS NULL OR t.last_used_at < ${stale} AS "isStale",
-              coalesce(t.expires_at <= ${now}, false) AS "isExpired",
-              u.deletion_requested_at IS NOT NULL AS "isSuspended"
-            FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.token_hash = ${hash}`
+        select: sql`
+          SELECT t.id, t.user_id AS "userId", t.scope, t.expires_at AS "expiresAt",
+            t.last_used_at IS NULL OR t.last_used_at < k.stale AS "isStale",
+            coalesce(t.expires_at <= k.now, false) AS "isExpired",
+            u.deletion_requested_at IS NOT NULL AS "isSuspended"
+          FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.token_hash = k.hash`
       })
 
       const isRevoked = Effect.fnUntraced(function*(hash: string) {

@@ -16,6 +16,7 @@ import { Roles } from "../identity/Roles.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { gatheredRead } from "../sql/GatheredReads.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
@@ -79,17 +80,16 @@ export class Sessions extends Context.Service<Sessions, {
       const audit = yield* Audit
       const lockAccount = yield* accountLock
 
-      const findLive = SqlSchema.findOneOption({
-        Request: Schema.Struct({ id: SessionId, userId: UserId, now: Schema.Date, cutoff: Schema.Date }),
+      const findLive = gatheredRead(sql, {
+        key: { id: "uuid", user_id: "bigint", now: "timestamptz", cutoff: "timestamptz" },
         Result: LiveRow,
-        execute: ({ cutoff, id, now, userId }) =>
-          sql`
-            SELECT u.id AS "userId", u.email, ${sql.literal(IS_EMAIL_VERIFIED)},
-              u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
-              CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
-                WHEN u.deletion_requested_at > ${cutoff} THEN 'pending' ELSE 'over' END AS deletion
-            FROM sessions s JOIN users u ON u.id = s.user_id
-            WHERE s.id = ${id} AND s.user_id = ${userId} AND s.revoked_at IS NULL AND s.expires_at > ${now}`
+        select: sql`
+          SELECT u.id AS "userId", u.email, ${sql.literal(IS_EMAIL_VERIFIED)},
+            u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
+            CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
+              WHEN u.deletion_requested_at > k.cutoff THEN 'pending' ELSE 'over' END AS deletion
+          FROM sessions s JOIN users u ON u.id = s.user_id
+          WHERE s.id = k.id AND s.user_id = k.user_id AND s.revoked_at IS NULL AND s.expires_at > k.now`
       })
 
       const findAll = findReadable({
@@ -160,7 +160,7 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(claims)) return Option.none()
           const { sid: sessionId, sub: userId } = claims.value
           const now = yield* DateTime.nowAsDate
-          const found = yield* findLive({ id: sessionId, userId, now, cutoff: yield* deletionCutoff })
+          const found = yield* findLive({ id: sessionId, user_id: userId, now, cutoff: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
           if (now.getTime() - row.lastSeenAt.getTime() >= Duration.toMillis(SEEN_PRECISION)) {

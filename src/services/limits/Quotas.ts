@@ -1,6 +1,6 @@
 import { Config, Context, Effect, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
-import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { SqlClient, SqlError, SqlSchema, type Statement } from "effect/sql"
 import { QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
@@ -26,7 +26,7 @@ const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes"
   'collections', ${usedAndLimit("collections", "max_collections")})`
 
 /** Selects the `Usage` of a user, for statements that read more of them. */
-export const selectUsage = (sql: SqlClient.SqlClient, user: number) =>
+export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.Fragment) =>
   sql`
     SELECT ${sql.literal(USAGE)} AS usage
     FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`

@@ -1,5 +1,5 @@
 import { Schema, Struct } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, Statement } from "effect/sql"
 import { VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_DISTANCE } from "../../schema/Measures.ts"
@@ -14,9 +14,11 @@ type Source = (column: string) => string
 
 const NOTHING = "NULL::text"
 
+const GEOMETRY = { full: "geometry", simplified: "simplified", none: undefined, polyline6: undefined }
+
 /** Indexes of cues are into the full line. */
 const lineColumns = (form: GeometryForm, source: Source): string => {
-  const geometry = { full: "geometry", simplified: "simplified", none: undefined, polyline6: undefined }[form]
+  const geometry = GEOMETRY[form]
   return `${geometry === undefined ? NOTHING : source(geometry)} AS geometry, `
     + `${form === "polyline6" ? `to_json(${source("polyline6")})::text` : NOTHING} AS polyline6, `
     + `${form === "full" || form === "polyline6" ? source("cues") : NOTHING} AS cues`
@@ -33,11 +35,11 @@ const SHARED = `${TAGS}, ${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
 const OWN: Source = (column) => `r.${column}`
 
-const byForm = (columns: (form: GeometryForm) => string): Readonly<Record<GeometryForm, string>> => ({
-  full: columns("full"),
-  simplified: columns("simplified"),
-  polyline6: columns("polyline6"),
-  none: columns("none")
+export const byForm = <A>(make: (form: GeometryForm) => A): Readonly<Record<GeometryForm, A>> => ({
+  full: make("full"),
+  simplified: make("simplified"),
+  polyline6: make("polyline6"),
+  none: make("none")
 })
 
 const ROUTE_COLUMNS = byForm((form) => `${columnsOf(StoredColumns, "r")}, ${SHARED}, ${lineColumns(form, OWN)}`)
@@ -68,12 +70,27 @@ const SEEN_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SEEN
  */
 export const seenColumns = (form: GeometryForm): string => SEEN_BY_FORM[form]
 
+/** In bytes: what is longer is read by itself, so that a statement for several routes does not return many of them. */
+const LONG = 256 * 1024
+
+const SHORT: Source = (column) => `CASE WHEN octet_length(${SEEN(column)}) <= ${LONG} THEN ${SEEN(column)} END`
+
+const isLong = (form: GeometryForm) => {
+  const columns = [GEOMETRY[form] ?? "polyline6", "cues"].map((column) => `octet_length(${SEEN(column)})`)
+  return `coalesce(greatest(${columns.join(", ")}) > ${LONG}, false) AS "isLong"`
+}
+
+const SHORT_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SHORT)}, ${isLong(form)}`)
+
+/** The same without what is long (`isLong`). */
+export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]
+
 /** Whether `route_views v` is of `routes r` and its owner `users u` as they are. */
 export const IS_CURRENT =
   "v.route_version = r.version AND v.zones_revision = u.zones_revision AND v.place_version = r.place_version"
 
 /** Joins what a viewer sees in place of a route: all of it, or its view. */
-export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number) =>
+export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fragment) =>
   sql`
     LEFT JOIN route_views v ON v.route_id = r.id AND ${sql.literal(IS_CURRENT)}
     CROSS JOIN LATERAL (

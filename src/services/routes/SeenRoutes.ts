@@ -1,12 +1,19 @@
 import { Duration, Effect, Option, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { VersionColumn } from "../../schema/Columns.ts"
 import { Missing, Overloaded } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
-import { firstOpened, OpenedFields, routeVisibility } from "../visibility/Visibility.ts"
-import { asSeenBy, RouteRow, seenColumns } from "./RouteRows.ts"
+import { gatheredRead } from "../sql/GatheredReads.ts"
+import {
+  firstOpened,
+  OpenedFields,
+  type Opening,
+  type OpeningColumn,
+  routeVisibility
+} from "../visibility/Visibility.ts"
+import { asSeenBy, byForm, RouteRow, seenColumns, shortSeenColumns } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 interface Request {
@@ -24,7 +31,9 @@ const SeenRow = Schema.Struct({
   isDue: Schema.Boolean
 })
 
-const decodeRow = Schema.decodeUnknownEffect(SeenRow)
+const ShortRow = Schema.Struct({ ...SeenRow.fields, isLong: Schema.Boolean })
+
+const decodeRows = Schema.decodeUnknownEffect(Schema.Array(SeenRow))
 
 const MAX_TRIES = 3
 
@@ -35,13 +44,44 @@ export const seenRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const views = yield* RouteViews
   const { selectOpened } = routeVisibility(sql)
-  const columns = (form: GeometryForm) => sql.literal(seenColumns(form))
 
-  const find = Effect.fnUntraced(function*({ form, now, ref, viewer }: Request) {
-    const joined = asSeenBy(sql, viewer)
-    const [row] = yield* firstOpened(ref, (opening) => selectOpened(columns(form), opening, { viewer, now }, joined))
-    return row === undefined ? Option.none() : Option.some(yield* decodeRow(row))
+  const select = (columns: string, opening: Opening | OpeningColumn, viewer: number | Statement.Fragment) =>
+    selectOpened(sql.literal(columns), opening, viewer, asSeenBy(sql, viewer))
+
+  const shortBy = <const T extends { readonly id: "bigint" } | { readonly token: "text" }>(
+    key: T,
+    opening: OpeningColumn
+  ) =>
+    byForm((form) =>
+      gatheredRead(sql, {
+        key: { ...key, viewer: "bigint" },
+        select: select(shortSeenColumns(form), opening, sql.literal("k.viewer")),
+        Result: ShortRow
+      })
+    )
+
+  const shortById = shortBy({ id: "bigint" }, { by: "id", id: sql.literal("k.id") })
+  const shortByToken = shortBy({ token: "text" }, { by: "shareToken", token: sql.literal("k.token") })
+
+  const short = (opening: Exclude<Opening, { readonly by: "link" }>, { form, viewer }: Request) =>
+    opening.by === "id"
+      ? shortById[form]({ id: opening.id, viewer })
+      : shortByToken[form]({ token: opening.token, viewer })
+
+  const opened = Effect.fnUntraced(function*(opening: Opening, request: Request) {
+    if (opening.by !== "link") {
+      const row = yield* short(opening, request)
+      if (Option.isNone(row)) return []
+      if (!row.value.isLong) return [row.value]
+    }
+    return yield* decodeRows(yield* select(seenColumns(request.form), opening, request.viewer))
   })
+
+  const find = (request: Request) =>
+    Effect.map(
+      firstOpened(request.ref, request.now, (opening) => opened(opening, request)),
+      (rows) => Option.fromUndefinedOr(rows[0])
+    )
 
   // What is changed while its view is made has to be made again.
   const seen = (

@@ -18,7 +18,13 @@ type Ref = number | string
 /** By which of them a ref may name a row. */
 export type Opening =
   | { readonly by: "id"; readonly id: number }
-  | { readonly by: "shareToken" | "link"; readonly token: string }
+  | { readonly by: "shareToken"; readonly token: string }
+  | { readonly by: "link"; readonly token: string; readonly now: Date }
+
+/** The same of many refs, which are in a column. */
+export type OpeningColumn =
+  | { readonly by: "id"; readonly id: Statement.Fragment }
+  | { readonly by: "shareToken"; readonly token: Statement.Fragment }
 
 /**
  * The rows of what a ref names: by its id, or by its share token, or else by a link. Links are asked in a statement of
@@ -26,13 +32,14 @@ export type Opening =
  */
 export const firstOpened = <A, E, R>(
   ref: Ref,
+  now: Date,
   select: (opening: Opening) => Effect.Effect<ReadonlyArray<A>, E, R>
 ): Effect.Effect<ReadonlyArray<A>, E, R> =>
   typeof ref === "number"
     ? select({ by: "id", id: ref })
     : Effect.flatMap(
       select({ by: "shareToken", token: ref }),
-      (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref })
+      (rows) => rows.length > 0 ? Effect.succeed(rows) : select({ by: "link", token: ref, now })
     )
 
 /** Of the link that was opened; null by an id or a share token. */
@@ -68,12 +75,12 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
   const shared = (viewer: UserIdOrColumn) => isOwnOr(viewer, sql`${row}.visibility <> 'private'`)
 
   /** `OpenedFields`, the tables, and the condition on the row. */
-  const opened = (opening: Opening, now: Date) =>
+  const opened = (opening: Opening | OpeningColumn) =>
     opening.by === "link"
       ? {
         fields: sql`l.id AS "linkId", l.allow_download AS "allowDownload"`,
         from: sql`share_links l JOIN ${sql(table)} ${row} ON ${row}.id = l.${sql.literal(linked)}`,
-        where: sql`l.token = ${opening.token} AND ${isUnexpired(sql, now)}`
+        where: sql`l.token = ${opening.token} AND ${isUnexpired(sql, opening.now)}`
       }
       : {
         fields: sql`NULL::bigint AS "linkId", NULL::boolean AS "allowDownload"`,
@@ -89,11 +96,11 @@ const rulesOn = (sql: SqlClient.SqlClient, alias: "c" | "r") => {
     /** Selects columns and `OpenedFields` of what a viewer may see, from the row, its owner and more tables. */
     selectOpened: (
       columns: Statement.Fragment,
-      opening: Opening,
-      { now, viewer }: { readonly viewer: UserIdOrColumn; readonly now: Date },
+      opening: Opening | OpeningColumn,
+      viewer: UserIdOrColumn,
       joined = sql``
     ) => {
-      const { fields, from, where } = opened(opening, now)
+      const { fields, from, where } = opened(opening)
       return sql`
         SELECT ${columns}, ${fields} FROM ${from} JOIN users u ON u.id = ${row}.user_id ${joined}
         WHERE ${where} AND ${opening.by === "id" ? visible(viewer) : shared(viewer)}`
