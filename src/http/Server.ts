@@ -1,5 +1,5 @@
-import { Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
+import { Context, Effect, Layer } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
@@ -96,12 +96,22 @@ const routes = Layer.mergeAll(
 )
 
 /** Paths are exact: no trailing slash, no double slash, case-sensitive. */
+const handler = HttpRouter.toHttpEffect(routes).pipe(Effect.provideService(HttpRouter.RouterConfig, ROUTER))
+
+/** What responds to every request, with the services that it needs. */
+export class RequestHandler extends Context.Service<RequestHandler, Effect.Success<typeof handler>>()(
+  "route-planning-service/RequestHandler"
+) {
+  static readonly layer = Layer.effect(RequestHandler, handler)
+}
+
+/** Serves in a context without the services of the handler, since the context of each request is a copy (decision 0015). */
 export const serverLayer = Layer.unwrap(
-  Effect.map(
-    requestTelemetry,
-    (middleware) => HttpRouter.serve(routes, { disableLogger: true, routerConfig: ROUTER, middleware })
-  )
+  Effect.gen(function*() {
+    return HttpServer.serve(yield* RequestHandler, yield* requestTelemetry)
+  })
 ).pipe(
+  HttpServer.withLogAddress,
   // Effect's own request span contains the path, and so share tokens.
   Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
 )

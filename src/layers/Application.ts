@@ -1,5 +1,5 @@
 import { Layer } from "effect"
-import { serverLayer } from "../http/Server.ts"
+import { RequestHandler, serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
 import { AccountMails } from "../services/accounts/AccountMails.ts"
@@ -134,10 +134,12 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
 
+const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
+
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
-  Layer.provideMerge(serverLayer),
   Layer.provide(servicesLayer),
+  Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),
   Layer.provide(telemetryLayer)
 )
 
