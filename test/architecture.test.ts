@@ -200,7 +200,7 @@ describe("the house", () => {
 
   it("keys of a cache or a map of resources are texts, which are looked up in a native map", () => {
     const keyless = sources.filter((file) => file.startsWith("src/")).filter((file) =>
-      [...textOf(file).matchAll(/\b(?:Cache\.make|RcMap\.make|LayerMap\.|RequestResolver\.make)/g)].some(
+      [...textOf(file).matchAll(/\b(?:Cache\.make|RcMap\.make|LayerMap\.|RequestResolver\.makeGrouped)/g)].some(
         ({ index }) => !textOf(file).slice(index, index + 200).includes(": string)")
       )
     )

@@ -105,11 +105,21 @@ export class RequestHandler extends Context.Service<RequestHandler, Effect.Succe
   static readonly layer = Layer.effect(RequestHandler, handler)
 }
 
+/** More than the services that middleware adds to a request's context, which is copied when there are as many. */
+const MAX_ADDED = 32
+
+/** Runs an effect whose context may grow by that much. */
+const withRoom = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.updateContext(
+    effect,
+    (context: Context.Context<R>) => Context.makeUnsafe<R>(context.mapUnsafe, { maxDepth: MAX_ADDED })
+  )
+
 /** Serves in a context without the services of the handler, since the context of each request is a copy (decision 0015). */
-export const serverLayer = Layer.unwrap(
+export const serverLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    return HttpServer.serve(yield* RequestHandler, yield* requestTelemetry)
-  })
+    return yield* HttpServer.serveEffect(yield* RequestHandler, yield* requestTelemetry)
+  }).pipe(withRoom)
 ).pipe(
   HttpServer.withLogAddress,
   // Effect's own request span contains the path, and so share tokens.

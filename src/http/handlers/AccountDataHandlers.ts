@@ -13,6 +13,7 @@ import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
 /** An ignored `dryRun` would import. */
 const noParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
@@ -20,31 +21,30 @@ const noParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query
   return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues.slice(0, MAX_ISSUES)))
 })
 
-export const AccountDataHandlers = HttpApiBuilder.group(
-  Api,
-  "accountData",
-  Effect.fn(function*(handlers) {
+export const AccountDataHandlers = handlersOf(
+  Effect.gen(function*() {
     const downloads = yield* Downloads
     const exports = yield* AccountExport
     const imports = yield* AccountImport
 
-    return handlers
-      .handle("export", () =>
-        Effect.gen(function*() {
-          const { sessionId, userId } = yield* CurrentSession
-          yield* downloads.admit
-          return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
-            contentType: MEDIA_TYPES.zip,
-            headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
-          })
-        }))
-      // Raw: the framework refuses other content types with its own error shape.
-      .handleRaw("import", ({ endpoint, request }) =>
-        Effect.gen(function*() {
-          const { userId } = yield* CurrentSession
-          yield* noParameters
-          const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-          return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
-        }))
+    return HttpApiBuilder.group(Api, "accountData", (handlers) =>
+      handlers
+        .handle("export", () =>
+          Effect.gen(function*() {
+            const { sessionId, userId } = yield* CurrentSession
+            yield* downloads.admit
+            return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
+              contentType: MEDIA_TYPES.zip,
+              headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
+            })
+          }))
+        // Raw: the framework refuses other content types with its own error shape.
+        .handleRaw("import", ({ endpoint, request }) =>
+          Effect.gen(function*() {
+            const { userId } = yield* CurrentSession
+            yield* noParameters
+            const limitBytes = Context.get(endpoint.annotations, BodyLimit)
+            return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
+          })))
   })
 )

@@ -8,44 +8,44 @@ import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const AuthHandlers = HttpApiBuilder.group(
-  Api,
-  "auth",
-  Effect.fn(function*(handlers) {
+export const AuthHandlers = handlersOf(
+  Effect.gen(function*() {
     const accounts = yield* Accounts
     const passwordChanges = yield* PasswordChanges
     const providers = yield* ProviderSignIn
     const { limitEmail, limitLogIn, signedIn, signedOut } = yield* signInResponses
 
-    return handlers.handleAll({
-      google: Effect.fnUntraced(function*({ payload, request }) {
-        return yield* signedIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
-      }, worded),
-      signUp: Effect.fnUntraced(function*({ payload }) {
-        yield* limitEmail(payload.email, "signUp")
-        yield* accounts.signUp({ ...payload, name: payload.name ?? undefined })
-        return success
-      }, worded),
-      verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
-        return yield* signedIn(request, yield* accounts.verifyEmail(payload.token, deviceOf(request)))
-      }, worded),
-      logIn: Effect.fnUntraced(function*({ payload, request }) {
-        yield* limitLogIn(request, payload.email)
-        return yield* signedIn(request, yield* accounts.logIn(payload, deviceOf(request)))
-      }, worded),
-      requestPasswordReset: Effect.fnUntraced(function*({ payload }) {
-        yield* limitEmail(payload.email, "requestPasswordReset")
-        yield* passwordChanges.requestReset(payload.email)
-        return success
-      }),
-      resetPassword: ({ payload }) =>
-        Effect.as(worded(passwordChanges.reset(payload.token, payload.password)), success),
-      logOut: Effect.fnUntraced(function*({ request }) {
-        yield* signedOut(request)
-        return success
-      })
-    })
+    return HttpApiBuilder.group(Api, "auth", (handlers) =>
+      handlers.handleAll({
+        google: Effect.fnUntraced(function*({ payload, request }) {
+          return yield* signedIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
+        }, worded),
+        signUp: Effect.fnUntraced(function*({ payload }) {
+          yield* limitEmail(payload.email, "signUp")
+          yield* accounts.signUp({ ...payload, name: payload.name ?? undefined })
+          return success
+        }, worded),
+        verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
+          return yield* signedIn(request, yield* accounts.verifyEmail(payload.token, deviceOf(request)))
+        }, worded),
+        logIn: Effect.fnUntraced(function*({ payload, request }) {
+          yield* limitLogIn(request, payload.email)
+          return yield* signedIn(request, yield* accounts.logIn(payload, deviceOf(request)))
+        }, worded),
+        requestPasswordReset: Effect.fnUntraced(function*({ payload }) {
+          yield* limitEmail(payload.email, "requestPasswordReset")
+          yield* passwordChanges.requestReset(payload.email)
+          return success
+        }),
+        resetPassword: ({ payload }) =>
+          Effect.as(worded(passwordChanges.reset(payload.token, payload.password)), success),
+        logOut: Effect.fnUntraced(function*({ request }) {
+          yield* signedOut(request)
+          return success
+        })
+      }))
   })
 )
 

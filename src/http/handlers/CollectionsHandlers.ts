@@ -25,11 +25,10 @@ import {
   withCurrentTag
 } from "../response/Versioned.ts"
 import { currentCollection } from "./Current.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const CollectionsHandlers = HttpApiBuilder.group(
-  Api,
-  "collections",
-  Effect.fn(function*(handlers) {
+export const CollectionsHandlers = handlersOf(
+  Effect.gen(function*() {
     const collections = yield* Collections
     const idempotency = yield* Idempotency
     const { lists } = yield* Bulkheads
@@ -65,58 +64,59 @@ export const CollectionsHandlers = HttpApiBuilder.group(
     const addRoute = changed(collections.addRoute)
     const removeRoute = changed(collections.removeRoute)
 
-    return handlers.handleAll({
-      list: Effect.fnUntraced(function*({ query, request }) {
-        const { userId } = yield* Caller
-        const page = yield* requestedPage({ query, request }, Option.some(userId))
-        return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
-      }, worded),
-      create: Effect.fnUntraced(function*({ headers, payload, request }) {
-        const caller = yield* Caller
-        if (payload.visibility === "public") {
-          yield* requireConfirmed(caller, headers, Effect.succeed(publishing("collection", payload.name)))
-        }
-        return yield* idempotency.once(
-          caller.userId,
-          { headers, request },
-          yield* bodyDigest,
-          Effect.map(
-            collections.create(caller.userId, payload),
-            (collection) => createdResponse(versionedCollection(collection))
+    return HttpApiBuilder.group(Api, "collections", (handlers) =>
+      handlers.handleAll({
+        list: Effect.fnUntraced(function*({ query, request }) {
+          const { userId } = yield* Caller
+          const page = yield* requestedPage({ query, request }, Option.some(userId))
+          return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
+        }, worded),
+        create: Effect.fnUntraced(function*({ headers, payload, request }) {
+          const caller = yield* Caller
+          if (payload.visibility === "public") {
+            yield* requireConfirmed(caller, headers, Effect.succeed(publishing("collection", payload.name)))
+          }
+          return yield* idempotency.once(
+            caller.userId,
+            { headers, request },
+            yield* bodyDigest,
+            Effect.map(
+              collections.create(caller.userId, payload),
+              (collection) => createdResponse(versionedCollection(collection))
+            )
           )
-        )
-      }, worded),
-      update: Effect.fnUntraced(function*(call) {
-        const caller = yield* Caller
-        if (call.payload.visibility === "public") {
-          yield* requireConfirmed(caller, call.headers, publishingOwn(caller.userId, call.params.id))
-        }
-        return yield* update(call, call.payload)
-      }, worded),
-      remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
-        const caller = yield* Caller
-        yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
-        const change = collections.remove(caller.userId, id, expectedVersions(headers))
-        yield* withCurrentTag(change, current(caller.userId, id))
-        return success
-      }, worded),
-      setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
-      addRoute: (call) => worded(addRoute(call, call.payload)),
-      removeRoute: (call) => worded(removeRoute(call, call.params.routeId)),
-      get: Effect.fnUntraced(function*({ headers, params }) {
-        return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
-      }, worded),
-      routes: Effect.fnUntraced(function*({ params, query, request }) {
-        const caller = yield* viewer
-        const page = yield* requestedPage({ query, request }, caller)
-        const routes = yield* lists(collections.routes(params.ref, caller, page, query.geometry ?? "full"))
-        return yield* routePage(request.url, page, routes)
-      }, worded),
-      listByUser: Effect.fnUntraced(function*({ params, query, request }) {
-        const page = yield* requestedPage({ query, request }, Option.none())
-        return collectionPage(request.url, page, yield* lists(collections.byUser(params.userId, page)))
-      }, worded)
-    })
+        }, worded),
+        update: Effect.fnUntraced(function*(call) {
+          const caller = yield* Caller
+          if (call.payload.visibility === "public") {
+            yield* requireConfirmed(caller, call.headers, publishingOwn(caller.userId, call.params.id))
+          }
+          return yield* update(call, call.payload)
+        }, worded),
+        remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
+          const caller = yield* Caller
+          yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
+          const change = collections.remove(caller.userId, id, expectedVersions(headers))
+          yield* withCurrentTag(change, current(caller.userId, id))
+          return success
+        }, worded),
+        setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
+        addRoute: (call) => worded(addRoute(call, call.payload)),
+        removeRoute: (call) => worded(removeRoute(call, call.params.routeId)),
+        get: Effect.fnUntraced(function*({ headers, params }) {
+          return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
+        }, worded),
+        routes: Effect.fnUntraced(function*({ params, query, request }) {
+          const caller = yield* viewer
+          const page = yield* requestedPage({ query, request }, caller)
+          const routes = yield* lists(collections.routes(params.ref, caller, page, query.geometry ?? "full"))
+          return yield* routePage(request.url, page, routes)
+        }, worded),
+        listByUser: Effect.fnUntraced(function*({ params, query, request }) {
+          const page = yield* requestedPage({ query, request }, Option.none())
+          return collectionPage(request.url, page, yield* lists(collections.byUser(params.userId, page)))
+        }, worded)
+      }))
   })
 )
 

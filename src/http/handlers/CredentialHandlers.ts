@@ -3,12 +3,15 @@ import { HttpApiBuilder } from "effect/http-api"
 import { CallerCredential } from "../../services/credentials/CallerCredential.ts"
 import { Api } from "../api/Api.ts"
 import { Caller } from "../api/Authentication.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const CredentialHandlers = HttpApiBuilder.group(
-  Api,
-  "credential",
-  Effect.fn(function*(handlers) {
+export const CredentialHandlers = handlersOf(
+  Effect.gen(function*() {
     const credentials = yield* CallerCredential
-    return handlers.handle("describe", () => Effect.flatMap(Caller, credentials.describe))
+    return HttpApiBuilder.group(
+      Api,
+      "credential",
+      (handlers) => handlers.handle("describe", () => Effect.flatMap(Caller, credentials.describe))
+    )
   })
 )

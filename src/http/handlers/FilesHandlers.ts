@@ -24,12 +24,11 @@ import { Downloads } from "../response/Downloads.ts"
 import { dryRunResponse, importedResponse, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { makeVersionedRoute } from "../response/RouteJson.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
-export const FilesHandlers = HttpApiBuilder.group(
-  Api,
-  "files",
-  Effect.fn(function*(handlers) {
+export const FilesHandlers = handlersOf(
+  Effect.gen(function*() {
     const bodies = yield* RequestBodies
     const downloads = yield* Downloads
     const duplicates = yield* RouteDuplicates
@@ -63,34 +62,35 @@ export const FilesHandlers = HttpApiBuilder.group(
         })
       }, worded)
 
-    return handlers
-      // Raw: the framework accepts only the declared content type.
-      .handleRaw(
-        "import",
-        Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
-          const { userId } = yield* Caller
-          const choice = yield* choiceOf(query)
-          const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
-          const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
-          const isElevated = query.elevation === "true" && query.dryRun !== "true"
-          const file = isElevated ? yield* elevated(read) : read
-          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
-          if (query.dryRun === "true") {
-            return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
-          }
-          yield* withPlaces(requireChosen(file))
-          const created = query.duplicates === "allow"
-            ? routes.createAll(userId, drafts)
-            : duplicates.createUnlessThere(userId, drafts)
-          const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
-          return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
-        }, worded)
-      )
-      .handle("gpx", download("gpx"))
-      .handle("geojson", download("geojson"))
-      .handle("tcx", download("tcx"))
-      .handle("kml", download("kml"))
-      .handle("fit", download("fit"))
+    return HttpApiBuilder.group(Api, "files", (handlers) =>
+      handlers
+        // Raw: the framework accepts only the declared content type.
+        .handleRaw(
+          "import",
+          Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
+            const { userId } = yield* Caller
+            const choice = yield* choiceOf(query)
+            const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
+            const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+            const isElevated = query.elevation === "true" && query.dryRun !== "true"
+            const file = isElevated ? yield* elevated(read) : read
+            const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
+            if (query.dryRun === "true") {
+              return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
+            }
+            yield* withPlaces(requireChosen(file))
+            const created = query.duplicates === "allow"
+              ? routes.createAll(userId, drafts)
+              : duplicates.createUnlessThere(userId, drafts)
+            const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
+            return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
+          }, worded)
+        )
+        .handle("gpx", download("gpx"))
+        .handle("geojson", download("geojson"))
+        .handle("tcx", download("tcx"))
+        .handle("kml", download("kml"))
+        .handle("fit", download("fit")))
   })
 )
 

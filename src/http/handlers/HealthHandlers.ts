@@ -4,11 +4,10 @@ import { Health } from "../../services/operations/Health.ts"
 import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
 import { Api } from "../api/Api.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const HealthHandlers = HttpApiBuilder.group(
-  Api,
-  "health",
-  Effect.fn(function*(handlers) {
+export const HealthHandlers = handlersOf(
+  Effect.gen(function*() {
     const health = yield* Health
     const engine = yield* RoutingEngine
 
@@ -18,10 +17,11 @@ export const HealthHandlers = HttpApiBuilder.group(
         worded
       )
 
-    return handlers.handleAll({
-      health: ready,
-      ready,
-      live: () => Effect.succeed({ status: "ok" as const })
-    })
+    return HttpApiBuilder.group(Api, "health", (handlers) =>
+      handlers.handleAll({
+        health: ready,
+        ready,
+        live: () => Effect.succeed({ status: "ok" as const })
+      }))
   })
 )

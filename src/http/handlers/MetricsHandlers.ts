@@ -5,19 +5,19 @@ import { Api } from "../api/Api.ts"
 import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const MetricsHandlers = HttpApiBuilder.group(
-  Api,
-  "metrics",
-  Effect.fn(function*(handlers) {
+export const MetricsHandlers = handlersOf(
+  Effect.gen(function*() {
     const metrics = yield* Metrics
     const networks = yield* insideNetworks
-    return handlers.handle(
-      "metrics",
-      Effect.fnUntraced(function*({ request }) {
-        if (!isInside(request, networks)) return yield* unknownPath()
-        return yield* worded(metrics.text)
-      })
-    )
+    return HttpApiBuilder.group(Api, "metrics", (handlers) =>
+      handlers.handle(
+        "metrics",
+        Effect.fnUntraced(function*({ request }) {
+          if (!isInside(request, networks)) return yield* unknownPath()
+          return yield* worded(metrics.text)
+        })
+      ))
   })
 )

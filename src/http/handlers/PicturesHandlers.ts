@@ -11,6 +11,7 @@ import { HEADERS } from "../api/Headers.ts"
 import type { NoneMatchHeader } from "../api/Requests.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../response/Versioned.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
 interface PictureCall {
   readonly headers: Schema.Struct.Type<typeof NoneMatchHeader>
@@ -19,10 +20,8 @@ interface PictureCall {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-export const PicturesHandlers = HttpApiBuilder.group(
-  Api,
-  "pictures",
-  Effect.fn(function*(handlers) {
+export const PicturesHandlers = handlersOf(
+  Effect.gen(function*() {
     const pictures = yield* Pictures
 
     const respond = (format: PictureFormat) =>
@@ -39,6 +38,10 @@ export const PicturesHandlers = HttpApiBuilder.group(
           : HttpServerResponse.uint8Array(yield* bytes, { contentType: MEDIA_TYPES[format], headers: common })
       }, worded)
 
-    return handlers.handleAll({ svg: respond("svg"), png: respond("png") })
+    return HttpApiBuilder.group(
+      Api,
+      "pictures",
+      (handlers) => handlers.handleAll({ svg: respond("svg"), png: respond("png") })
+    )
   })
 )

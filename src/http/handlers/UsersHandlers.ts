@@ -14,11 +14,10 @@ import { setDeviceCookie } from "../auth/DeviceCookie.ts"
 import { signResponseOut } from "../auth/SessionCookie.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { handlersOf } from "./HandlerGroups.ts"
 
-export const UsersHandlers = HttpApiBuilder.group(
-  Api,
-  "users",
-  Effect.fn(function*(handlers) {
+export const UsersHandlers = handlersOf(
+  Effect.gen(function*() {
     const deletion = yield* AccountDeletion
     const devices = yield* Devices
     const passwordChanges = yield* PasswordChanges
@@ -34,32 +33,33 @@ export const UsersHandlers = HttpApiBuilder.group(
       yield* changeResponse(change)
     })
 
-    return handlers.handleAll({
-      me,
-      profile: me,
-      update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
-      privacyZones: () =>
-        Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
-      setPrivacyZones: ({ payload }) =>
-        Effect.flatMap(
-          Caller,
-          ({ userId }) => Effect.map(zones.replace(userId, payload.zones), (zones) => ({ zones }))
-        ),
-      publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
-      changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
-        const session = yield* CurrentSession
-        yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
-        yield* rememberDevice(request, session.userId)
-        return success
-      }, worded),
-      requestDeletion: Effect.fnUntraced(function*() {
-        const { userId } = yield* CurrentSession
-        yield* deletion.request(userId).pipe(Effect.orDie)
-        yield* signResponseOut
-        return success
-      }),
-      cancelDeletion: () =>
-        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(deletion.cancel(userId)), success))
-    })
+    return HttpApiBuilder.group(Api, "users", (handlers) =>
+      handlers.handleAll({
+        me,
+        profile: me,
+        update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
+        privacyZones: () =>
+          Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
+        setPrivacyZones: ({ payload }) =>
+          Effect.flatMap(
+            Caller,
+            ({ userId }) => Effect.map(zones.replace(userId, payload.zones), (zones) => ({ zones }))
+          ),
+        publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
+        changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
+          const session = yield* CurrentSession
+          yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
+          yield* rememberDevice(request, session.userId)
+          return success
+        }, worded),
+        requestDeletion: Effect.fnUntraced(function*() {
+          const { userId } = yield* CurrentSession
+          yield* deletion.request(userId).pipe(Effect.orDie)
+          yield* signResponseOut
+          return success
+        }),
+        cancelDeletion: () =>
+          Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(deletion.cancel(userId)), success))
+      }))
   })
 )
