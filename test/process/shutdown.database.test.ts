@@ -1,24 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { signedUp } from "../support/Actors.ts"
+import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
 import { logged, replica } from "../support/Replica.ts"
 import { newRoute } from "../support/Routes.ts"
-import { startTcpProxy } from "../support/TcpProxy.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
 /** A database behind a proxy. What does not end in time ends by force, with code 1. */
-const proxiedDatabase = Effect.gen(function*() {
-  const url = new URL(yield* clonedDatabase)
-  const proxy = yield* Effect.acquireRelease(
-    Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
-    ({ close }) => Effect.promise(close)
-  )
-  url.port = String(proxy.port)
-  return { proxy, url: url.href }
-})
+const proxiedDatabase = Effect.flatMap(clonedDatabase, databaseProxy)
 
 describe("a process that gets SIGTERM while its database hangs", { concurrent: true }, () => {
   for (const workers of ["1", "2"]) {

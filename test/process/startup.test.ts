@@ -1,24 +1,19 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Exit, Fiber } from "effect"
 import { anonymous } from "../support/Actors.ts"
+import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { sendRaw } from "../support/RawHttp.ts"
 import { logged, replica } from "../support/Replica.ts"
-import { startTcpProxy } from "../support/TcpProxy.ts"
 import type { Answer } from "../support/TestServer.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
 /** The database behind a proxy that refuses. */
 const absentDatabase = Effect.gen(function*() {
-  const url = new URL(yield* clonedDatabase)
-  const proxy = yield* Effect.acquireRelease(
-    Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
-    ({ close }) => Effect.promise(close)
-  )
+  const { proxy, url } = yield* Effect.flatMap(clonedDatabase, databaseProxy)
   yield* Effect.promise(() => proxy.set("refuse"))
-  url.port = String(proxy.port)
-  return { url: url.href, comeUp: Effect.promise(() => proxy.set("pass")) }
+  return { url, comeUp: Effect.promise(() => proxy.set("pass")) }
 })
 
 const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"

@@ -1,6 +1,18 @@
 import { Context, Effect, Layer } from "effect"
 import { type ProxyMode, startTcpProxy } from "./TcpProxy.ts"
 
+/** A proxy before a database, and the address by which a client reaches the database through it, by TCP. */
+export const databaseProxy = Effect.fnUntraced(function*(target: string) {
+  const url = new URL(target)
+  const proxy = yield* Effect.acquireRelease(
+    Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
+    ({ close }) => Effect.promise(close)
+  )
+  url.port = String(proxy.port)
+  url.searchParams.delete("host")
+  return { proxy, url: url.href }
+})
+
 /** Stands between the service and PostgreSQL, so that a test can take the database away and give it back. */
 export class DatabaseProxy extends Context.Service<DatabaseProxy, {
   /** The address by which a client reaches the same database through the proxy. */
@@ -22,15 +34,10 @@ export class DatabaseProxy extends Context.Service<DatabaseProxy, {
     Layer.effect(
       DatabaseProxy,
       Effect.gen(function*() {
-        const url = new URL(target)
-        const proxy = yield* Effect.acquireRelease(
-          Effect.promise(() => startTcpProxy({ host: url.hostname, port: Number(url.port) })),
-          ({ close }) => Effect.promise(close)
-        )
-        url.port = String(proxy.port)
+        const { proxy, url } = yield* databaseProxy(target)
         const set = (mode: ProxyMode) => Effect.promise(() => proxy.set(mode))
         return DatabaseProxy.of({
-          url: url.href,
+          url,
           calls: Effect.sync(proxy.chunks),
           sent: Effect.sync(proxy.received),
           set,

@@ -24,8 +24,20 @@ const SETTINGS = [
   "wal_level=minimal",
   "max_wal_senders=0",
   "checkpoint_timeout=1h",
-  "max_wal_size=2GB"
+  "max_wal_size=2GB",
+  // In the data directory, where the server is.
+  "unix_socket_directories=."
 ]
+
+/** The same server by its socket: a statement takes less processor time than by TCP, here and there. */
+const bySocket = Effect.fnUntraced(function*(address: Redacted.Redacted<string>) {
+  const [row] = yield* SqlClient.SqlClient.use((sql) =>
+    sql<{ readonly directory: string }>`SELECT current_setting('data_directory') AS directory`
+  ).pipe(Effect.provide(PgClient.layer({ url: address, maxConnections: 1 })))
+  const url = new URL(Redacted.value(address))
+  url.searchParams.set("host", row?.directory ?? "")
+  return url.href
+})
 
 /**
  * One server for the whole run, with one migrated database that each test file clones. On a disk a clone takes ten times as long:
@@ -38,9 +50,9 @@ const start = Effect.gen(function*() {
     durable: false,
     settings: SETTINGS
   })
-  const url = Redacted.value(address)
+  const url = yield* bySocket(address)
   yield* SqlClient.SqlClient.use((sql) => sql`CREATE DATABASE ${sql(TEMPLATE)}`).pipe(
-    Effect.provide(PgClient.layer({ url: address, maxConnections: 1 }))
+    Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
   )
   yield* Effect.void.pipe(Effect.provide(withDatabase(databaseAt(url, TEMPLATE))))
   return url
