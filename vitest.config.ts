@@ -4,52 +4,29 @@ import { ProcessesFirst } from "./test/support/ProcessesFirst.ts"
 
 Object.assign(process.env, COMPILE_CACHE)
 
-/** They compare processor times so closely that the work of others on the same cores, which adds to them, would show. */
-const MEASURED = [
-  "test/http/longBodies.test.ts",
-  "test/process/hostile.test.ts",
-  "test/services/simplification.test.ts"
-]
-
 const WORKER_FLAGS: Array<string> = [`--import=${new URL("test/support/WorkerImports.ts", import.meta.url)}`]
-
-const SHARED = {
-  pool: "forks",
-  // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
-  isolate: false,
-  // Node runs the service as it is: a module runner would load and compile it again in each worker.
-  experimental: { viteModuleRunner: false, nodeLoader: false },
-  // As in production.
-  execArgv: WORKER_FLAGS,
-  setupFiles: "test/support/CompiledSchemas.ts",
-  // A measurement that others on the machine disturbed is repeated; the tries are printed.
-  retry: process.env["CI"] === "true" ? 2 : 0,
-  // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.
-  testTimeout: 60_000,
-  hookTimeout: 120_000
-} as const
 
 export default defineConfig({
   test: {
+    include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
     globalSetup: ["test/support/Postgres.ts"],
+    pool: "forks",
+    // Many tests wait, for a clock or another process: beside each other they wait at once.
+    maxWorkers: 4,
+    // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
+    isolate: false,
+    // Node runs the service as it is: a module runner would load and compile it again in each worker.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // As in production.
+    execArgv: WORKER_FLAGS,
+    setupFiles: "test/support/CompiledSchemas.ts",
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",
     sequence: { sequencer: ProcessesFirst },
-    projects: [
-      {
-        test: {
-          ...SHARED,
-          name: "beside each other",
-          include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
-          exclude: MEASURED,
-          // Many tests wait, for a clock or another process: beside each other they wait at once.
-          maxWorkers: 4,
-          sequence: { groupOrder: 0 }
-        }
-      },
-      {
-        test: { ...SHARED, name: "one by one", include: MEASURED, maxWorkers: 1, sequence: { groupOrder: 1 } }
-      }
-    ]
+    // A measurement that others on the machine disturbed is repeated; the tries are printed.
+    retry: process.env["CI"] === "true" ? 2 : 0,
+    // No test is to be faster: a second run beside this one, on the same two cores, takes a test three times as long.
+    testTimeout: 60_000,
+    hookTimeout: 120_000
   }
 })

@@ -6,7 +6,7 @@ import { TraceRequest } from "../../src/schema/Routing.ts"
 import { boundsOf } from "../../src/services/json/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
-import { costOf, fixedBound, leastCostOf, processorTimeOf } from "../support/ProcessorTime.ts"
+import { costOf, processorTimeOf } from "../support/ProcessorTime.ts"
 import { JSON_TYPE } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Behaviour, StandInEngine } from "../support/StandInEngine.ts"
@@ -18,6 +18,31 @@ const listed = (count: number, at: (index: number) => string) => Array.from({ le
 
 /** What `JSON.parse` takes in this thread, but not less than the clock can tell. */
 const parseTime = (json: string) => Math.max(10, processorTimeOf(() => JSON.parse(json))[0])
+
+/**
+ * What an effect gives, which takes this thread less than twice what parsing does, and all threads less than ten times that, in
+ * the first few turns of both: others on the same cores add to either for a while.
+ */
+const cheap = <A, E, R>(
+  effect: Effect.Effect<A, E, R>,
+  parsing: () => number,
+  least = { parsing: Infinity, here: Infinity, inAll: Infinity },
+  turns = TRIES
+): Effect.Effect<A, E, R> =>
+  Effect.gen(function*() {
+    const parsed = parsing()
+    const cost = yield* costOf(effect)
+    const now = {
+      parsing: Math.min(least.parsing, parsed),
+      here: Math.min(least.here, cost.here),
+      inAll: Math.min(least.inAll, cost.inAll)
+    }
+    const isCheap = now.here < 2 * now.parsing && now.inAll < 10 * now.parsing
+    if (!isCheap && turns > 1) return yield* cheap(effect, parsing, now, turns - 1)
+    assert.isBelow(now.here, 2 * now.parsing)
+    assert.isBelow(now.inAll, 10 * now.parsing)
+    return cost.value
+  })
 
 const send = (actor: Actor, method: string, path: string, raw: string, headers: Record<string, string> = {}) =>
   actor.call(method, path, { raw, headers: { ...JSON_TYPE, ...headers } })
@@ -65,11 +90,8 @@ layer(TestServer.layer())("a long body of a route", (it) => {
         const rider = yield* signedIn
         const raw = bodyOf(`"geometry":[${positions(99_999)},[200,0]]`)
         for (const _ of [1, 2, 3]) yield* send(rider, "POST", "/routes", raw)
-        const parsing = parseTime(raw)
-        const { here, inAll, value } = yield* leastCostOf(send(rider, "POST", "/routes", raw), fixedBound(10 * parsing))
-        assert.strictEqual(value.status, 400)
-        assert.isBelow(here, 2 * parsing)
-        assert.isBelow(inAll, 10 * parsing)
+        const { status } = yield* cheap(send(rider, "POST", "/routes", raw), () => parseTime(raw))
+        assert.strictEqual(status, 400)
       }),
     60_000
   )
@@ -233,20 +255,14 @@ layer(withEngine)("a long trace", (it) => {
       Effect.gen(function*() {
         yield* (yield* StandInEngine).behave(matching)
         for (const _ of [1, 2, 3]) yield* unread(TRACE)
-        const parsing = parseTime(TRACE)
         // The engine's responses, and about as much that is sent.
-        const parsingAll = parsing + 2 * 4 * parseTime(MATCH)
-        const accepted = yield* costOf(unread(TRACE))
-        assert.strictEqual(accepted.value.status, 200)
-        assert.isAbove(accepted.value.bytes, 5_000_000)
-        assert.isBelow(accepted.here, 2 * parsingAll)
-        assert.isBelow(accepted.inAll, 10 * parsingAll)
+        const accepted = yield* cheap(unread(TRACE), () => parseTime(TRACE) + 2 * 4 * parseTime(MATCH))
+        assert.strictEqual(accepted.status, 200)
+        assert.isAbove(accepted.bytes, 5_000_000)
         const broken = TRACE.replace(/\}\]/, `,"time":"1"}]`)
         for (const _ of [1, 2, 3]) yield* unread(broken)
-        const refused = yield* costOf(unread(broken))
-        assert.strictEqual(refused.value.status, 400)
-        assert.isBelow(refused.here, 2 * parsing)
-        assert.isBelow(refused.inAll, 10 * parsing)
+        const refused = yield* cheap(unread(broken), () => parseTime(TRACE))
+        assert.strictEqual(refused.status, 400)
       }),
     60_000
   )
