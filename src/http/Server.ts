@@ -31,6 +31,7 @@ import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/Rat
 import { refusalLayer } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
+import { roomForWritesLayer } from "./middleware/RoomForWrites.ts"
 import { pagesLayer } from "./pages/Pages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
@@ -64,6 +65,7 @@ const middleware = Layer.mergeAll(
   jsonBodyLayer,
   commonFailuresLayer,
   deadlineLayer,
+  roomForWritesLayer,
   tracedFaultsLayer
 ).pipe(Layer.provide(CrossSite.layer))
 

@@ -6,7 +6,15 @@ import { DirectionsQuery, RoutingAnswer, RoutingRequest, TraceAnswer, TraceReque
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
-import { BodyLimit, JsonBody, LongBodies, ResponseWithin, ROUTE_BODY_LIMIT, TRACE_BODY_LIMIT } from "./Requests.ts"
+import {
+  BodyLimit,
+  JsonBody,
+  LongBodies,
+  ResponseWithin,
+  ROUTE_BODY_LIMIT,
+  StoresNothing,
+  TRACE_BODY_LIMIT
+} from "./Requests.ts"
 import { texts } from "./texts/RoutingTexts.ts"
 
 /** Above the maximum of `ROUTING_ENGINE_TIMEOUT`: interrupted calls do not count as failures of the engine. */
@@ -37,6 +45,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
       .annotateMerge(texts.traceAttributes)
   )
   .annotateEndpoints(Tier, "moderate")
+  .annotateEndpoints(StoresNothing, true)
   .annotateEndpoints(ResponseWithin, WHILE_THE_ENGINE_WORKS)
   .middleware(JsonBody)
   .middleware(StaleCookie)

@@ -7,7 +7,7 @@ import {
   SessionAuthentication,
   StaleCookie
 } from "../api/Authentication.ts"
-import { CommonFailures, Deadline, JsonBody, SameSite, TracedFaults } from "../api/Requests.ts"
+import { CommonFailures, Deadline, JsonBody, RoomForWrites, SameSite, TracedFaults } from "../api/Requests.ts"
 
 const MIDDLEWARE = [
   AddressLimit,
@@ -17,6 +17,7 @@ const MIDDLEWARE = [
   Deadline,
   JsonBody,
   OptionalAuthentication,
+  RoomForWrites,
   SameSite,
   SessionAuthentication,
   StaleCookie,

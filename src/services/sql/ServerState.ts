@@ -5,6 +5,10 @@ import type { SqlError } from "effect/sql"
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
 
+/** PostgreSQL's `disk_full`. */
+export const isWithoutRoom = ({ cause }: SqlError.SqlErrorReason): boolean =>
+  Predicate.hasProperty(cause, "code") && cause.code === "53100"
+
 /** For a write beside a read, such as the last use of a credential: the read succeeds without room for it. */
 export const ifThereIsRoom = <A, R>(
   write: Effect.Effect<A, SqlError.SqlError, R>,
