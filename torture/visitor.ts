@@ -17,12 +17,18 @@ const published = ({ accounts: [account], asking: { ask } }: World) =>
     return Schema.decodeUnknownSync(Created)(text).id
   })
 
-/** Someone without an account reads a public route ten times a second, for as long as they are not interrupted. */
-export const visitor = Effect.fnUntraced(function*(world: World, look: (call: () => Promise<Reply>) => Promise<void>) {
+/**
+ * Someone without an account reads a public route ten times a second, for as long as they are not interrupted: `signal`
+ * is aborted then, and what has no response yet gets none.
+ */
+export const visitor = Effect.fnUntraced(function*(
+  world: World,
+  look: (call: () => Promise<Reply>, signal: AbortSignal) => Promise<void>
+) {
   const id = yield* published(world)
   yield* Effect.promise(async (signal) => {
     while (!signal.aborted) {
-      void look(() => world.asking.ask({ path: `/api/v1/routes/${id}` }))
+      void look(() => world.asking.ask({ path: `/api/v1/routes/${id}` }), signal)
       await pause(EVERY)
     }
   })
