@@ -12,13 +12,26 @@ const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
 const STEADY = Duration.seconds(30)
 
+const LEAST_BACK_OFF = Duration.millis(100)
+
 const MAX_BACK_OFF = Duration.seconds(1)
 
 /** For a worker that ended by itself before it served: the next one probably does, too. */
 const MAX_BACK_OFF_OF_FAILED = Duration.seconds(10)
 
-const backOff = (deaths: number, hasFailed: boolean) =>
-  Duration.min(Duration.millis(100 * 2 ** deaths), hasFailed ? MAX_BACK_OFF_OF_FAILED : MAX_BACK_OFF)
+interface Death {
+  /** Others shortly before it, without those that were killed. */
+  readonly recent: number
+  readonly wasKilled: boolean
+  readonly hasServed: boolean
+}
+
+/** How long the next worker waits. That one was killed (SIGKILL) says nothing about the next one. */
+export const backOff = ({ hasServed, recent, wasKilled }: Death): Duration.Duration =>
+  wasKilled ? LEAST_BACK_OFF : Duration.min(
+    Duration.times(LEAST_BACK_OFF, 2 ** recent),
+    hasServed ? MAX_BACK_OFF : MAX_BACK_OFF_OF_FAILED
+  )
 
 const ended = (worker: Worker) =>
   Effect.callback<void>((resume) => {
@@ -72,10 +85,10 @@ const supervised = (served: Deferred.Deferred<void>, deaths: number): Effect.Eff
     )
     yield* Effect.logWarning("worker ended", { pid, ending: signalCode ?? exitCode })
     if (!(yield* Deferred.isDone(served))) return yield* new NeverServed()
-    const recentDeaths = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
-    const hasFailed = signalCode !== "SIGKILL" && !(yield* Deferred.isDone(hasServed))
-    yield* Effect.sleep(backOff(recentDeaths, hasFailed))
-    return yield* supervised(served, recentDeaths + 1)
+    const recent = Duration.isGreaterThan(age, STEADY) ? 0 : deaths
+    const wasKilled = signalCode === "SIGKILL"
+    yield* Effect.sleep(backOff({ recent, wasKilled, hasServed: yield* Deferred.isDone(hasServed) }))
+    return yield* supervised(served, wasKilled ? recent : recent + 1)
   })
 
 const killAll = () => Object.values(cluster.workers ?? {}).forEach((worker) => worker?.process.kill("SIGKILL"))
