@@ -16,10 +16,7 @@ export interface Versioned {
   readonly json: () => string
 }
 
-/**
- * RFC 9110, 8.8.3. `If-None-Match` compares the version and the checksum, `If-Match` only the version. Weak, since one
- * state has several encodings.
- */
+/** RFC 9110, 8.8.3. `If-Match` compares only the version. Weak, since one state has several encodings. */
 export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
 
 const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")

@@ -1,9 +1,6 @@
 import { domainToASCII } from "node:url"
 
-/**
- * NFC, lower case, domain in ASCII (IDNA). Keeps sub-addresses (`+tag`) and dots, whose meaning only the receiving host
- * knows (RFC 5321, 2.3.11).
- */
+/** NFC, lower case, domain in ASCII (IDNA). Keeps `+tag` and dots, which only the receiving host knows (RFC 5321, 2.3.11). */
 export const emailKey = (email: string): string => {
   const text = email.trim().normalize("NFC").toLowerCase()
   const at = text.lastIndexOf("@")

@@ -54,10 +54,7 @@ const bounded = (
     WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
     ORDER BY r.page_place`
 
-/**
- * A page of at most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first: sorting works on
- * narrow rows.
- */
+/** At most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort narrow rows. */
 export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page, seenBy }: Selection) => {
   const { after, bounds } = keyset(sql, order, page)
   const direction = sql.literal(order.direction)

@@ -23,10 +23,7 @@ const BatchRow = Schema.Struct({
 
 /** Writes the words of routes that were stored before the database wrote them itself. */
 export class WordSweep extends Context.Service<WordSweep, {
-  /**
-   * Account by account, so that a search reads few pages; up to 100 routes per transaction, by one process at a time: a
-   * crash loses one batch.
-   */
+  /** Account by account, so that a search reads few pages; up to 100 routes per transaction, by one process at a time. */
   readonly writeDue: Effect.Effect<Swept>
   /** Whether a route may be left. */
   readonly isDue: Effect.Effect<boolean>

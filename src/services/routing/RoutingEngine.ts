@@ -54,10 +54,7 @@ type EngineCall = "directions" | "height" | "locate" | "route" | "trace_attribut
 
 const MIB = 1024 * 1024
 
-/**
- * A route of 500 km has at most 100 positions a kilometre, 8 bytes each, and 5,000 maneuvers of 1.5 KiB. A trace has 16,000
- * points and their edges.
- */
+/** A route of 500 km has 100 positions of 8 bytes a kilometre, and 5,000 maneuvers of 1.5 KiB; a trace 16,000 points. */
 const MAX_BYTES: Readonly<Record<EngineCall, number>> = {
   directions: 12 * MIB,
   height: MIB,
@@ -81,10 +78,7 @@ const STATUS_LIFETIME = Duration.seconds(30)
 const STATUS_TIMEOUT = Duration.millis(300)
 
 export class RoutingEngine extends Context.Service<RoutingEngine, {
-  /**
-   * Posts JSON and reads the response with `read`, whose `UpstreamUnusable` counts as a failure of the engine, as a
-   * timeout does.
-   */
+  /** Posts JSON. An `UpstreamUnusable` of `read` counts as a failure of the engine, as a timeout does. */
   readonly call: <A>(
     path: EngineCall,
     json: string,

@@ -27,9 +27,8 @@ const mayBeOfOneRow = (error: unknown) => !SqlError.isSqlError(error) || !error.
 
 /**
  * Reads rows by keys, at most one by each, from `select`, which names the parts of a key as columns of `k`. Reads that
- * begin in the same iteration of the event loop are one statement, which begins after all of them: most of what a short
- * statement costs is to send it and to receive its response. A read is a statement of its own in a transaction, and
- * where its caller is traced.
+ * begin in the same iteration of the event loop are one statement, which begins after all of them (decision 0017). A
+ * read is a statement of its own in a transaction, and where its caller is traced.
  */
 export const gatheredRead = <const T extends Types, S extends Schema.ConstraintDecoder<unknown>>(
   sql: SqlClient.SqlClient,
