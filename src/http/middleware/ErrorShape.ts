@@ -1,4 +1,4 @@
-import { Cause, Duration, Effect, Layer, Schema } from "effect"
+import { Cause, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
@@ -9,7 +9,14 @@ import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
-import { internalError, isFault, respond, unknownPath } from "../response/ErrorResponse.ts"
+import {
+  DATABASE_RETRY_AFTER,
+  databaseUnavailable,
+  internalError,
+  isFault,
+  respond,
+  unknownPath
+} from "../response/ErrorResponse.ts"
 import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
@@ -52,8 +59,6 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   }
 )
 
-const BUSY_FOR = Duration.seconds(1)
-
 const isBusy = Schema.is(NoFreeConnection)
 
 /** Only for errors after which a retry may succeed. */
@@ -61,15 +66,15 @@ const fromSql = ({ reason }: SqlError.SqlError) => {
   switch (reason._tag) {
     case "ConnectionError":
       return isBusy(reason.cause)
-        ? Unavailable.retryAfter("The service is busy: try again", BUSY_FOR)
-        : Unavailable.retryAfter("The database is not reachable", BUSY_FOR)
+        ? Unavailable.retryAfter("The service is busy: try again", DATABASE_RETRY_AFTER)
+        : Unavailable.retryAfter("The database is not reachable", DATABASE_RETRY_AFTER)
     case "UnknownError":
-      return isServerState(reason) ? Unavailable.retryAfter("The database is not available", BUSY_FOR) : undefined
+      return isServerState(reason) ? databaseUnavailable() : undefined
     case "StatementTimeoutError":
     case "LockTimeoutError":
     case "DeadlockError":
     case "SerializationError":
-      return Unavailable.retryAfter("The database is busy: try again", BUSY_FOR)
+      return Unavailable.retryAfter("The database is busy: try again", DATABASE_RETRY_AFTER)
     default:
       return undefined
   }

@@ -77,7 +77,7 @@ const schemasOf = ({ payload }: HttpApiEndpoint.Top) => [...payload.values()].fl
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues))
 
-/** The framework accepts any content type, any size and invalid UTF-8, and stops at the first issue. */
+/** Bounded before parsed. The framework accepts any type, any size and invalid UTF-8, and stops at the first issue. */
 export const jsonBodyLayer = Layer.effect(
   JsonBody,
   Effect.gen(function*() {

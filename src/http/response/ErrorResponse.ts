@@ -1,6 +1,6 @@
-import { Effect, Schema } from "effect"
+import { Duration, Effect, Schema } from "effect"
 import { HttpServerResponse } from "effect/http"
-import { Internal, NotFound, ServiceError } from "../../schema/Errors.ts"
+import { Internal, NotFound, ServiceError, Unavailable } from "../../schema/Errors.ts"
 import { HEADERS } from "../api/Headers.ts"
 
 export const encodeError = Schema.encodeSync(ServiceError)
@@ -29,3 +29,7 @@ export const respond = Effect.fnUntraced(function*(error: ServiceError) {
 export const internalError = () => new Internal({ message: "Internal error" })
 
 export const unknownPath = () => new NotFound({ message: "No such path" })
+
+export const DATABASE_RETRY_AFTER = Duration.seconds(1)
+
+export const databaseUnavailable = () => Unavailable.retryAfter("The database is not available", DATABASE_RETRY_AFTER)
