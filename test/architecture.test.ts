@@ -207,9 +207,7 @@ describe("the house", () => {
     assert.deepStrictEqual(keyless.toSorted(), [
       // Their lookups have a name, and the issuer and the address of its keys are settings.
       "src/services/provider/ProviderDiscovery.ts",
-      "src/services/provider/ProviderKeys.ts",
-      // Its batches have no key.
-      "src/services/sql/GatheredReads.ts"
+      "src/services/provider/ProviderKeys.ts"
     ])
   })
 })

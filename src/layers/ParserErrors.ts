@@ -49,6 +49,12 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
+interface Connection {
+  requests: number
+  /** The last one, until it is complete. */
+  exchange: Exchange | undefined
+}
+
 const failBody = ({ request, response }: Exchange, cause: Error) => {
   const { socket } = request
   socket.destroySoon = () => closeGently(socket)
@@ -67,11 +73,11 @@ const isGone = (cause: NodeJS.ErrnoException, exchange: Exchange | undefined) =>
     : cause.code !== "ERR_HTTP_REQUEST_TIMEOUT" && !cause.code?.startsWith("HPE_")
 
 export const respondToParserErrors = (server: Server): void => {
-  const exchanges = new WeakMap<Duplex, Exchange>()
+  const connections = new WeakMap<Duplex, Connection>()
   const failed = new WeakSet<Duplex>()
 
   const onError = (cause: NodeJS.ErrnoException, socket: Socket) => {
-    const exchange = exchanges.get(socket)
+    const exchange = connections.get(socket)?.exchange
     if (isGone(cause, exchange)) return socket.destroy()
     // Bytes that arrive late must not become a request.
     if (cause.code === "ERR_HTTP_REQUEST_TIMEOUT") socket.pause()
@@ -87,7 +93,15 @@ export const respondToParserErrors = (server: Server): void => {
   }
 
   onEveryRequest(server, (request, response) => {
-    if (!unread.has(request)) exchanges.set(request.socket, { request, response })
+    if (unread.has(request)) return
+    const connection = connections.get(request.socket) ?? { requests: 0, exchange: undefined }
+    const exchange = { request, response }
+    connection.requests++
+    connection.exchange = exchange
+    connections.set(request.socket, connection)
+    response.on("close", () => {
+      if (connection.exchange === exchange && request.complete) connection.exchange = undefined
+    })
   })
   const fail = (cause: NodeJS.ErrnoException, socket: Duplex) => {
     if (failed.has(socket)) return
@@ -98,8 +112,9 @@ export const respondToParserErrors = (server: Server): void => {
 
   // A process that was busy for longer looks at its clock before it reads what has arrived meanwhile.
   const failUnlessArrived = (cause: NodeJS.ErrnoException, socket: Duplex) => {
-    const before = exchanges.get(socket)
-    setImmediate(() => exchanges.get(socket) === before && fail(cause, socket))
+    const requests = () => connections.get(socket)?.requests
+    const before = requests()
+    setImmediate(() => requests() === before && fail(cause, socket))
   }
 
   server.on(

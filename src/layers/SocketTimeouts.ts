@@ -1,5 +1,5 @@
 import { Context, Predicate, Schema } from "effect"
-import type { Server, ServerResponse } from "node:http"
+import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import { onEveryRequest } from "./Overload.ts"
 
@@ -25,9 +25,46 @@ type Timeouts = typeof SocketTimeouts.Service
 
 const CHECKS = 3
 
+/** What Node's `net` reads to see whether a long write continues. */
+const isHandle = Schema.is(Schema.Struct({ bytesWritten: Schema.Number, writeQueueSize: Schema.Number }))
+
+/** Bytes handed to the system, those of an unfinished write included. */
+const takenOf = (socket: Socket) => {
+  const handle = Predicate.hasProperty(socket, "_handle") ? socket._handle : undefined
+  return isHandle(handle) ? handle.bytesWritten - handle.writeQueueSize : Infinity
+}
+
 interface Silence {
   readonly since: number
   readonly seen: number
+}
+
+interface Sending {
+  /** Those that are not complete; more than one where requests are pipelined. */
+  responses: number
+  /** Bytes taken when it was first seen that the client had more to take. */
+  start: number | undefined
+  fullMillis: number
+}
+
+/** By connections, not by responses, which would keep all of a request in memory (decision 0018). */
+const sendingOf = (server: Server) => {
+  const sending = new Map<Socket, Sending>()
+  server.on("connection", (socket) => {
+    sending.set(socket, { responses: 0, start: undefined, fullMillis: 0 })
+    socket.once("close", () => sending.delete(socket))
+  })
+  onEveryRequest(server, ({ socket }, response) => {
+    const state = sending.get(socket)
+    if (state === undefined) return
+    if (state.responses === 0) {
+      state.start = undefined
+      state.fullMillis = 0
+    }
+    state.responses++
+    response.on("close", () => state.responses--)
+  })
+  return sending
 }
 
 /**
@@ -35,18 +72,17 @@ interface Silence {
  * long write continues in parts. A connection without a request is closed at once: that is the end of
  * `keepAliveTimeout`.
  */
-const closeSilentSockets = (server: Server, { idle, stalled }: Timeouts) => {
+const closeSilentSockets = (server: Server, sending: ReadonlyMap<Socket, Sending>, { idle, stalled }: Timeouts) => {
   const interval = stalled / CHECKS
   const silences = new WeakMap<Socket, Silence>()
-  const responses = new WeakMap<Socket, ServerResponse>()
-  onEveryRequest(server, (request, response) => void responses.set(request.socket, response))
   server.setTimeout(interval, (socket: Socket) => {
     const now = performance.now()
     const last = silences.get(socket)
     const since = last === undefined || now - last.seen > interval * 1.5 ? now - interval : last.since
     silences.set(socket, { since, seen: now })
     const limit = socket.writableLength > 0 ? stalled : idle
-    if (responses.get(socket)?.writableFinished !== false || now - since >= limit - interval / 2) socket.destroy()
+    const isIdle = (sending.get(socket)?.responses ?? 0) === 0
+    if (isIdle || now - since >= limit - interval / 2) socket.destroy()
     else socket.setTimeout(interval)
   })
 }
@@ -61,32 +97,24 @@ const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
   })
 }
 
-/** What Node's `net` reads to see whether a long write continues. */
-const isHandle = Schema.is(Schema.Struct({ bytesWritten: Schema.Number, writeQueueSize: Schema.Number }))
-
-/** Bytes handed to the system, those of an unfinished write included. */
-const takenOf = (socket: Socket) => {
-  const handle = Predicate.hasProperty(socket, "_handle") ? socket._handle : undefined
-  return isHandle(handle) ? handle.bytesWritten - handle.writeQueueSize : Infinity
-}
-
 /**
  * Closes connections of clients slower than the lowest rate, since each occupies one of the few downloads at once. Only
  * time in which the client had more to take counts.
  */
-const closeSlowReaders = (server: Server, { stalled }: Timeouts, bytesPerSecond: number) => {
+const closeSlowReaders = (
+  server: Server,
+  sending: ReadonlyMap<Socket, Sending>,
+  { stalled }: Timeouts,
+  bytesPerSecond: number
+) => {
   const interval = stalled / CHECKS
-  const responses = new Map<ServerResponse, { readonly socket: Socket; readonly start: number; fullMillis: number }>()
-  server.on("request", ({ socket }, response) => {
-    responses.set(response, { socket, start: takenOf(socket), fullMillis: 0 })
-    response.once("close", () => responses.delete(response))
-  })
   const timer = setInterval(() => {
-    for (const state of responses.values()) {
-      const { socket, start } = state
-      if (socket.writableLength === 0) continue
+    for (const [socket, state] of sending) {
+      if (state.responses === 0 || socket.writableLength === 0) continue
+      const taken = takenOf(socket)
+      state.start ??= taken
       state.fullMillis += interval
-      const allowedMillis = stalled + (takenOf(socket) - start) / bytesPerSecond * 1000
+      const allowedMillis = stalled + (taken - state.start) / bytesPerSecond * 1000
       if (state.fullMillis > allowedMillis) socket.destroy()
     }
   }, interval).unref()
@@ -94,7 +122,8 @@ const closeSlowReaders = (server: Server, { stalled }: Timeouts, bytesPerSecond:
 }
 
 export const applySocketTimeouts = (server: Server, timeouts: Timeouts, lowestReadRate: number): void => {
-  closeSilentSockets(server, timeouts)
-  closeSlowReaders(server, timeouts, lowestReadRate)
+  const sending = sendingOf(server)
+  closeSilentSockets(server, sending, timeouts)
+  closeSlowReaders(server, sending, timeouts, lowestReadRate)
   closeUnreadBodies(server, timeouts)
 }

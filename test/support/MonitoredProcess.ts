@@ -14,6 +14,8 @@ const Figures = Schema.Struct({
   stall: Schema.Finite,
   /** The largest heap of the main thread, in MiB. */
   heap: Schema.Finite,
+  /** What became old among the objects of the main thread, in MiB: garbage collected only with the whole heap. */
+  aged: Schema.Finite,
   /** The largest resident memory, in MiB, since the process started. */
   memory: Schema.Finite
 })

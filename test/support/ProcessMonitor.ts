@@ -1,4 +1,4 @@
-import { getHeapStatistics } from "node:v8"
+import { GCProfiler, type GCProfilerResult, getHeapStatistics } from "node:v8"
 import { isMainThread } from "node:worker_threads"
 import { FIGURES, type Figures, FIGURES_SIGNAL } from "./MonitoredProcess.ts"
 
@@ -10,7 +10,31 @@ const MIB = KIB * KIB
 
 const millisOf = ({ system, user }: NodeJS.CpuUsage) => (system + user) / 1000
 
-const begun = () => ({ thread: process.threadCpuUsage(), all: process.cpuUsage(), stall: 0, heap: 0 })
+type Heap = GCProfilerResult["statistics"][number]["afterGC"]
+
+const oldObjects = ({ heapSpaceStatistics }: Heap) =>
+  heapSpaceStatistics.find(({ spaceName }) => spaceName === "old_space")?.spaceUsedSize ?? 0
+
+/** In MiB, by the collections of young objects. */
+const agedIn = ({ statistics }: GCProfilerResult) =>
+  statistics.filter(({ gcType }) => gcType === "Scavenge").reduce(
+    (sum, { afterGC, beforeGC }) => sum + (oldObjects(afterGC) - oldObjects(beforeGC)) / MIB,
+    0
+  )
+
+const profiler = () => {
+  const collections = new GCProfiler()
+  collections.start()
+  return collections
+}
+
+const begun = () => ({
+  thread: process.threadCpuUsage(),
+  all: process.cpuUsage(),
+  stall: 0,
+  heap: 0,
+  collections: profiler()
+})
 
 /** Looks at the main thread of the process that loads it, and writes its figures on a signal. */
 const monitor = () => {
@@ -27,6 +51,7 @@ const monitor = () => {
       processor: millisOf(process.cpuUsage(state.all)),
       stall: state.stall,
       heap: state.heap,
+      aged: agedIn(state.collections.stop()),
       memory: process.resourceUsage().maxRSS / KIB
     }
     process.stdout.write(`${FIGURES}${JSON.stringify(figures)}\n`)

@@ -2,9 +2,12 @@ import { Clock, Context, Effect, type Fiber, Function } from "effect"
 
 interface Timer {
   /** Milliseconds until it is due. */
-  readonly left: () => number
-  readonly expire: () => void
+  left: () => number
+  expire: () => void
 }
+
+const never = () => Infinity
+const nothing = () => undefined
 
 /** Calls back when timers are due, by one fiber that sleeps until the first of them, and none without timers. */
 class Timers {
@@ -25,6 +28,9 @@ class Timers {
     return {
       leave: () => {
         if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+        // The set may refer to it for longer (decision 0018).
+        timer.left = never
+        timer.expire = nothing
       },
       moved: () => this.sleepAtMost(left())
     }

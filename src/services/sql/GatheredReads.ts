@@ -1,4 +1,4 @@
-import { Context, Effect, Exit, Option, References, Request, RequestResolver, Schema } from "effect"
+import { Cause, Context, Effect, Option, References, Schema } from "effect"
 import { type SqlClient, SqlError, Statement } from "effect/sql"
 
 interface ValueOf {
@@ -16,6 +16,13 @@ interface Placed {
   readonly place: number
 }
 
+type Row = Option.Option<Placed>
+
+interface Read<Key> {
+  readonly key: Key
+  readonly resume: (row: Effect.Effect<Row, SqlError.SqlError>) => void
+}
+
 /** Bounds what one statement reads, and how long a short row waits for the others. */
 const MAX_KEYS = 16
 
@@ -24,6 +31,29 @@ const elementOf = (value: ValueOf[keyof ValueOf]) => typeof value === "number" ?
 
 // Several rows may be asked for again, one by one, where one of them cannot be read, but not where none can.
 const mayBeOfOneRow = (error: unknown) => !SqlError.isSqlError(error) || !error.isRetryable
+
+/** Not by Effect's `RequestResolver`, whose sets of requests outlive them (decision 0018). */
+const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect.Effect<void>) => {
+  let waiting: Array<Read<Key>> = []
+
+  const readWaiting = Effect.suspend(() => {
+    const reads = waiting
+    waiting = []
+    return reads.length === 0 ? Effect.void : readTogether(reads)
+  })
+  const readAfterIteration = Effect.andThen(Effect.yieldNow, readWaiting)
+
+  return (key: Key, context: Context.Context<never>) =>
+    Effect.callback<Row, SqlError.SqlError>((resume) => {
+      const read = { key, resume }
+      waiting.push(read)
+      if (waiting.length === 1) Effect.runForkWith(context)(readAfterIteration)
+      else if (waiting.length === MAX_KEYS) Effect.runForkWith(context)(readWaiting)
+      return Effect.sync(() => {
+        waiting = waiting.filter((each) => each !== read)
+      })
+    })
+}
 
 /**
  * Reads rows by keys, at most one by each, from `select`, which names the parts of a key as columns of `k`. Reads that
@@ -40,8 +70,6 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
   }
 ) => {
   type Key = KeyOf<T>
-  class Read extends Request.Class<{ readonly key: Key }, Option.Option<unknown>, SqlError.SqlError> {}
-
   const decode = Schema.decodeUnknownEffect(Result)
   const names: ReadonlyArray<keyof T & string> = Object.keys(types)
   const casts = names.map((name) => sql.literal(`::${types[name]}[])`))
@@ -55,32 +83,29 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
       listed(names.map((name, n) => sql`(SELECT ${wanted.map((key) => elementOf(key[name]))}${casts[n]}`))
     }${keys} CROSS JOIN LATERAL (${select} LIMIT 1) found`
 
-  const readOne = (key: Key) => Effect.map(readAll([key]), (rows) => Option.fromUndefinedOr(rows[0]))
+  const readOne = (key: Key): Effect.Effect<Row, SqlError.SqlError> =>
+    Effect.map(readAll([key]), (rows) => Option.fromUndefinedOr(rows[0]))
 
-  const readEach = (entries: ReadonlyArray<Request.Entry<Read>>) =>
-    Effect.forEach(entries, (entry) => Request.completeEffect(entry, readOne(entry.request.key)), {
-      concurrency: "unbounded",
-      discard: true
-    })
-
-  const complete = (entries: ReadonlyArray<Request.Entry<Read>>, rows: ReadonlyArray<Placed>) => {
-    const found = new Map(rows.map((row) => [row.place, row]))
-    entries.forEach((entry, n) => entry.completeUnsafe(Exit.succeed(Option.fromUndefinedOr(found.get(n + 1)))))
-  }
-
-  const resolver = RequestResolver.make<Read>((entries) =>
-    Effect.map(readAll(entries.map(({ request }) => request.key)), (rows) => complete(entries, rows)).pipe(
-      Effect.catchIf((error) => entries.length > 1 && mayBeOfOneRow(error), () => readEach(entries))
+  const gathered = gatherer<Key>((reads) =>
+    Effect.map(readAll(reads.map(({ key }) => key)), (rows) => {
+      const found = new Map(rows.map((row) => [row.place, row]))
+      reads.forEach(({ resume }, n) => resume(Effect.succeed(Option.fromUndefinedOr(found.get(n + 1)))))
+    }).pipe(
+      Effect.catchCause((cause) =>
+        Effect.sync(() => {
+          const isOfOne = reads.length > 1 && mayBeOfOneRow(Cause.squash(cause))
+          for (const { key, resume } of reads) resume(isOfOne ? readOne(key) : Effect.failCause(cause))
+        })
+      )
     )
-  ).pipe(RequestResolver.batchN(MAX_KEYS))
+  )
 
   const isAlone = (context: Context.Context<never>) =>
     Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
 
   return (key: Key): Effect.Effect<Option.Option<S["Type"]>, SqlError.SqlError | Schema.SchemaError> =>
-    Effect.contextWith((context: Context.Context<never>) =>
-      isAlone(context) ? readOne(key) : Effect.request(new Read({ key }), resolver)
-    ).pipe(
-      Effect.flatMap((row) => Option.isSome(row) ? Effect.asSome(decode(row.value)) : Effect.succeedNone)
-    )
+    Effect.contextWith((context: Context.Context<never>) => isAlone(context) ? readOne(key) : gathered(key, context))
+      .pipe(
+        Effect.flatMap((row) => Option.isSome(row) ? Effect.asSome(decode(row.value)) : Effect.succeedNone)
+      )
 }
