@@ -1,6 +1,15 @@
-import { Context, Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
+import { Context, Effect, FileSystem, Layer, Path, type Scope, Stdio, Terminal } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Etag, HttpClient, HttpMiddleware, HttpPlatform, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
+import { RateLimiter } from "effect/persistence"
+import { ChildProcessSpawner } from "effect/process"
+import { SqlClient } from "effect/sql"
+import { CounterState } from "../services/limits/RateCounters.ts"
+import { Mailer } from "../services/mail/Mailer.ts"
+import { Places } from "../services/places/Places.ts"
+import { IdentityProvider } from "../services/provider/IdentityProvider.ts"
+import { RoutingEngine } from "../services/routing/RoutingEngine.ts"
 import { Api } from "./api/Api.ts"
 import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
 import { Authenticator } from "./auth/Authenticator.ts"
@@ -110,18 +119,44 @@ export class RequestHandler extends Context.Service<RequestHandler, Effect.Succe
 /** More than the services that middleware adds to a request's context, which is copied when there are as many. */
 const MAX_ADDED = 32
 
-/** Runs an effect whose context may grow by that much. */
-const withRoom = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+/** What handlers have taken in the meantime. */
+const withoutTaken = Context.omit(
+  ChildProcessSpawner.ChildProcessSpawner,
+  CounterState,
+  Etag.Generator,
+  FileSystem.FileSystem,
+  HttpClient.HttpClient,
+  HttpPlatform.HttpPlatform,
+  IdentityProvider,
+  Layer.CurrentMemoMap,
+  Mailer,
+  Path.Path,
+  Places,
+  RateLimiter.RateLimiterStore,
+  RequestHandler,
+  RoutingEngine,
+  SecureRandom.SecureRandom,
+  SqlClient.SqlClient,
+  Stdio.Stdio,
+  Terminal.Terminal
+)
+
+type Serving = HttpServer.HttpServer | Scope.Scope
+
+/** Runs an effect in a context of references for the most part, that may grow by that much. */
+const withRoom = <A, E>(effect: Effect.Effect<A, E, Serving>) =>
   Effect.updateContext(
     effect,
-    (context: Context.Context<R>) => Context.makeUnsafe<R>(context.mapUnsafe, { maxDepth: MAX_ADDED })
+    (context: Context.Context<Serving>) =>
+      Context.makeUnsafe<Serving>(withoutTaken(context).mapUnsafe, { maxDepth: MAX_ADDED })
   )
 
 /** Serves in a context without the services of the handler, since the context of each request is a copy (decision 0015). */
 export const serverLayer = Layer.effectDiscard(
   Effect.gen(function*() {
-    return yield* HttpServer.serveEffect(yield* RequestHandler, yield* requestTelemetry)
-  }).pipe(withRoom)
+    const handler = yield* RequestHandler
+    return yield* withRoom(HttpServer.serveEffect(handler, yield* requestTelemetry))
+  })
 ).pipe(
   HttpServer.withLogAddress,
   // Effect's own request span contains the path, and so share tokens.

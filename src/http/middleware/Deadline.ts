@@ -88,5 +88,8 @@ export const within = <A, E, R>(
 
 export const deadlineLayer = Layer.succeed(
   Deadline,
-  (httpEffect, { endpoint }) => within(httpEffect, Context.get(endpoint.annotations, ResponseWithin))
+  (httpEffect, { endpoint }) => {
+    const duration = Context.get(endpoint.annotations, ResponseWithin)
+    return Duration.isFinite(duration) ? within(httpEffect, duration) : httpEffect
+  }
 )
