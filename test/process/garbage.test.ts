@@ -1,12 +1,9 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { signedUp } from "../support/Actors.ts"
-import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
-import { figuresOf, monitoredWith } from "../support/MonitoredProcess.ts"
-import { replica } from "../support/Replica.ts"
+import { figuresOf } from "../support/MonitoredProcess.ts"
+import { monitoredProgram } from "../support/MonitoredProgram.ts"
 import { created, newRoute } from "../support/Routes.ts"
-import { TestServer } from "../support/TestServer.ts"
 
 /** Of many requests, so that the compiled code of the first ones and collections in between count little. */
 const REQUESTS = 3000
@@ -19,25 +16,11 @@ const MOST_AGED = 1.5
 /** In some processes, for as long as they run, 6 KiB of Node's objects become old, for a reason that is not known. */
 const MOST_PROCESSES = 4
 
-const program = Effect.gen(function*() {
-  const process = yield* replica({
-    ...yield* MailProvider,
-    ...monitoredWith(512),
-    DATABASE_URL: yield* clonedDatabase,
-    NODE_ENV: "test",
-    LOG_LEVEL: "error",
-    RATE_LIMITS_ENABLED: "false",
-    TELEMETRY_ENABLED: "false"
-  })
-  yield* process.ready
-  const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
-  const { body } = yield* rider.post("/routes", newRoute({ visibility: "public" }))
-  return { process, path: `/routes/${created(body).id}` }
-})
-
 /** KiB of a request that become old in a process of its own. */
 const agedByRequest = Effect.gen(function*() {
-  const { path, process } = yield* program
+  const { process, rider } = yield* monitoredProgram(512)
+  const { body } = yield* rider.post("/routes", newRoute({ visibility: "public" }))
+  const path = `/routes/${created(body).id}`
   const reads = Effect.forEach(
     Array.from({ length: REQUESTS }),
     () => Effect.map(process.server.call("GET", path), ({ status }) => assert.strictEqual(status, 200)),

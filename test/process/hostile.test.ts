@@ -7,13 +7,13 @@ import { fileBodies, lineBodies } from "../../bench/hostileFiles.ts"
 import type { Hostile } from "../../bench/hostileJson.ts"
 import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
 import { MAX_WAYPOINTS } from "../../src/schema/Route.ts"
-import { type Rider, signedUp } from "../support/Actors.ts"
+import type { Rider } from "../support/Actors.ts"
 import { exported, type Files, sealed, unzipped } from "../support/Archives.ts"
-import { clonedDatabase } from "../support/Databases.ts"
 import { MailProvider } from "../support/MailProvider.ts"
-import { figuresOf, monitoredWith } from "../support/MonitoredProcess.ts"
+import { figuresOf } from "../support/MonitoredProcess.ts"
+import { monitoredProgram } from "../support/MonitoredProgram.ts"
 import { type Bound, boundBy, fixedBound, isWithin, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
-import { type Replica, replica } from "../support/Replica.ts"
+import type { Replica } from "../support/Replica.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -49,18 +49,7 @@ const longRoute = () =>
 /** The production program with a heap of 512 MiB, and an account there. */
 class HostileProcess extends Context.Service<HostileProcess, Program>()("test/HostileProcess") {
   static readonly layer = Layer.unwrap(Effect.gen(function*() {
-    const url = yield* clonedDatabase
-    const process = yield* replica({
-      ...yield* MailProvider,
-      ...monitoredWith(HEAP_MIB),
-      DATABASE_URL: url,
-      NODE_ENV: "test",
-      LOG_LEVEL: "error",
-      RATE_LIMITS_ENABLED: "false",
-      TELEMETRY_ENABLED: "false"
-    })
-    yield* process.ready
-    const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
+    const { process, rider, url } = yield* monitoredProgram(HEAP_MIB)
     const headers = { "content-type": "application/json" }
     const { body } = yield* rider.post("/routes", undefined, { raw: longRoute(), headers })
     return Layer.merge(
