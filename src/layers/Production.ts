@@ -12,6 +12,7 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "./Live.ts"
+import { memoryReleaseLayer } from "./process/MemoryRelease.ts"
 import { startingLayer } from "./process/StartingServer.ts"
 import { settingsLayer } from "./Settings.ts"
 
@@ -21,5 +22,6 @@ export const productionLayer = applicationLayer.pipe(
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
   Layer.provide(settingsLayer),
-  Layer.provide(startingLayer)
+  Layer.provide(startingLayer),
+  Layer.provide(memoryReleaseLayer)
 )

@@ -1,0 +1,38 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { residentMemory } from "../../bench/processes.ts"
+import { MailProvider } from "../support/MailProvider.ts"
+import { monitoredProgram } from "../support/MonitoredProgram.ts"
+import { newRoute } from "../support/Routes.ts"
+import { until, within } from "../support/Waiting.ts"
+
+const POSITIONS = 1000
+const ROUTES = 100
+const LISTS = 100
+const AT_ONCE = 40
+
+/** What the load adds to the memory of the process, in MiB, and how much of that may remain. */
+const GROWTH = 80
+const REMAINING = 64
+
+/** V8 itself looks after 8 seconds whether it has something to give back. */
+const MOST_MILLIS = 5000
+
+const geometry = Array.from({ length: POSITIONS }, (_, n) => [9 + n / POSITIONS, 47 + Math.sin(n / 999)])
+
+layer(MailProvider.layer(0), { excludeTestServices: true, timeout: "60 seconds" })("memory", (it) => {
+  it.effect("of a load is given back to the system when it ends", () =>
+    Effect.gen(function*() {
+      const { process, rider } = yield* monitoredProgram(1024)
+      const before = yield* residentMemory(process.pid)
+      for (let route = 0; route < ROUTES; route++) {
+        assert.strictEqual((yield* rider.post("/routes", newRoute({ geometry }))).status, 201)
+      }
+      const list = Effect.map(rider.get(`/routes?limit=${ROUTES}`), ({ status }) => assert.strictEqual(status, 200))
+      yield* Effect.replicateEffect(list, LISTS, { concurrency: AT_ONCE, discard: true })
+      const after = yield* residentMemory(process.pid)
+      assert.isAbove(after, before + GROWTH)
+      const isReleased = Effect.map(residentMemory(process.pid), (now) => now < before + REMAINING)
+      yield* within(MOST_MILLIS)(until(isReleased))
+    }))
+})
