@@ -93,6 +93,11 @@ layer(TestServer.layer())("lists of own routes", (it) => {
       yield* rider.patch(`/routes/${first.id}`, { distance: 2000 })
       yield* rider.delete(`/routes/${second.id}`)
       assert.deepStrictEqual(yield* statistics, { totalRoutes: 2, totalDistance: 2000 })
+      yield* rider.post(`/routes/${second.id}/restore`)
+      assert.deepStrictEqual(yield* statistics, { totalRoutes: 3, totalDistance: 2500 })
+      yield* rider.delete(`/routes/${first.id}`)
+      yield* rider.delete(`/routes/trash/${first.id}`)
+      assert.deepStrictEqual(yield* statistics, { totalRoutes: 2, totalDistance: 500 })
     }))
 
   it.effect("no routes are listed, made or changed without signing in", () =>

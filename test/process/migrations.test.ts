@@ -240,7 +240,7 @@ layer(migrated)("the schema", (it) => {
     }))
 })
 
-it.live("usage counts what accounts had before it was counted", () =>
+it.live("usage and statistics count what accounts had before they were counted", () =>
   Effect.gen(function*() {
     const url = yield* emptyDatabase
     yield* Effect.gen(function*() {
@@ -251,10 +251,10 @@ it.live("usage counts what accounts had before it was counted", () =>
         SELECT h || '@example.com', h || '@example.com', now(), h, h, now(), now() FROM unnest(array['ada', 'bob']) h`
       yield* sql`
         INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6,
-          description, provenance, share_token, created_at, updated_at, deleted_at)
-        SELECT id, 'x', 'private', '{}', false, '[1]', '[22]', '[3]', NULL, 'é', 'generation', md5(n::text), now(), now(),
-          CASE WHEN n = 1 THEN now() END
-        FROM users, generate_series(1, 2) n WHERE handle = 'ada'`
+          description, distance, provenance, share_token, created_at, updated_at, deleted_at)
+        SELECT id, 'x', 'private', '{}', false, '[1]', '[22]', '[3]', NULL, 'é', n + 0.1, 'generation', md5(n::text), now(),
+          now(), CASE WHEN n = 1 THEN now() END
+        FROM users, generate_series(1, 3) n WHERE handle = 'ada'`
       yield* sql`
         INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
         SELECT id, 'x', 'private', md5(handle), now(), now() FROM users WHERE handle = 'ada'`
@@ -263,12 +263,19 @@ it.live("usage counts what accounts had before it was counted", () =>
         SELECT id, 'e', 'k', 'h', '{}', '{"a":1}', now() FROM users WHERE handle = 'ada'`
       yield* migrateBelow(Infinity)
       const usage = yield* sql`
-        SELECT u.handle, r.routes::int, r.stored_bytes::int, c.collections::int
+        SELECT u.handle, r.routes::int, r.stored_bytes::int, r.live_routes::int, r.live_distance::text, c.collections::int
         FROM users u LEFT JOIN route_usage r ON r.user_id = u.id LEFT JOIN collection_usage c ON c.user_id = u.id
         ORDER BY u.handle`
       assert.deepStrictEqual(usage, [
-        { handle: "ada", routes: 2, stored_bytes: 2 * (3 + 4 + 3 + 2) + 2 + 7, collections: 1 },
-        { handle: "bob", routes: 0, stored_bytes: 0, collections: 0 }
+        {
+          handle: "ada",
+          routes: 3,
+          stored_bytes: 3 * (3 + 4 + 3 + 2) + 2 + 7,
+          live_routes: 2,
+          live_distance: "5.2",
+          collections: 1
+        },
+        { handle: "bob", routes: 0, stored_bytes: 0, live_routes: 0, live_distance: "0", collections: 0 }
       ])
     }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
   }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))

@@ -33,6 +33,8 @@ const COUNTERS = `
   SELECT
     (SELECT count(*)::int FROM route_usage u
      WHERE u.routes <> (SELECT count(*) FROM routes r WHERE r.user_id = u.user_id)) AS routes,
+    (SELECT count(*)::int FROM route_usage u
+     WHERE u.live_routes <> (SELECT count(*) FROM routes r WHERE r.user_id = u.user_id AND r.deleted_at IS NULL)) AS live,
     (SELECT count(*)::int FROM collection_usage u
      WHERE u.collections <> (SELECT count(*) FROM collections c WHERE c.user_id = u.user_id)) AS collections,
     (SELECT count(*)::int FROM (
@@ -40,7 +42,7 @@ const COUNTERS = `
        WHERE starts_with(name, $1) GROUP BY name HAVING count(*) > 1) AS doubled) AS twice`
 
 const Counters = Schema.Tuple([
-  Schema.Struct({ routes: Schema.Int, collections: Schema.Int, twice: Schema.Int })
+  Schema.Struct({ routes: Schema.Int, live: Schema.Int, collections: Schema.Int, twice: Schema.Int })
 ])
 
 /** Ten clients do random operations through random faults; what they see at the end is compared with a model. */
@@ -81,6 +83,7 @@ export const randomOperations: Fault = {
     )
     const [counters] = Schema.decodeUnknownSync(Counters)(yield* world.postgres.query(COUNTERS, [run.prefix]))
     recorder.report("route_usage is not the number of rows", counters.routes)
+    recorder.report("route_usage is not the number of live rows", counters.live)
     recorder.report("collection_usage is not the number of rows", counters.collections)
     return outcomeOf(recorder, {
       rounds: state.disturbed,

@@ -18,7 +18,6 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { selectUsage } from "../limits/Quotas.ts"
-import { TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
 import { columnsOf } from "../sql/Tables.ts"
@@ -46,8 +45,6 @@ export class Profiles extends Context.Service<Profiles, {
 
       const columns = sql.literal(`${columnsOf(UserColumns)}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD}`)
 
-      const totalDistance = sql.literal(TOTAL_DISTANCE)
-
       const findUser = SqlSchema.findOne({
         Request: UserId,
         Result: UserRow,
@@ -59,10 +56,8 @@ export class Profiles extends Context.Service<Profiles, {
         key: { id: "bigint" },
         Result: Schema.Struct({ ...UserRow.fields, ...Statistics.fields, usage: Usage }),
         select: sql`
-          SELECT ${columns}, "totalRoutes", "totalDistance", q.usage FROM users CROSS JOIN (
-            SELECT count(*)::int AS "totalRoutes", ${totalDistance} AS "totalDistance"
-            FROM routes r WHERE ${visibility.own(owner)}
-          ) s CROSS JOIN (${selectUsage(sql, owner)}) q WHERE id = ${owner}`
+          SELECT ${columns}, "totalRoutes", "totalDistance", usage
+          FROM users CROSS JOIN (${selectUsage(sql, owner)}) q WHERE id = ${owner}`
       })
 
       const toUser = (row: typeof UserRow.Type): User => ({

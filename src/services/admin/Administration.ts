@@ -10,7 +10,8 @@ import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
-import { asSeenBy, SEEN_CITY, TOTAL_DISTANCE } from "../routes/RouteRows.ts"
+import { STATISTICS } from "../limits/Quotas.ts"
+import { asSeenBy, SEEN_CITY } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
@@ -18,7 +19,7 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
-import { ANONYMOUS, isUnexpired, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, isUnexpired } from "../visibility/Visibility.ts"
 import {
   AdminRouteColumns,
   AdminRouteRow,
@@ -73,12 +74,8 @@ export class Administration extends Context.Service<Administration, {
         ${columnsOf(AdminUserColumns, "u")}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD},
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
-        totals.*`)
-      const users = sql`
-        users u CROSS JOIN LATERAL (
-          SELECT count(*)::int AS "totalRoutes", ${sql.literal(TOTAL_DISTANCE)} AS "totalDistance"
-          FROM routes r WHERE ${routeVisibility(sql).own(sql.literal("u.id"))}
-        ) totals`
+        ${STATISTICS}`)
+      const users = sql`users u JOIN route_usage r ON r.user_id = u.id`
 
       const decodeUsers = readableRows("users", AdminUserRow)
       const decodeRoutes = readableRows("routes", AdminRouteRow)

@@ -21,14 +21,20 @@ const limits = tableOf("usage_limits", LimitsRecord)
 const usedAndLimit = (counter: string, limit: string) =>
   `json_build_object('used', greatest(0, least(${counter}, ${Number.MAX_SAFE_INTEGER})), 'limit', l.${limit})`
 
+const MAX_INT4 = 2 ** 31 - 1
+
 const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes")},
   'storedBytes', ${usedAndLimit("stored_bytes", "max_stored_bytes")},
   'collections', ${usedAndLimit("collections", "max_collections")})`
 
-/** Selects the `Usage` of a user, for statements that read more of them. */
+/** The `Statistics` of an account, of `route_usage r`. */
+export const STATISTICS = `greatest(0, least(r.live_routes, ${MAX_INT4}))::int AS "totalRoutes",
+  greatest(0, r.live_distance)::float8 AS "totalDistance"`
+
+/** Selects the `Usage` and `Statistics` of a user, for statements that read more of them. */
 export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.Fragment) =>
   sql`
-    SELECT ${sql.literal(USAGE)} AS usage
+    SELECT ${sql.literal(USAGE)} AS usage, ${sql.literal(STATISTICS)}
     FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = ${user}`
 
 export type Addition = Readonly<Record<Quota, number>>

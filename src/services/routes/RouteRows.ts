@@ -2,7 +2,6 @@ import { Schema, Struct } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import { MAX_DISTANCE } from "../../schema/Measures.ts"
 import { type StoredRoute } from "../../schema/Route.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -96,9 +95,6 @@ export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fr
     CROSS JOIN LATERAL (
       SELECT u.zones_revision IS NULL OR u.id = ${viewer} OR v.is_whole IS TRUE AS is_open
     ) s`
-
-export const TOTAL_DISTANCE =
-  `coalesce(sum(greatest(0, least(r.distance, ${MAX_DISTANCE}))) FILTER (WHERE r.distance IS NOT NULL), 0)`
 
 export const RouteRow = Schema.Struct({
   ...RouteRecord.select.fields,
