@@ -6,10 +6,15 @@ import { RateLimiter } from "effect/persistence"
 import { ChildProcessSpawner } from "effect/process"
 import { SqlClient } from "effect/sql"
 import { CounterState } from "../services/limits/RateCounters.ts"
+import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { Mailer } from "../services/mail/Mailer.ts"
+import { Stopping } from "../services/operations/Draining.ts"
 import { Places } from "../services/places/Places.ts"
 import { IdentityProvider } from "../services/provider/IdentityProvider.ts"
 import { RoutingEngine } from "../services/routing/RoutingEngine.ts"
+import { LogFormat } from "../services/settings/LogFormat.ts"
+import { DatabaseNotifications } from "../services/sql/DatabaseNotifications.ts"
+import { DatabaseResponses } from "../services/sql/DatabaseResponses.ts"
 import { Api } from "./api/Api.ts"
 import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
 import { Authenticator } from "./auth/Authenticator.ts"
@@ -37,7 +42,7 @@ import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
-import { refusalLayer } from "./middleware/Refusal.ts"
+import { refusalLayer, TransportRules } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
 import { roomForWritesLayer } from "./middleware/RoomForWrites.ts"
@@ -119,26 +124,32 @@ export class RequestHandler extends Context.Service<RequestHandler, Effect.Succe
 /** More than the services that middleware adds to a request's context, which is copied when there are as many. */
 const MAX_ADDED = 32
 
-/** What handlers have taken in the meantime. */
+/** What handlers and middleware have taken in the meantime. */
 const withoutTaken = Context.omit(
   ChildProcessSpawner.ChildProcessSpawner,
   CounterState,
+  DatabaseNotifications,
+  DatabaseResponses,
   Etag.Generator,
   FileSystem.FileSystem,
   HttpClient.HttpClient,
   HttpPlatform.HttpPlatform,
   IdentityProvider,
   Layer.CurrentMemoMap,
+  LogFormat,
   Mailer,
   Path.Path,
   Places,
   RateLimiter.RateLimiterStore,
+  RequestCounters,
   RequestHandler,
   RoutingEngine,
   SecureRandom.SecureRandom,
   SqlClient.SqlClient,
   Stdio.Stdio,
-  Terminal.Terminal
+  Stopping,
+  Terminal.Terminal,
+  TransportRules
 )
 
 type Serving = HttpServer.HttpServer | Scope.Scope

@@ -1,4 +1,4 @@
-import { Layer } from "effect"
+import { Context, Effect, Layer, type Scope } from "effect"
 import { RequestHandler, serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
@@ -67,6 +67,8 @@ import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
 import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
+import { Starting } from "./process/Starting.ts"
+import { OutputDrained } from "./telemetry/StandardOutput.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
 const identityLayer = Layer.mergeAll(
@@ -136,10 +138,19 @@ const servicesLayer = Layer.mergeAll(
 
 const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
 
+/** In a context without what only layers ask for: that of each request is a copy of it (decision 0015). */
+const servingLayer = Layer.effectContext(
+  Effect.updateContext(
+    Layer.build(serverLayer),
+    (context: Context.Context<Layer.Services<typeof serverLayer> | Scope.Scope>) =>
+      Context.omit(OutputDrained, Starting)(context)
+  )
+).pipe(Layer.provide(requestHandlerLayer))
+
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
-  Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),
+  Layer.provideMerge(servingLayer),
   Layer.provide(telemetryLayer)
 )
 

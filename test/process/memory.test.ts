@@ -6,10 +6,10 @@ import { monitoredProgram } from "../support/MonitoredProgram.ts"
 import { newRoute } from "../support/Routes.ts"
 import { until, within } from "../support/Waiting.ts"
 
-const POSITIONS = 1000
+const POSITIONS = 1500
 const ROUTES = 100
-const LISTS = 100
-const AT_ONCE = 40
+const LISTS = 50
+const AT_ONCE = 8
 
 /** What the load adds to the memory of the process, in MiB, and how much of that may remain. */
 const GROWTH = 80

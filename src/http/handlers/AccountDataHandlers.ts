@@ -22,6 +22,7 @@ const noParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query
 })
 
 export const AccountDataHandlers = handlersOf(
+  "accountData",
   Effect.gen(function*() {
     const downloads = yield* Downloads
     const exports = yield* AccountExport

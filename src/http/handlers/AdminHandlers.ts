@@ -22,6 +22,7 @@ interface Listing {
 }
 
 export const AdminHandlers = handlersOf(
+  "admin",
   Effect.gen(function*() {
     const administration = yield* Administration
     const audit = yield* Audit

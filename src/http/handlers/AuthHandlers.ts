@@ -11,6 +11,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const AuthHandlers = handlersOf(
+  "auth",
   Effect.gen(function*() {
     const accounts = yield* Accounts
     const passwordChanges = yield* PasswordChanges

@@ -28,6 +28,7 @@ import { currentCollection } from "./Current.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const CollectionsHandlers = handlersOf(
+  "collections",
   Effect.gen(function*() {
     const collections = yield* Collections
     const idempotency = yield* Idempotency

@@ -6,6 +6,7 @@ import { Caller } from "../api/Authentication.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const CredentialHandlers = handlersOf(
+  "credential",
   Effect.gen(function*() {
     const credentials = yield* CallerCredential
     return HttpApiBuilder.group(

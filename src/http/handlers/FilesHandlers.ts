@@ -28,6 +28,7 @@ import { handlersOf } from "./HandlerGroups.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
 export const FilesHandlers = handlersOf(
+  "files",
   Effect.gen(function*() {
     const bodies = yield* RequestBodies
     const downloads = yield* Downloads

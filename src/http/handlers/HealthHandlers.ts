@@ -7,6 +7,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const HealthHandlers = handlersOf(
+  "health",
   Effect.gen(function*() {
     const health = yield* Health
     const engine = yield* RoutingEngine

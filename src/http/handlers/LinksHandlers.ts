@@ -24,6 +24,7 @@ const route = (id: RouteId): Shared => ({ kind: "route", id })
 const collection = (id: CollectionId): Shared => ({ kind: "collection", id })
 
 export const LinksHandlers = handlersOf(
+  "links",
   Effect.gen(function*() {
     const collections = yield* Collections
     const idempotency = yield* Idempotency

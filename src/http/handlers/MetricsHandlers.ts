@@ -8,6 +8,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const MetricsHandlers = handlersOf(
+  "metrics",
   Effect.gen(function*() {
     const metrics = yield* Metrics
     const networks = yield* insideNetworks

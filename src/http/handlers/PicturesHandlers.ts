@@ -21,6 +21,7 @@ interface PictureCall {
 }
 
 export const PicturesHandlers = handlersOf(
+  "pictures",
   Effect.gen(function*() {
     const pictures = yield* Pictures
 

@@ -34,6 +34,7 @@ import { routeBatch } from "./RouteBatch.ts"
 import { makeWithElevations, withDuration } from "./RouteDefaults.ts"
 
 export const RoutesHandlers = handlersOf(
+  "routes",
   Effect.gen(function*() {
     const routes = yield* Routes
     const { lists } = yield* Bulkheads

@@ -17,6 +17,7 @@ import { jsonResponse } from "../response/Versioned.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const RoutingHandlers = handlersOf(
+  "routing",
   Effect.gen(function*() {
     const routing = yield* Routing
     const traces = yield* TraceMatching

@@ -11,6 +11,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const SessionsHandlers = handlersOf(
+  "sessions",
   Effect.gen(function*() {
     const sessions = yield* Sessions
     const requestedPage = yield* makeRequestedPage

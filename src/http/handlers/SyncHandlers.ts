@@ -21,6 +21,7 @@ const setRetryAfter = ({ details }: RateLimited) =>
   changeResponse((response) => HttpServerResponse.setHeaders(response, retryAfter(details)))
 
 export const SyncHandlers = handlersOf(
+  "sync",
   Effect.gen(function*() {
     const feed = yield* ChangeFeed
     const waits = yield* ChangeWaits

@@ -10,6 +10,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const TokensHandlers = handlersOf(
+  "tokens",
   Effect.gen(function*() {
     const tokens = yield* PersonalAccessTokens
     const requestedPage = yield* makeRequestedPage

@@ -17,6 +17,7 @@ import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
 export const UsersHandlers = handlersOf(
+  "users",
   Effect.gen(function*() {
     const deletion = yield* AccountDeletion
     const devices = yield* Devices
