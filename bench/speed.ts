@@ -1,6 +1,6 @@
 import { NodeRuntime } from "@effect/platform-node"
 import autocannon from "autocannon"
-import { Console, Effect, Redacted } from "effect"
+import { Console, Duration, Effect, Redacted } from "effect"
 import { availableParallelism, loadavg } from "node:os"
 import { join } from "node:path"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
@@ -97,6 +97,18 @@ const started = Effect.fnUntraced(function*(
   return { name, origin: server.origin, pid: server.pid }
 })
 
+/** After which ours has given back what it does not need. */
+const SETTLED = Duration.seconds(15)
+
+const memoryOf = (servers: ReadonlyArray<Server>) =>
+  Effect.map(
+    Effect.forEach(
+      servers,
+      ({ name, pid }) => Effect.map(residentMemory(pid), (mib) => `${name} ${mib.toFixed(0)} MiB`)
+    ),
+    (each) => each.join(", ")
+  )
+
 const comparison = Effect.gen(function*() {
   const directory = yield* temporaryDirectory
   const url = Redacted.value(yield* embeddedPostgres({ directory: join(directory, "postgres"), durable: false }))
@@ -122,11 +134,13 @@ const comparison = Effect.gen(function*() {
   yield* Effect.forEach(requests.filter(({ name }) => name.includes(ONLY)), (request) => rowOf(servers, request), {
     discard: true
   })
-  const memory = yield* Effect.forEach(servers, ({ pid }) => residentMemory(pid))
+  const atEnd = yield* memoryOf(servers)
+  yield* Effect.sleep(SETTLED)
   yield* Console.log(
-    `\nat rest: ${atRest.toFixed(0)} MiB, ${(100 * idleShare).toFixed(1)} % of a core; after the load: ${
-      servers.map(({ name }, index) => `${name} ${memory[index]?.toFixed(0)} MiB`).join(", ")
-    }`
+    `\nat rest: ${atRest.toFixed(0)} MiB, ${
+      (100 * idleShare).toFixed(1)
+    } % of a core; at the end of the load: ${atEnd}; `
+      + `${Duration.format(SETTLED)} later: ${yield* memoryOf(servers)}`
   )
 }).pipe(Effect.scoped)
 

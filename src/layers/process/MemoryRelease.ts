@@ -6,8 +6,11 @@ const INTERVAL = "1 second"
 /** A process that works for less than this share of an interval is idle: a collection then delays few requests. */
 const IDLE_SHARE = 0.1
 
-/** Idle intervals in turn after which a load has ended. */
-const IDLE_INTERVALS = 2
+/**
+ * Idle intervals in turn after which a load has ended. A pause should not have it: the collection takes the shapes of objects
+ * that the optimised code relies on, and requests make V8 optimise it again.
+ */
+const IDLE_INTERVALS = 10
 
 /** Growth that is worth a collection, which takes about 0.1 s. */
 const WORTHWHILE_BYTES = 64 * 2 ** 20
