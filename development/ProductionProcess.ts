@@ -1,5 +1,10 @@
 /** What `npm start` and the image give to Node: `test/deploy/packaging.test.ts` compares them. */
-export const NODE_FLAGS = ["--disable-proto=delete", "--max-semi-space-size=8", "--expose-gc"]
+export const NODE_FLAGS = [
+  "--disable-proto=delete",
+  "--max-semi-space-size=8",
+  "--no-allocation-site-pretenuring",
+  "--expose-gc"
+]
 
 /** By default glibc keeps freed memory, for each thread apart: a third of what the process has after a load. */
 export const ALLOCATION = { MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" }
