@@ -18,9 +18,9 @@ export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.
 const SATURATION = { utilization: 0.75, windowMillis: 50 }
 
 /**
- * More than this share for so long is no burst, and refused as well until for as long fewer than half of it run: most of
- * 256 requests that each need the database several times would be refused by its queue after all their work. Writes that
- * clients repeat after a fault leave room for reads.
+ * More than this share for so long, or once the most, is no burst, and refused as well until for as long fewer than half of it
+ * run: most of 256 requests that each need the database several times would be refused by its queue after all their work.
+ * Writes that clients repeat after a fault leave room for reads.
  */
 const STANDING = { share: 0.5, ofWrites: 0.25, millis: 500 }
 
@@ -56,7 +56,8 @@ const makeRunning = (most: number, share: number): RequestCounter => {
       if (isLong(state.fewSince)) state.manySince = undefined
       state.count += change
       state.fewSince = state.count < standing / 2 ? state.fewSince ?? performance.now() : undefined
-      if (state.count >= standing) state.manySince ??= performance.now()
+      if (state.count >= most) state.manySince = -Infinity
+      else if (state.count >= standing) state.manySince ??= performance.now()
       else if (!isLong(state.manySince)) state.manySince = undefined
     },
     areMany: () => state.count >= standing && (state.count >= most || isLong(state.manySince))

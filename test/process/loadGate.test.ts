@@ -71,6 +71,18 @@ it.live("a saturated process that has had half of its most requests for a while 
     yield* until(status, 503)
   }).pipe(Effect.scoped))
 
+it.live("a saturated process that has had its most requests takes no more than half of them from then on", () =>
+  Effect.gen(function*() {
+    const { gate, status } = yield* started
+    yield* saturated
+    times(8, () => gate.all.add(1))
+    yield* until(status, 503)
+    times(4, () => gate.all.add(-1))
+    assert.strictEqual(yield* status, 503)
+    gate.all.add(-1)
+    assert.strictEqual(yield* status, 200)
+  }).pipe(Effect.scoped))
+
 it.live("writes that have had a quarter of the most requests for a while are refused, and reads are not", () =>
   Effect.gen(function*() {
     const { gate, status, writeStatus } = yield* started
