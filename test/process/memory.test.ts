@@ -8,7 +8,7 @@ import { until, within } from "../support/Waiting.ts"
 
 const POSITIONS = 1500
 const ROUTES = 100
-const LISTS = 50
+const LISTS = 24
 const AT_ONCE = 8
 
 /** What the load adds to the memory of the process, in MiB, and how much of that may remain. */
