@@ -96,7 +96,6 @@ layer(TestServer.layer())("lists of own routes", (it) => {
       yield* rider.post(`/routes/${second.id}/restore`)
       assert.deepStrictEqual(yield* statistics, { totalRoutes: 3, totalDistance: 2500 })
       yield* rider.delete(`/routes/${first.id}`)
-      yield* rider.delete(`/routes/trash/${first.id}`)
       assert.deepStrictEqual(yield* statistics, { totalRoutes: 2, totalDistance: 500 })
     }))
 
