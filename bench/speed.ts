@@ -50,6 +50,9 @@ const asked = Effect.fnUntraced(function*(
 const isAskedOf = ({ name }: Server, { headers, method }: Compared) =>
   name !== "bare" || headers === undefined || method === "POST"
 
+const askedOf = (servers: ReadonlyArray<Server>, request: Compared) =>
+  servers.filter((server) => isAskedOf(server, request))
+
 const cell = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures>, goal: number | undefined) => {
   const ratio = median(ours.map(({ rate }, turn) => rate / (peer[turn]?.rate ?? rate)))
   const cost = median(peer.map((each) => each.cost)) / median(ours.map((each) => each.cost))
@@ -64,18 +67,16 @@ const costOf = (figures: ReadonlyArray<Figures>) => `${median(figures.map(({ cos
 const WARM_UP_SECONDS = 2
 
 const warmUp = (servers: ReadonlyArray<Server>, request: Compared) =>
-  Effect.forEach(
-    servers.filter((server) => isAskedOf(server, request)),
-    (server) => asked(server, request, WARM_UP_SECONDS),
-    { discard: true }
-  )
+  Effect.forEach(askedOf(servers, request), (server) => asked(server, request, WARM_UP_SECONDS), { discard: true })
 
 /** One request, to the servers alternately. */
 const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, request: Compared) {
-  const able = servers.filter((server) => isAskedOf(server, request))
   yield* warmUp(servers, request)
   const turns = yield* Effect.replicateEffect(
-    Effect.forEach(able, (server) => Effect.map(asked(server, request), (figures) => [server.name, figures] as const)),
+    Effect.forEach(
+      askedOf(servers, request),
+      (server) => Effect.map(asked(server, request), (figures) => [server.name, figures] as const)
+    ),
     TURNS
   )
   const of = (name: Server["name"]) =>

@@ -121,6 +121,11 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMINS.join(",") }).pipe(Layer.provideMer
         assert.include((yield* admin.get("/admin/users")).text, rider.email)
         const { statistics } = sumOf((yield* rider.get("/users/me")).body)
         assert.deepStrictEqual(statistics, { totalRoutes: 8, totalDistance: 2e8 + 30 })
+        yield* sql`UPDATE route_usage SET live_routes = 9223372036854775806, live_distance = -1 WHERE user_id = ${rider.id}`
+        assert.deepStrictEqual(sumOf((yield* rider.get("/users/me")).body).statistics, {
+          totalRoutes: 2 ** 31 - 1,
+          totalDistance: 0
+        })
         assert.strictEqual((yield* rider.patch("/users/me", { preferences: { units: "metric" } })).status, 200)
         const files = yield* unzipped((yield* exported(rider)).bytes)
         assert.deepInclude(manifestOf(files).counts, { routes: 3, collections: 1, tokens: 1 })

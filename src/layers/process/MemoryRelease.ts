@@ -32,8 +32,9 @@ export const releaseWhenIdle = ({ busyShare, release, residentBytes }: ProcessMe
     const state = { idleIntervals: 0, leastBytes: residentBytes() }
     const observe = Effect.sync(() => {
       state.idleIntervals = busyShare() < IDLE_SHARE ? state.idleIntervals + 1 : 0
-      state.leastBytes = Math.min(state.leastBytes, residentBytes())
-      if (state.idleIntervals < IDLE_INTERVALS || residentBytes() - state.leastBytes < WORTHWHILE_BYTES) return
+      const bytes = residentBytes()
+      state.leastBytes = Math.min(state.leastBytes, bytes)
+      if (state.idleIntervals < IDLE_INTERVALS || bytes - state.leastBytes < WORTHWHILE_BYTES) return
       release()
       state.leastBytes = residentBytes()
     })
