@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { samplesOf } from "../../schema/Elevation.ts"
 import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
+import type { StoredRoute } from "../../schema/Route.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
@@ -94,17 +95,16 @@ export const RoutesHandlers = handlersOf(
           const isElevated = query.elevation === "true"
           const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
           const digest = yield* bodyDigest
+          const response = (route: StoredRoute) => {
+            const versioned = versionedRoute(route)
+            return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
+          }
           return yield* idempotency.once(
             caller.userId,
             { headers, request },
             () => isElevated ? `${digest()} elevation` : digest(),
-            Effect.map(
-              routes.create(caller.userId, route),
-              (route) => {
-                const versioned = versionedRoute(route)
-                return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
-              }
-            )
+            Effect.map(routes.create(caller.userId, route), response),
+            Effect.map(routes.createInTurn(caller.userId, route), response)
           )
         }, worded),
         get: Effect.fnUntraced(function*({ headers, params, query }) {

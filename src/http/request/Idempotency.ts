@@ -29,14 +29,15 @@ interface Call {
 /** `Idempotency-Key`: repeats after a lost response have no second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Runs the work once per key, then replays its response; without a key, runs it always. Fails like
-   * `IdempotencyKeys.once`, for example if the digest differs.
+   * Runs the work once per key, then replays its response; without a key, runs it always, or `unkeyed`, which takes its
+   * turn (`WriterTurns`) by itself. Fails like `IdempotencyKeys.once`, for example if the digest differs.
    */
   readonly once: <E, R>(
     userId: UserId,
     call: Call,
     digest: () => string,
-    work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+    work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+    unkeyed?: Effect.Effect<HttpServerResponse.HttpServerResponse, E | Overloaded, R>
   ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | KeyInUse | KeyReused | QuotaExceeded | Overloaded, R>
 }>()("route-planning-service/Idempotency") {
   static readonly layer = Layer.effect(
@@ -45,9 +46,9 @@ export class Idempotency extends Context.Service<Idempotency, {
       const keys = yield* IdempotencyKeys
       const writers = yield* WriterTurns
       return Idempotency.of({
-        once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work) {
+        once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work, unkeyed) {
           const key = headers[HEADERS.idempotencyKey.key]
-          if (key === undefined) return yield* writers.run(userId, work)
+          if (key === undefined) return yield* unkeyed ?? writers.run(userId, work)
           const endpoint = `${request.method} ${new URL(request.url, "http://localhost").pathname}`
           return given(yield* keys.once({ userId, endpoint, key, requestHash: digest() }, Effect.map(work, kept)))
         })

@@ -7,9 +7,9 @@ import { bulkheadGauges, initialTurns, type Turns, turnsBy } from "./Turns.ts"
 /** Of the connections. At least two, so that the second begins as soon as the first has committed. */
 const SHARE = 0.4
 
-const QUEUE = { longest: 256, longestCrowded: 8 }
+export const QUEUE = { longest: 256, longestCrowded: 8 }
 
-const LONGEST_WAIT = Duration.seconds(2)
+export const LONGEST_WAIT = Duration.seconds(2)
 
 /**
  * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a

@@ -1,3 +1,5 @@
+import { Effect } from "effect"
+import { CueBeyondLine } from "../../schema/DomainErrors.ts"
 import type { Position } from "../../schema/Geometry.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { NewRoute, RoutePatch, Waypoint } from "../../schema/Route.ts"
@@ -38,6 +40,11 @@ export const cueText = (cues: RouteDraft["cues"]) =>
 export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number | undefined => {
   const index = (cues ?? []).findIndex(({ begin_shape_index }) => begin_shape_index >= positions)
   return index === -1 ? undefined : index
+}
+
+export const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
+  const index = cueBeyond(cues, positions)
+  return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
 }
 
 export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): string | null =>

@@ -30,7 +30,10 @@ const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags"
 
 const OpenColumns = StoredColumns.mapFields(Struct.omit(["waypoints", "startAddress", "endAddress", "placeCity"]))
 
-const SHARED = `${TAGS}, ${ownerColumns}, u.zones_revision AS "zonesRevision"`
+/** Of `users u`. */
+export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
+
+const SHARED = `${TAGS}, ${OWNER_COLUMNS}`
 
 const OWN: Source = (column) => `r.${column}`
 
@@ -96,11 +99,9 @@ export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fr
       SELECT u.zones_revision IS NULL OR u.id = ${viewer} OR v.is_whole IS TRUE AS is_open
     ) s`
 
-export const RouteRow = Schema.Struct({
-  ...RouteRecord.select.fields,
-  ...OwnerFields,
-  zonesRevision: Schema.NullOr(VersionColumn)
-})
+export const OwnerColumns = { ...OwnerFields, zonesRevision: Schema.NullOr(VersionColumn) }
+
+export const RouteRow = Schema.Struct({ ...RouteRecord.select.fields, ...OwnerColumns })
 export type RouteRow = typeof RouteRow.Type
 
 const present = <A extends object>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {

@@ -11,22 +11,21 @@ import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
-import { shareTokens } from "../visibility/ShareTokens.ts"
 import { idOf, routeVisibility, type Viewer } from "../visibility/Visibility.ts"
+import { newRoutes } from "./NewRoutes.ts"
 import { ownRouteQueries } from "./OwnRoutes.ts"
 import {
   boxOf,
   changedValues,
-  cueBeyond,
   type Line,
   lineOf,
   placeValues,
+  requireOnLine,
   type RouteChange,
   type RouteDraft,
-  startOf,
-  valuesWithoutPlace
+  startOf
 } from "./RouteColumns.ts"
-import { ChangedRouteRow, NewRouteRow, routesTable } from "./RouteRecord.ts"
+import { ChangedRouteRow, routesTable } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 import { seenRoutes } from "./SeenRoutes.ts"
@@ -36,8 +35,13 @@ export type ExpectedVersion = ReadonlyArray<number> | undefined
 
 /** Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. */
 export class Routes extends Context.Service<Routes, {
-  /** Derives the place, and the distance unless given. */
+  /** Derives the place, and the distance unless given. In a turn or the transaction of its caller. */
   readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded>
+  /** Like `create`, with a turn of its own (`WriterTurns`), which other routes of the account may share. */
+  readonly createInTurn: (
+    owner: UserId,
+    route: RouteDraft
+  ) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded | Overloaded>
   /** Stores all routes or none, like `create`. */
   readonly createAll: (
     owner: UserId,
@@ -73,7 +77,6 @@ export class Routes extends Context.Service<Routes, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const sharedTime = yield* makeSharedTime
-      const shareToken = yield* shareTokens
       const places = yield* Places
       const views = yield* RouteViews
       const pseudonyms = yield* Pseudonyms
@@ -82,15 +85,7 @@ export class Routes extends Context.Service<Routes, {
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lockPositions, lockStart, lockVersion } = yield* ownRouteQueries
       const seen = yield* seenRoutes
-
-      const insert = SqlSchema.findOne({
-        Request: NewRouteRow,
-        Result: RouteRow,
-        execute: (values) =>
-          sql`
-            WITH r AS (${routesTable.insert(sql, values)} RETURNING *)
-            SELECT ${columns("none")} FROM r JOIN users u ON u.id = r.user_id`
-      })
+      const { store, storeInTurn } = yield* newRoutes
 
       const applyPatch = SqlSchema.findOneOption({
         Request: Schema.Struct({
@@ -158,26 +153,10 @@ export class Routes extends Context.Service<Routes, {
             zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)
         )
 
-      const store = Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
-        const now = yield* DateTime.nowAsDate
-        const line = lineOf(route.geometry)
-        yield* requireOnLine(route.cues, line?.positionCount ?? 0)
-        const values = valuesWithoutPlace(route, line)
-        const row = yield* refreshed(insert({
-          ...values,
-          ...placeValues(yield* places.at(startOf(line, route.waypoints))),
-          userId: owner,
-          shareToken: yield* shareToken,
-          importedFrom: null,
-          publishedAt: values.visibility === "public" ? now : null,
-          createdAt: now,
-          updatedAt: now
-        }))
-        return toStoredRoute(withLine(row, line, values.cues), pseudonyms)
-      })
-
       return Routes.of({
         create: traced("Routes.create")(store, quotaFailures),
+
+        createInTurn: traced("Routes.createInTurn")(storeInTurn, quotaFailures),
 
         createAll: traced("Routes.createAll")(
           (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
@@ -238,8 +217,3 @@ export class Routes extends Context.Service<Routes, {
 /** With the polyline just stored: as long as a body, it need not come back from the database. */
 const withLine = (row: RouteRow, line: Line, cues: string | null = null): RouteRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json, cues }
-
-const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
-  const index = cueBeyond(cues, positions)
-  return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
-}

@@ -55,6 +55,10 @@ const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect
     })
 }
 
+/** Whether a statement stands in a transaction, or in a trace of its own, and is not gathered with others. */
+export const standsAlone = (sql: SqlClient.SqlClient) => (context: Context.Context<never>): boolean =>
+  Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
+
 /**
  * Reads rows by keys, at most one by each, from `select`, which names the parts of a key as columns of `k`. Reads that
  * begin in the same iteration of the event loop are one statement, which begins after all of them (decision 0017). A
@@ -100,8 +104,7 @@ export const gatheredRead = <const T extends Types, S extends Schema.ConstraintD
     )
   )
 
-  const isAlone = (context: Context.Context<never>) =>
-    Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
+  const isAlone = standsAlone(sql)
 
   return (key: Key): Effect.Effect<Option.Option<S["Type"]>, SqlError.SqlError | Schema.SchemaError> =>
     Effect.contextWith((context: Context.Context<never>) => isAlone(context) ? readOne(key) : gathered(key, context))

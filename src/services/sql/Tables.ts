@@ -1,4 +1,4 @@
-import { Function, Schema, String } from "effect"
+import { type Array as Arr, Function, Schema, String } from "effect"
 import { Model } from "effect/schema"
 import { type SqlClient, Statement } from "effect/sql"
 import { TimestampColumn } from "../../schema/Columns.ts"
@@ -49,10 +49,14 @@ interface Writable<I, U> {
 const OPEN = Statement.literal("(")
 const COMMA = Statement.literal(", ")
 const VALUES = Statement.literal(") VALUES (")
+const NEXT = Statement.literal("), (")
 const CLOSE = Statement.literal(")")
 
 /** Writes to a table, typed by the columns of its model. */
-export const tableOf = <I extends object, U extends object>(name: string, model: Writable<I, U>) => {
+export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends object>(
+  name: string,
+  model: Writable<I, U>
+) => {
   const columns = new Map(
     Object.keys({ ...model.insert.fields, ...model.update.fields }).map((field) => [field, String.camelToSnake(field)])
   )
@@ -70,21 +74,33 @@ export const tableOf = <I extends object, U extends object>(name: string, model:
     return result
   }
 
-  const namesAndValues = (values: object): Statement.Fragment => {
-    const names: Array<Statement.Segment> = []
-    const written: Array<Statement.Segment> = []
-    forEach(values, (column, value) => {
-      names.push(names.length === 0 ? OPEN : COMMA, Statement.identifier(column))
-      written.push(written.length === 0 ? VALUES : COMMA, Statement.parameter(value))
+  const inserted = Object.keys(model.insert.fields).map((field) =>
+    [field, Statement.identifier(String.camelToSnake(field))] as const
+  )
+
+  const namesAndValues = (rows: Arr.NonEmptyReadonlyArray<I>): Statement.Fragment => {
+    const written = inserted.filter(([field]) => rows[0][field] !== undefined)
+    const segments: Array<Statement.Segment> = []
+    for (const [, column] of written) segments.push(segments.length === 0 ? OPEN : COMMA, column)
+    rows.forEach((row, index) => {
+      segments.push(index === 0 ? VALUES : NEXT)
+      written.forEach(([field], place) => {
+        if (place > 0) segments.push(COMMA)
+        segments.push(Statement.parameter(row[field]))
+      })
     })
-    return Statement.fragment([...names, ...written, CLOSE])
+    segments.push(CLOSE)
+    return Statement.fragment(segments)
   }
 
   return {
     /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
     byColumn: (values: Changes<I>) => byColumn(values),
     insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
-      sql`INSERT INTO ${sql(name)} ${namesAndValues(values)}`,
+      sql`INSERT INTO ${sql(name)} ${namesAndValues([values])}`,
+    /** All have the fields of the first. */
+    insertAll: (sql: SqlClient.SqlClient, rows: Arr.NonEmptyReadonlyArray<I>): Statement.Statement<unknown> =>
+      sql`INSERT INTO ${sql(name)} ${namesAndValues(rows)}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`
   }
 }

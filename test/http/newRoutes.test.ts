@@ -1,0 +1,83 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber } from "effect"
+import { SqlClient } from "effect/sql"
+import { signedIn } from "../support/Actors.ts"
+import { created, idOf, newRoute } from "../support/Routes.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
+
+const line = (positions: number) =>
+  Array.from({ length: positions }, (_, n) => [9 + n / 1e5, 47 + n / 1e6, 400 + n / 10])
+
+const full = {
+  description: "Flat,\nthen not. ¼",
+  activity: "run",
+  visibility: "unlisted",
+  tags: ["gravel", "long ride"],
+  favourite: true,
+  geometry: line(30),
+  duration: 3600.5,
+  startAddress: "Städtle 1",
+  endAddress: "",
+  routingPreferences: { surfacePreference: "paved", avoidFerries: true, avoidHighways: false },
+  provenance: "gpx-import"
+}
+
+const SHAPES: ReadonlyArray<Readonly<Record<string, unknown>>> = [
+  {},
+  full,
+  { geometry: line(2), elevationGain: 1e-7, distance: 0.1 + 0.2 },
+  { tags: null, description: null, routingPreferences: null, geometry: null },
+  { geometry: line(300), visibility: "unlisted" }
+]
+
+/** Which statement wrote each route: all rows of one have its transaction. */
+const statementsOf = (ids: ReadonlyArray<number>) =>
+  SqlClient.SqlClient.use((sql) =>
+    Effect.map(
+      sql<{ statement: string }>`SELECT xmin::text AS statement FROM routes WHERE ${sql.in("id", ids)} ORDER BY id`,
+      (rows) => rows.map(({ statement }) => statement)
+    )
+  )
+
+layer(TestServer.layer({}))("routes of one account that are stored together", (it) => {
+  it.effect("are few statements, and each response is what a read returns", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const responses = yield* Effect.forEach(
+        Array.from({ length: 30 }, (_, n) => newRoute({ ...SHAPES[n % SHAPES.length], name: `Ride ${n}` })),
+        (route) => rider.post("/routes", route),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(responses.map(({ status }) => status), Array.from(responses, () => 201))
+      assert.isBelow(new Set(yield* statementsOf(responses.map(({ body }) => idOf(body)))).size, 15)
+      yield* Effect.forEach(responses, (response, n) =>
+        Effect.gen(function*() {
+          const { body, headers } = yield* rider.get(`/routes/${idOf(response.body)}`)
+          assert.strictEqual(created(response.body)["name"], `Ride ${n}`)
+          assert.deepStrictEqual(response.body, body)
+          assert.strictEqual(response.headers.get("etag"), headers.get("etag"))
+        }), { concurrency: 4 })
+    }))
+
+  it.effect("wait for none that is long, which is a statement of its own", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const rider = yield* signedIn
+      const stored = (positions: number) => rider.post("/routes", newRoute({ geometry: line(positions) }))
+      const waitingForLocks = Effect.map(
+        sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+        ({ length }) => length
+      )
+      const calls = yield* sql.withTransaction(Effect.gen(function*() {
+        yield* sql`SELECT FROM route_usage WHERE user_id = ${rider.id} FOR UPDATE`
+        const first = yield* Effect.forkChild(stored(2))
+        yield* until(Effect.map(waitingForLocks, (waiting) => waiting === 1))
+        const others = yield* Effect.forEach([2, 20_000, 2], (positions) => Effect.forkChild(stored(positions)))
+        yield* until(Effect.map(waitingForLocks, (waiting) => waiting === 2))
+        return [first, ...others]
+      }))
+      const responses = yield* Effect.forEach(calls, Fiber.join)
+      assert.deepStrictEqual(responses.map(({ status }) => status), [201, 201, 201, 201])
+    }))
+})
