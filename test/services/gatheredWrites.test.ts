@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Deferred, Effect, Exit, Fiber, Layer } from "effect"
+import { ConfigProvider, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { databaseLive } from "../../src/layers/Database.ts"
@@ -9,8 +9,8 @@ import { gatheredWrites } from "../../src/services/limits/GatheredWrites.ts"
 import { RunningRequests } from "../../src/services/limits/RunningRequests.ts"
 import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
 import { clonedDatabase } from "../support/Databases.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { configLayer } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
 
 const numbers = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
@@ -85,30 +85,24 @@ const tried = Effect.map(
 
 const emptied = SqlClient.SqlClient.use((sql) => sql`TRUNCATE notes`)
 
-/** While another transaction has the owner locked and a statement waits for it. */
-const whileLocked = <A, E, R>(owner: UserId, first: Effect.Effect<unknown, unknown, R>, work: Effect.Effect<A, E, R>) =>
-  SqlClient.SqlClient.use((sql) =>
-    Effect.gen(function*() {
-      const begun = yield* Deferred.make<void>()
-      const done = yield* Deferred.make<void>()
-      const holder = yield* Effect.forkChild(sql.withTransaction(Effect.gen(function*() {
-        yield* sql`SELECT FROM owners WHERE id = ${owner} FOR UPDATE`
-        yield* Deferred.succeed(begun, undefined)
-        yield* Deferred.await(done)
-      })))
-      yield* Deferred.await(begun)
-      const running = yield* Effect.forkChild(Effect.exit(first))
-      yield* until(Effect.map(
-        sql`SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-        (waiting) => waiting.length === 1
-      ))
-      const result = yield* work
-      yield* Deferred.succeed(done, undefined)
-      yield* Fiber.join(holder)
-      yield* Fiber.join(running)
-      return result
-    })
-  )
+/** While another transaction has the owner locked, and the first statement waits for it. */
+const behindLocked = <A, E, R>(
+  owner: UserId,
+  first: Effect.Effect<unknown, unknown, R>,
+  work: Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function*() {
+    const [running, result] = yield* whileLocked(
+      (sql) => sql`SELECT FROM owners WHERE id = ${owner} FOR UPDATE`,
+      Effect.gen(function*() {
+        const running = yield* Effect.forkChild(Effect.exit(first))
+        yield* untilLocked(1)
+        return [running, yield* work] as const
+      })
+    )
+    yield* Fiber.join(running)
+    return result
+  })
 
 layer(onDatabase, { excludeTestServices: true })("writes of an account", (it) => {
   it.effect("that wait together are one statement, of 8 rows at most, in their order; each gets its own row", () =>
@@ -127,7 +121,7 @@ layer(onDatabase, { excludeTestServices: true })("writes of an account", (it) =>
     Effect.gen(function*() {
       yield* emptied
       const write = yield* noteWriter
-      const later = yield* whileLocked(
+      const later = yield* behindLocked(
         ANNA,
         write({ owner: ANNA, text: "first" }),
         Effect.gen(function*() {
@@ -148,7 +142,7 @@ layer(onDatabase, { excludeTestServices: true })("writes of an account", (it) =>
     Effect.gen(function*() {
       yield* emptied
       const write = yield* noteWriter
-      const stays = yield* whileLocked(
+      const stays = yield* behindLocked(
         ANNA,
         Effect.timeoutOption(write({ owner: ANNA, text: "begun" }), "300 millis"),
         Effect.gen(function*() {
