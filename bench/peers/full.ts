@@ -129,9 +129,21 @@ server.get<{ Params: { ref: string } }>("/api/v1/routes/:ref", async (request, r
   return isVisible ? parsed(row) : reply.code(404).send({ statusCode: 404, code: "NOT_FOUND" })
 })
 
+// The counters that our triggers keep: as one would write it, this would count the routes.
+const findUsage = {
+  name: "usage",
+  text:
+    `SELECT r.live_routes AS total_routes, r.live_distance AS total_distance, r.routes, r.stored_bytes, c.collections,
+      l.max_routes, l.max_stored_bytes, l.max_collections
+    FROM route_usage r JOIN collection_usage c USING (user_id) CROSS JOIN usage_limits l WHERE user_id = $1`
+}
+
 server.get("/api/v1/users/me", async (request, reply) => {
   const account = await accountOf(request, reply)
-  return account ?? reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  if (account === undefined) return reply.code(401).send({ statusCode: 401, code: "UNAUTHORIZED" })
+  const { rows } = await pool.query({ ...findUsage, values: [account.id] })
+  const [{ total_distance, total_routes, ...usage }] = rows
+  return { ...account, statistics: { total_routes, total_distance }, usage }
 })
 
 server.get<{ Querystring: { limit: number } }>(
