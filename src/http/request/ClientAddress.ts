@@ -42,10 +42,27 @@ export interface AddressSubjects {
   readonly site: string | undefined
 }
 
-export const addressSubjects = (request: HttpServerRequest.HttpServerRequest): AddressSubjects => {
-  const address = Option.getOrUndefined(Option.map(clientAddress(request), unmapped))
-  if (address === undefined) return { host: "address:unknown", site: undefined }
+const subjectsOf = (text: string): AddressSubjects => {
+  const address = Option.getOrUndefined(Option.map(parseAddress(text), unmapped))
+  if (address === undefined) return UNKNOWN
   return NetAddress.isIpv4Address(address)
     ? { host: `address:${NetAddress.formatIp(address)}`, site: undefined }
     : { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${prefixOf(address, SITE_SEGMENTS)}` }
+}
+
+const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined }
+
+/** Then all are forgotten: requests of one client follow each other, and an address costs 3 us to read. */
+const MAX_KEPT = 1_000
+
+const kept = new Map<string, AddressSubjects>()
+
+export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerRequest): AddressSubjects => {
+  if (Option.isNone(remoteAddress)) return UNKNOWN
+  const known = kept.get(remoteAddress.value)
+  if (known !== undefined) return known
+  if (kept.size >= MAX_KEPT) kept.clear()
+  const subjects = subjectsOf(remoteAddress.value)
+  kept.set(remoteAddress.value, subjects)
+  return subjects
 }
