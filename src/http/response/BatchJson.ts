@@ -2,7 +2,7 @@ import { Result } from "effect"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { ServiceError } from "../../schema/Errors.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { withMembers } from "../../services/json/JsonText.ts"
+import { type JsonParts, textOf, withMembers } from "../../services/json/JsonText.ts"
 import { collectionJson, collectionTag } from "./CollectionJson.ts"
 import { encodeError } from "./ErrorResponse.ts"
 import { routeJson, routeTag } from "./RouteJson.ts"
@@ -11,7 +11,7 @@ import { jsonResponse } from "./Versioned.ts"
 export interface BatchOutcome {
   readonly status: number
   readonly etag?: string
-  readonly route?: string
+  readonly route?: JsonParts
   readonly collection?: string
 }
 
@@ -31,7 +31,7 @@ export const collectionOutcome = (collection: StoredCollection): BatchOutcome =>
 })
 
 const succeeded = (op: string, { collection, etag, route, status }: BatchOutcome) =>
-  withMembers(JSON.stringify({ op, status, etag }), ["route", route], ["collection", collection])
+  textOf(withMembers(JSON.stringify({ op, status, etag }), ["route", route], ["collection", collection]))
 
 const failed = (op: string, error: ServiceError) =>
   JSON.stringify({ op, status: error.statusCode, error: encodeError(error) })

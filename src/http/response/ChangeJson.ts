@@ -3,7 +3,7 @@ import { HttpServerResponse } from "effect/http"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { StoredChange } from "../../services/changes/ChangedRows.ts"
 import type { StoredChanges } from "../../services/changes/ChangeFeed.ts"
-import { withMembers } from "../../services/json/JsonText.ts"
+import { type JsonParts, withMembers } from "../../services/json/JsonText.ts"
 import { collectionJson } from "./CollectionJson.ts"
 import { jsonArray, routeJson } from "./RouteJson.ts"
 
@@ -13,7 +13,7 @@ const upserted = (type: "route" | "collection", { id, updatedAt, version }: {
   readonly version: number
 }) => JSON.stringify({ type, id, change: "upserted", version, at: updatedAt })
 
-const changeJson = (change: StoredChange): string => {
+const changeJson = (change: StoredChange): JsonParts => {
   switch (change.type) {
     case "route":
       return withMembers(upserted("route", change.route), ["route", routeJson(change.route)])
@@ -21,7 +21,7 @@ const changeJson = (change: StoredChange): string => {
       return withMembers(upserted("collection", change.collection), ["collection", collectionJson(change.collection)])
     case "deleted": {
       const { deletedAt, id, of, version } = change
-      return JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })
+      return [JSON.stringify({ type: of, id, change: "deleted", version, at: deletedAt })]
     }
   }
 }

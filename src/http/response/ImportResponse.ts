@@ -6,7 +6,7 @@ import type { Bounds } from "../../schema/ImportTrack.ts"
 import type { Place } from "../../schema/Place.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { TrackSummary } from "../../services/files/Choice.ts"
-import { withMembers } from "../../services/json/JsonText.ts"
+import { textOf, withMembers } from "../../services/json/JsonText.ts"
 import { Places } from "../../services/places/Places.ts"
 import type { ReadFiles } from "../../services/routes/FileJobs.ts"
 import { startOf } from "../../services/routes/RouteColumns.ts"
@@ -80,6 +80,6 @@ export const importedResponse = (
   const imported = stored.map((route, index) => importedRoute(versionedRoute(route), read[index]?.warnings ?? []))
   const [first] = imported
   return isList || first === undefined
-    ? jsonResponse(`[${imported.map(({ json }) => json()).join(",")}]`, { status: 201 })
+    ? jsonResponse(`[${imported.map(({ json }) => textOf(json())).join(",")}]`, { status: 201 })
     : createdResponse(first)
 }

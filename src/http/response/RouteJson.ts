@@ -6,7 +6,7 @@ import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
-import { withMembers } from "../../services/json/JsonText.ts"
+import { encoded, type JsonParts, textOf, withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
@@ -15,7 +15,7 @@ import { type Versioned, weakTag } from "./Versioned.ts"
 export const routeJson = (
   { cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute,
   url?: string
-): string =>
+): JsonParts =>
   withMembers(
     JSON.stringify({ ...members, version: undefined, cutRevision: undefined }),
     ["waypoints", waypoints],
@@ -57,34 +57,41 @@ export type VersionedRoute = Effect.Success<typeof makeVersionedRoute>
 export const versionedProfile = (route: StoredRoute, profile: ElevationProfile, samples: number): Versioned => ({
   path: `/api/v1/routes/${route.id}/profile`,
   etag: routeTag(route).replace(/"$/, `-${samples}"`),
-  json: () => JSON.stringify(profile)
+  json: () => [JSON.stringify(profile)]
 })
 
 export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<ImportWarning>): Versioned => ({
   ...versioned,
-  json: () => withMembers(versioned.json(), ["warnings", JSON.stringify(warnings)])
+  json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
 })
 
 /** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const PART_LENGTH = 1024 * 1024
 
-function* partsOf<A>(items: ReadonlyArray<A>, toJson: (item: A) => string): Generator<string> {
-  let part = "["
+function* partsOf<A>(items: ReadonlyArray<A>, toJson: (item: A) => JsonParts): Generator<JsonParts> {
+  let parts = ["["]
+  let length = 0
   for (const [index, item] of items.entries()) {
-    part += index === 0 ? toJson(item) : `,${toJson(item)}`
-    if (part.length < PART_LENGTH) continue
-    yield part
-    part = ""
+    if (index > 0) parts.push(",")
+    for (const part of toJson(item)) {
+      parts.push(part)
+      length += part.length
+    }
+    if (length < PART_LENGTH) continue
+    yield parts
+    parts = []
+    length = 0
   }
-  yield `${part}]`
+  parts.push("]")
+  yield parts
 }
 
 /** A JSON array in UTF-8, in parts. */
-export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>, toJson: (item: A) => string) {
+export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>, toJson: (item: A) => JsonParts) {
   const parts: Array<Uint8Array> = []
   for (const part of partsOf(items, toJson)) {
     if (parts.length > 0) yield* Effect.yieldNow
-    parts.push(Buffer.from(part))
+    parts.push(encoded(part))
   }
   return parts
 })

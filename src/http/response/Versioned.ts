@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
+import { encoded, type JsonParts } from "../../services/json/JsonText.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -13,7 +14,7 @@ import { staleConflict } from "./PublicErrors.ts"
 export interface Versioned {
   readonly path: string
   readonly etag: string
-  readonly json: () => string
+  readonly json: () => JsonParts
 }
 
 /** RFC 9110, 8.8.3. `If-Match` compares only the version. Weak, since one state has several encodings. */
@@ -51,8 +52,9 @@ export const expectedVersions = (
     ? undefined
     : listed(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
 
-export const jsonResponse = (body: string, options?: HttpServerResponse.Options) =>
-  HttpServerResponse.text(body, { ...options, contentType: MEDIA_TYPES.json })
+/** Encoded once: a text would be measured first, measured again with its headers, and encoded where it is written. */
+export const jsonResponse = (body: string | JsonParts, options?: HttpServerResponse.Options) =>
+  HttpServerResponse.uint8Array(encoded(body), { ...options, contentType: MEDIA_TYPES.json })
 
 export const versionedResponse = ({ etag, json }: Versioned) =>
   jsonResponse(json(), { headers: { [HEADERS.etag.key]: etag } })

@@ -9,7 +9,7 @@ import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
-import { withMembers } from "../json/JsonText.ts"
+import { textOf, withMembers } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
 import { toStoredRoute } from "../routes/RouteRows.ts"
@@ -178,7 +178,9 @@ export class AccountExport extends Context.Service<AccountExport, {
 
 const routeLine = (route: StoredRoute, origin: string) => {
   const members = JSON.stringify({ ...Struct.omit(route, ["waypoints", "geometry", "cues", "version"]), origin })
-  return withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry], ["cues", route.cues])
+  return textOf(
+    withMembers(members, ["waypoints", route.waypoints], ["geometry", route.geometry], ["cues", route.cues])
+  )
 }
 
 const collectionLine = (row: ArchivedCollectionRow) =>
