@@ -41,6 +41,7 @@ import { commonFailuresLayer, errorShapeLayer, tracedFaultsLayer } from "./middl
 import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
+import { preparedResponsesLayer } from "./middleware/PreparedResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { refusalLayer, TransportRules } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
@@ -104,6 +105,7 @@ const routes = Layer.mergeAll(
   refusalLayer,
   exactPathsLayer,
   largeResponsesLayer,
+  preparedResponsesLayer,
   otherMethodsLayer,
   api,
   docs,

@@ -32,6 +32,21 @@ layer(TestServer.layer())("the protocol", (it) => {
       assert.strictEqual((yield* sendRaw(origin, requestHead("GET /health/live"))).status, 200)
     }))
 
+  it.effect("a response that is prepared is what its handler sends", () =>
+    Effect.gen(function*() {
+      const { origin } = yield* TestServer
+      const sent = (line: string) =>
+        Effect.map(
+          sendRaw(origin, requestHead(line, { Origin: "https://example.com" })),
+          ({ body, head }) => ({ body, head: head.replace(/^date: .*$/im, "") })
+        )
+      const prepared = yield* sent("GET /health/live")
+      assert.strictEqual(prepared.body, "{\"status\":\"ok\"}")
+      assert.deepStrictEqual(prepared, yield* sent("GET /health/live?of=its-handler"))
+      assert.deepStrictEqual({ ...prepared, body: "" }, yield* sent("HEAD /health/live"))
+      assert.match((yield* sent("POST /health/live")).head, /^HTTP\/1\.1 405/)
+    }))
+
   it.effect("every response is JSON, hardened, and stored by no cache", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
