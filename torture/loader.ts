@@ -3,6 +3,11 @@ import { P99, quantile } from "../bench/statistics.ts"
 import { type Ask, asking, type Reply } from "./ask.ts"
 import { decodeWork, type Work } from "./loaderWork.ts"
 
+const WARM_UP_SECONDS = 2
+
+/** Milliseconds. The load comes out of nothing. */
+const SILENCE = 1000
+
 /** A process of its own, so that the cost of the clients is not taken for that of the service. */
 
 const body = JSON.stringify({
@@ -47,17 +52,38 @@ const closed = async (work: Work) => {
   close()
 }
 
-/** Requests arrive at a rate, whether or not those before have got a response. */
+/**
+ * Requests arrive at a rate, whether or not those before have got a response. What is sent to warm up is not kept: a
+ * process that has just started is slower than the service, and would measure itself.
+ */
 const open = async (work: Work) => {
   const { ask, close } = asking(work.origin)
-  const began = performance.now()
-  const answers: Array<Promise<unknown>> = []
-  while (answers.length < work.perSecond * work.seconds) {
-    const early = began + answers.length * 1000 / work.perSecond - performance.now()
-    if (early > 0) await pause(early)
-    else answers.push(ask(nextOf(work, answers.length)).then(keep))
+  const state = { running: 0 }
+  const arriving = async (perSecond: number, seconds: number, then: (reply: Reply) => void) => {
+    const began = performance.now()
+    for (let n = 0; n < perSecond * seconds;) {
+      const early = began + n * 1000 / perSecond - performance.now()
+      if (early > 0) {
+        await pause(early)
+        continue
+      }
+      state.running += 1
+      void ask(nextOf(work, n++)).then((reply) => {
+        state.running -= 1
+        then(reply)
+      })
+    }
   }
-  await Promise.all(answers)
+  const settled = async () => {
+    while (state.running > 0) await pause(10)
+  }
+  if (work.warmUp > 0) {
+    await arriving(work.warmUp, WARM_UP_SECONDS, () => undefined)
+    await settled()
+    await pause(SILENCE)
+  }
+  await arriving(work.perSecond, work.seconds, keep)
+  await settled()
   close()
 }
 

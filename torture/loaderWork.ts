@@ -7,12 +7,13 @@ import type { World } from "./world.ts"
 
 /**
  * What a process of `loader.ts` does: so many requests a second, or, where that is 0, as fast as the connections get
- * responses.
+ * responses. `warmUp` is a rate too, of two seconds before; 0 for none.
  */
 const Work = Schema.Struct({
   origin: Schema.String,
   tokens: Schema.Array(Schema.String),
   perSecond: Schema.Finite,
+  warmUp: Schema.Finite,
   connections: Schema.Int,
   seconds: Schema.Finite
 })
@@ -32,11 +33,13 @@ const run = promisify(execFile)
 
 const CONNECTIONS = 32
 
-/** The responses to requests of all accounts for some seconds, sent by a process of its own; a rate of 0 is the peak. */
+export const PEAK = { perSecond: 0 }
+
+/** The responses to requests of all accounts for some seconds, sent by a process of its own. */
 export const loaded = (
   keeper: Keeper,
   { accounts, service }: World,
-  perSecond: number,
+  { perSecond, warmUp = 0 }: Pick<Work, "perSecond"> & Partial<Pick<Work, "warmUp">>,
   seconds: number
 ): Effect.Effect<Kinds> =>
   Effect.promise(async (signal) => {
@@ -45,6 +48,7 @@ export const loaded = (
       tokens: accounts.map(({ token }) => token),
       connections: CONNECTIONS,
       perSecond,
+      warmUp,
       seconds
     }
     const running = run(process.execPath, [join(import.meta.dirname, "loader.ts"), JSON.stringify(work)], { signal })

@@ -2,7 +2,7 @@ import { Effect, Fiber } from "effect"
 import { setTimeout as pause } from "node:timers/promises"
 import { forgetPeak, peakMemory } from "../../bench/processes.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
-import { countOf, isGood, type Kinds, loaded } from "../loaderWork.ts"
+import { countOf, isGood, type Kinds, loaded, PEAK } from "../loaderWork.ts"
 import { formOf } from "../options.ts"
 import { makeRecorder } from "../recorder.ts"
 import type { World } from "../world.ts"
@@ -49,8 +49,8 @@ export const overload: Fault = {
     const recorder = makeRecorder()
     const judge = (isMissed: boolean, text: string) => recorder.reportSlowness(text, isMissed ? 1 : 0)
     const pid = world.service.pid()
-    yield* loaded(run.keeper, world, 0, 2)
-    const before = yield* loaded(run.keeper, world, 0, seconds)
+    yield* loaded(run.keeper, world, PEAK, 2)
+    const before = yield* loaded(run.keeper, world, PEAK, seconds)
     const peak = goodOf(before) / seconds
     yield* forgetPeak(pid)
 
@@ -60,9 +60,9 @@ export const overload: Fault = {
       [watching(world, "/health/live", live), watching(world, "/health/ready", ready)],
       (probe) => Effect.forkChild(probe)
     )
-    const during = yield* loaded(run.keeper, world, peak * TIMES, seconds)
+    const during = yield* loaded(run.keeper, world, { perSecond: peak * TIMES, warmUp: peak }, seconds)
     yield* Effect.sleep("1 second")
-    const after = yield* loaded(run.keeper, world, 0, 2)
+    const after = yield* loaded(run.keeper, world, PEAK, 2)
     yield* Effect.forEach(probes, (probe) => Fiber.interrupt(probe))
 
     const memory = yield* peakMemory(pid)

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises"
 import { residentMemory } from "../../bench/processes.ts"
 import { median } from "../../bench/statistics.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
-import { countOf, isGood, type Kinds, loaded } from "../loaderWork.ts"
+import { countOf, isGood, type Kinds, loaded, PEAK } from "../loaderWork.ts"
 import { makeRecorder } from "../recorder.ts"
 import { type World, world } from "../world.ts"
 
@@ -70,8 +70,8 @@ export const soak: Fault = {
   run: Effect.fnUntraced(function*(run) {
     const own = yield* world(`${run.directory}/soak`, run.keeper)
     const recorder = makeRecorder()
-    yield* loaded(run.keeper, own, 0, 5)
-    const peak = countOf((yield* loaded(run.keeper, own, 0, 10)).filter(isGood)) / 10
+    yield* loaded(run.keeper, own, PEAK, 5)
+    const peak = countOf((yield* loaded(run.keeper, own, PEAK, 10)).filter(isGood)) / 10
     const began = performance.now()
     const length = (run.options.minutes ?? MINUTES) * 60_000
     const samples: Array<Sample> = []
@@ -85,7 +85,7 @@ export const soak: Fault = {
     const seen: Array<Kinds[number]> = []
     while (performance.now() - began < length) {
       const left = (length - (performance.now() - began)) / 1000
-      seen.push(...yield* loaded(run.keeper, own, peak / 2, Math.max(1, Math.min(SLICE, left))))
+      seen.push(...yield* loaded(run.keeper, own, { perSecond: peak / 2 }, Math.max(1, Math.min(SLICE, left))))
     }
     yield* Fiber.interrupt(sampling)
     const warm = began + Math.min(WARM_AFTER, length * WARM_SHARE)
