@@ -59,6 +59,11 @@ const closed = async (work: Work) => {
 const open = async (work: Work) => {
   const { ask, close } = asking(work.origin)
   const state = { running: 0 }
+  const one = async (n: number, then: (reply: Reply) => void) => {
+    state.running += 1
+    then(await ask(nextOf(work, n)))
+    state.running -= 1
+  }
   const arriving = async (perSecond: number, seconds: number, then: (reply: Reply) => void) => {
     const began = performance.now()
     for (let n = 0; n < perSecond * seconds;) {
@@ -67,11 +72,7 @@ const open = async (work: Work) => {
         await pause(early)
         continue
       }
-      state.running += 1
-      void ask(nextOf(work, n++)).then((reply) => {
-        state.running -= 1
-        then(reply)
-      })
+      void one(n++, then)
     }
   }
   const settled = async () => {
