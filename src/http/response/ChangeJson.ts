@@ -27,7 +27,7 @@ const changeJson = (change: StoredChange): JsonParts => {
 }
 
 export const changePage = Effect.fnUntraced(function*({ changes, cursor, hasMore }: StoredChanges) {
-  const rest = Buffer.from(`,${JSON.stringify({ cursor, hasMore }).slice(1)}`)
-  const body = Buffer.concat([Buffer.from("{\"changes\":"), ...yield* jsonArray(changes, changeJson), rest])
+  const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
+  const body = yield* jsonArray(changes, changeJson, { before: "{\"changes\":", after })
   return HttpServerResponse.uint8Array(body, { contentType: MEDIA_TYPES.json })
 })

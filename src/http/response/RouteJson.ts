@@ -6,7 +6,7 @@ import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
-import { encoded, type JsonParts, textOf, withMembers } from "../../services/json/JsonText.ts"
+import { type JsonParts, lengthOf, textOf, withMembers, writeTo } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
@@ -65,40 +65,56 @@ export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<Impo
   json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
 })
 
-/** Encoding 16 MiB at once would block other requests for more than 50 ms. */
-const PART_LENGTH = 1024 * 1024
+/** In characters. Encoding 16 MiB at once would block other requests for more than 50 ms. */
+const SLICE = 1024 * 1024
 
-function* partsOf<A>(items: ReadonlyArray<A>, toJson: (item: A) => JsonParts): Generator<JsonParts> {
-  let parts = ["["]
+function* slicesOf(all: Iterable<JsonParts>): Generator<JsonParts> {
+  let slice: Array<string> = []
   let length = 0
-  for (const [index, item] of items.entries()) {
-    if (index > 0) parts.push(",")
-    for (const part of toJson(item)) {
-      parts.push(part)
+  for (const parts of all) {
+    for (const part of parts) {
+      slice.push(part)
       length += part.length
     }
-    if (length < PART_LENGTH) continue
-    yield parts
-    parts = []
+    if (length < SLICE) continue
+    yield slice
+    slice = []
     length = 0
   }
-  parts.push("]")
-  yield parts
+  yield slice
 }
 
-/** A JSON array in UTF-8, in parts. */
-export const jsonArray = Effect.fnUntraced(function*<A>(items: ReadonlyArray<A>, toJson: (item: A) => JsonParts) {
-  const parts: Array<Uint8Array> = []
-  for (const part of partsOf(items, toJson)) {
-    if (parts.length > 0) yield* Effect.yieldNow
-    parts.push(encoded(part))
+function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) => JsonParts, after: string) {
+  yield [`${before}[`]
+  for (const [index, item] of items.entries()) yield index === 0 ? toJson(item) : [",", ...toJson(item)]
+  yield [`]${after}`]
+}
+
+/** A JSON array in UTF-8 between two texts, encoded in several iterations of the event loop where it is long. */
+export const jsonArray = Effect.fnUntraced(function*<A>(
+  items: ReadonlyArray<A>,
+  toJson: (item: A) => JsonParts,
+  { after = "", before = "" } = {}
+) {
+  const slices: Array<JsonParts> = []
+  let length = 0
+  for (const slice of slicesOf(partsOf(before, items, toJson, after))) {
+    if (slices.length > 0) yield* Effect.yieldNow
+    slices.push(slice)
+    length += lengthOf(slice)
   }
-  return parts
+  const bytes = Buffer.allocUnsafe(length)
+  let at = 0
+  for (const slice of slices) {
+    if (at > 0) yield* Effect.yieldNow
+    at = writeTo(bytes, at, slice)
+  }
+  return bytes.subarray(0, at)
 })
 
 export const routePage = Effect.fnUntraced(
   function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
-    return HttpServerResponse.uint8Array(Buffer.concat(yield* jsonArray(found.items, (route) => routeJson(route))), {
+    return HttpServerResponse.uint8Array(yield* jsonArray(found.items, (route) => routeJson(route)), {
       headers: pageHeaders(url, page, found),
       contentType: MEDIA_TYPES.json
     })

@@ -29,9 +29,15 @@ export const withMembers = (
 
 export const textOf = (parts: JsonParts): string => parts.join("")
 
+export const lengthOf = (parts: JsonParts): number =>
+  parts.reduce((length, part) => length + Buffer.byteLength(part), 0)
+
+/** Returns where the next parts begin. */
+export const writeTo = (bytes: Buffer, start: number, parts: JsonParts): number =>
+  parts.reduce((at, part) => at + bytes.write(part, at), start)
+
 export const encoded = (json: Json): Buffer => {
   if (typeof json === "string") return Buffer.from(json)
-  const bytes = Buffer.allocUnsafe(json.reduce((length, part) => length + Buffer.byteLength(part), 0))
-  json.reduce((at, part) => at + bytes.write(part, at), 0)
-  return bytes
+  const bytes = Buffer.allocUnsafe(lengthOf(json))
+  return bytes.subarray(0, writeTo(bytes, 0, json))
 }
