@@ -3,11 +3,6 @@ import { P99, quantile } from "../bench/statistics.ts"
 import { type Ask, asking, type Reply } from "./ask.ts"
 import { decodeWork, type Work } from "./loaderWork.ts"
 
-const WARM_UP_SECONDS = 2
-
-/** Milliseconds. The load comes out of nothing. */
-const SILENCE = 1000
-
 /** A process of its own, so that the cost of the clients is not taken for that of the service. */
 
 const body = JSON.stringify({
@@ -51,6 +46,11 @@ const closed = async (work: Work) => {
   await Promise.all(Array.from({ length: work.connections }, one))
   close()
 }
+
+const WARM_UP_SECONDS = 2
+
+/** Milliseconds. The load comes out of nothing. */
+const SILENCE = 1000
 
 /**
  * Requests arrive at a rate, whether or not those before have got a response. What is sent to warm up is not kept: a

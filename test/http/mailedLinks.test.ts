@@ -2,9 +2,10 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { anonymous, newEmail, signedUp } from "../support/Actors.ts"
+import { untilLocked } from "../support/Locks.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
-import { until, untilNone } from "../support/Waiting.ts"
+import { untilNone } from "../support/Waiting.ts"
 
 const PASSWORD = "a long enough password"
 
@@ -109,12 +110,7 @@ layer(TestServer.layer())("a change of credentials", (it) => {
       const locking = yield* Effect.forkChild(lock)
       yield* Deferred.await(isLocked)
       const responses = yield* Effect.forkChild(Effect.all(calls, { concurrency: "unbounded" }))
-      yield* until(Effect.map(
-        sql<{ waiting: number }>`
-          SELECT count(*)::int AS waiting FROM pg_stat_activity
-          WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        ([row]) => row?.waiting === calls.length
-      ))
+      yield* untilLocked(calls.length)
       yield* Deferred.succeed(mayUnlock, undefined)
       yield* Fiber.join(locking)
       const statuses = (yield* Fiber.join(responses)).map(({ status }) => status)

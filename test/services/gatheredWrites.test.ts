@@ -194,27 +194,29 @@ layer(WriterTurns.layer.pipe(
   /** All turns of the account are taken. */
   const taken = Effect.fnUntraced(function*(owner: UserId) {
     const { run } = yield* WriterTurns
-    yield* Effect.replicateEffect(Effect.forkChild(run(owner, Effect.never)), 2)
+    const holders = yield* Effect.replicateEffect(Effect.forkChild(run(owner, Effect.never)), 2)
     yield* Effect.yieldNow
-    return (yield* gatheredWrites)((values: ReadonlyArray<{ readonly n: number }>) => Effect.succeed(values))
+    const write = (yield* gatheredWrites)((values: ReadonlyArray<{ readonly n: number }>) => Effect.succeed(values))
+    return { holders, write }
   })
 
   it.effect("are refused after 2 seconds, and written once there is one", () =>
     Effect.gen(function*() {
       const owner = UserId.make(1)
-      const write = yield* taken(owner)
+      const { holders, write } = yield* taken(owner)
       const fibers = yield* Effect.forEach(numbers(3), (n) => Effect.forkChild(Effect.flip(write(owner, { n }))))
       yield* TestClock.adjust("2 seconds")
       const refusals = yield* Effect.forEach(fibers, Fiber.join)
       assert.deepEqual(refusals, numbers(3).map(() => new Overloaded({ reason: "writes", retryAfterSeconds: 2 })))
-      const other = UserId.make(2)
-      assert.deepStrictEqual(yield* write(other, { n: 4 }), { n: 4 })
+      const later = yield* Effect.forkChild(write(owner, { n: 4 }))
+      yield* Fiber.interruptAll(holders)
+      assert.deepStrictEqual(yield* Fiber.join(later), { n: 4 })
     }))
 
   it.effect("wait with 256 of an account, and 8 while the process has many requests; more are refused at once", () =>
     Effect.gen(function*() {
       const refusedOf = Effect.fnUntraced(function*(owner: UserId, count: number, areMany: boolean) {
-        const write = yield* taken(owner)
+        const { write } = yield* taken(owner)
         const counted = Effect.provideService(RunningRequests, { add: () => undefined, areMany: () => areMany })
         const fibers = yield* Effect.forEach(
           numbers(count),

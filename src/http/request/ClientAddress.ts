@@ -42,6 +42,8 @@ export interface AddressSubjects {
   readonly site: string | undefined
 }
 
+const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined }
+
 const subjectsOf = (text: string): AddressSubjects => {
   const address = Option.getOrUndefined(Option.map(parseAddress(text), unmapped))
   if (address === undefined) return UNKNOWN
@@ -50,10 +52,11 @@ const subjectsOf = (text: string): AddressSubjects => {
     : { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${prefixOf(address, SITE_SEGMENTS)}` }
 }
 
-const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined }
-
 /** Then all are forgotten: requests of one client follow each other, and an address costs 3 us to read. */
 const MAX_KEPT = 1_000
+
+/** Of an address. A proxy may forward any text as one. */
+const MAX_LENGTH = 45
 
 const kept = new Map<string, AddressSubjects>()
 
@@ -61,8 +64,8 @@ export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerR
   if (Option.isNone(remoteAddress)) return UNKNOWN
   const known = kept.get(remoteAddress.value)
   if (known !== undefined) return known
-  if (kept.size >= MAX_KEPT) kept.clear()
   const subjects = subjectsOf(remoteAddress.value)
-  kept.set(remoteAddress.value, subjects)
+  if (kept.size >= MAX_KEPT) kept.clear()
+  if (remoteAddress.value.length <= MAX_LENGTH) kept.set(remoteAddress.value, subjects)
   return subjects
 }

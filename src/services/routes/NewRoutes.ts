@@ -11,7 +11,7 @@ import { shareTokens } from "../visibility/ShareTokens.ts"
 import { lineOf, placeValues, requireOnLine, type RouteDraft, startOf, valuesWithoutPlace } from "./RouteColumns.ts"
 import { type NewRouteRow, RouteRecord, routesTable } from "./RouteRecord.ts"
 import { OWNER_COLUMNS, OwnerColumns, toStoredRoute } from "./RouteRows.ts"
-import { RouteViews } from "./RouteViews.ts"
+import { refreshShown, RouteViews } from "./RouteViews.ts"
 
 /** What only the database knows of a new route, and preferences as they are read. */
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "shareToken", "routingPreferences"]))
@@ -61,7 +61,7 @@ export const newRoutes = Effect.gen(function*() {
       lengthOf(row) > LONG || isAlone(context) ? turns.run(row.userId, insert(row)) : insertGathered(row.userId, row)
     )
 
-  const storedBy = <E>(insert: (row: NewRouteRow) => Effect.Effect<AddedRow | undefined, E>) =>
+  const storedBy = <E>(insert: (row: NewRouteRow) => Effect.Effect<AddedRow, E>) =>
     Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
       const now = yield* DateTime.nowAsDate
       const line = lineOf(route.geometry)
@@ -76,10 +76,11 @@ export const newRoutes = Effect.gen(function*() {
         createdAt: now,
         updatedAt: now
       }
-      const added = yield* Effect.fromNullishOr(yield* insert(values))
-      if (added.zonesRevision !== null && values.visibility !== "private") yield* views.refresh(owner)
+      const added = yield* insert(values)
       const instant = now.toISOString()
-      return toStoredRoute({ ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }, pseudonyms)
+      const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
+      yield* refreshShown(views, row)
+      return toStoredRoute(row, pseudonyms)
     })
 
   return {

@@ -8,7 +8,7 @@ import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
-import { IS_CURRENT } from "./RouteRows.ts"
+import { IS_CURRENT, type RouteRow } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
 const notMade = (what: string) => (cause: Cause.Cause<unknown>) =>
@@ -193,3 +193,9 @@ export class RouteViews extends Context.Service<RouteViews, {
     })
   )
 }
+
+/** After a change of a route that others may see. */
+export const refreshShown = (
+  views: RouteViews["Service"],
+  { userId, visibility, zonesRevision }: Pick<RouteRow, "userId" | "visibility" | "zonesRevision">
+): Effect.Effect<void> => zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)

@@ -27,7 +27,7 @@ import {
 } from "./RouteColumns.ts"
 import { ChangedRouteRow, routesTable } from "./RouteRecord.ts"
 import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
-import { RouteViews } from "./RouteViews.ts"
+import { refreshShown, RouteViews } from "./RouteViews.ts"
 import { seenRoutes } from "./SeenRoutes.ts"
 
 /** Versions that the caller accepts to change; undefined accepts any. */
@@ -143,15 +143,8 @@ export class Routes extends Context.Service<Routes, {
       const found = (row: Option.Option<RouteRow>) =>
         Option.match(row, {
           onNone: () => Effect.fail(new Missing({ kind: "route" })),
-          onSome: (row) => Effect.map(refreshed(Effect.succeed(row)), (row) => toStoredRoute(row, pseudonyms))
+          onSome: (row) => Effect.as(refreshShown(views, row), toStoredRoute(row, pseudonyms))
         })
-
-      const refreshed = <E>(stored: Effect.Effect<RouteRow, E>) =>
-        Effect.tap(
-          stored,
-          ({ userId, visibility, zonesRevision }) =>
-            zonesRevision === null || visibility === "private" ? Effect.void : views.refresh(userId)
-        )
 
       return Routes.of({
         create: traced("Routes.create")(store, quotaFailures),

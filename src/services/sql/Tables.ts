@@ -61,16 +61,12 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     Object.keys({ ...model.insert.fields, ...model.update.fields }).map((field) => [field, String.camelToSnake(field)])
   )
 
-  const forEach = (values: object, write: (column: string, value: unknown) => void) => {
-    for (const [field, value] of Object.entries(values)) {
-      const column = columns.get(field)
-      if (column !== undefined && value !== undefined) write(column, value)
-    }
-  }
-
   const byColumn = (values: object): Record<string, unknown> => {
     const result: Record<string, unknown> = {}
-    forEach(values, (column, value) => result[column] = value)
+    for (const [field, value] of Object.entries(values)) {
+      const column = columns.get(field)
+      if (column !== undefined && value !== undefined) result[column] = value
+    }
     return result
   }
 
@@ -93,14 +89,15 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     return Statement.fragment(segments)
   }
 
+  const insertAll = (sql: SqlClient.SqlClient, rows: Arr.NonEmptyReadonlyArray<I>): Statement.Statement<unknown> =>
+    sql`INSERT INTO ${sql(name)} ${namesAndValues(rows)}`
+
   return {
     /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
     byColumn: (values: Changes<I>) => byColumn(values),
-    insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
-      sql`INSERT INTO ${sql(name)} ${namesAndValues([values])}`,
+    insert: (sql: SqlClient.SqlClient, values: I) => insertAll(sql, [values]),
     /** All have the fields of the first. */
-    insertAll: (sql: SqlClient.SqlClient, rows: Arr.NonEmptyReadonlyArray<I>): Statement.Statement<unknown> =>
-      sql`INSERT INTO ${sql(name)} ${namesAndValues(rows)}`,
+    insertAll,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`
   }
 }
