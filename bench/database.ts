@@ -11,3 +11,11 @@ export const connected = (url: string) =>
     }),
     (client) => Effect.promise(() => client.end())
   )
+
+/** Autovacuum does so within a minute; until then PostgreSQL plans for empty tables. */
+export const analyzed = (url: string) =>
+  connected(url).pipe(
+    Effect.flatMap((client) => Effect.promise(() => client.query("ANALYZE"))),
+    Effect.scoped,
+    Effect.asVoid
+  )

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { analyzed } from "./database.ts"
 import { argument, readyAfter, running, SETTINGS } from "./processes.ts"
 import { comparedRequests, CONNECTIONS, seeded } from "./requests.ts"
 import { seed } from "./seed.ts"
@@ -72,7 +73,9 @@ const profiled = Effect.gen(function*() {
     const ours = yield* running("src/main.ts", settings, ["--cpu-prof", `--cpu-prof-dir=${directory}`])
     yield* readyAfter(`${ours.origin}/health/ready`, ours.started)
     yield* seed(url)
-    const requests = comparedRequests(yield* seeded(ours.origin))
+    const filled = yield* seeded(ours.origin)
+    yield* analyzed(url)
+    const requests = comparedRequests(filled)
     const request = requests.find(({ name }) => name === REQUEST)
     if (request === undefined) {
       return yield* Effect.die(new Error(`no such request; there are: ${requests.map(({ name }) => name).join("; ")}`))

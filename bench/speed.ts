@@ -5,6 +5,7 @@ import { availableParallelism, loadavg } from "node:os"
 import { join } from "node:path"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { analyzed } from "./database.ts"
 import { argument, processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
 import { type Compared, comparedRequests, CONNECTIONS, seeded } from "./requests.ts"
 import { seed } from "./seed.ts"
@@ -133,7 +134,9 @@ const comparison = Effect.gen(function*() {
   const idle = yield* processorTime(ours.pid)
   yield* Effect.sleep("10 seconds")
   const idleShare = ((yield* processorTime(ours.pid)) - idle) / 10_000
-  const requests = comparedRequests(yield* seeded(ours.origin))
+  const filled = yield* seeded(ours.origin)
+  yield* analyzed(url)
+  const requests = comparedRequests(filled)
   yield* Console.log(
     `${availableParallelism()} cores shared with PostgreSQL and the load, ${loadavg()[0]?.toFixed(1)} wanted before\n\n`
       + "| request | ours | processor time, ours | full peer | bare peer | ours / full (by processor time) | ours / bare |\n"
