@@ -13,11 +13,24 @@ const versionRule: Rule = ({ httpVersion }) =>
 /** A name, an IPv4 or an IPv6 address with an optional port (RFC 9110, 7.2): no user, path or list. */
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
 
-const isHost = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
+const parses = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
+
+/** Of the last one, which the next request names, too: parsing it was a microsecond of each request. */
+const makeIsHost = () => {
+  const last = { text: "", isHost: false }
+  return (text: string) => {
+    if (text !== last.text) Object.assign(last, { text, isHost: parses(text) })
+    return last.isHost
+  }
+}
+
+const isHost = makeIsHost()
+
+const isHostName = (name: string) => name.length === 4 && name.toLowerCase() === "host"
 
 /** Node keeps the first of several and drops the others. */
 const hostsOf = ({ rawHeaders }: IncomingMessage) =>
-  rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "host")
+  rawHeaders.filter((_, index) => index % 2 === 1 && isHostName(rawHeaders[index - 1] ?? ""))
 
 /** RFC 9112, 3.2. */
 const hostRule: Rule = (request) => {

@@ -13,13 +13,20 @@ const HARDENING = {
 
 const TWO_YEARS = 63_072_000
 
-const withDefaults = (
-  response: HttpServerResponse.HttpServerResponse,
-  defaults: Readonly<Record<string, string>>
-) => HttpServerResponse.setHeaders(response, { ...defaults, ...response.headers })
+type HeaderRecord = Readonly<Record<string, string>>
+
+/** Most responses have none of them: each copy of all headers is most of a microsecond. */
+const withDefaults = (response: HttpServerResponse.HttpServerResponse, defaults: HeaderRecord) => {
+  const { headers } = response
+  const own = Object.keys(headers).filter((name) => name in defaults)
+  const missing = own.length === 0
+    ? defaults
+    : Object.fromEntries(Object.entries(defaults).filter(([name]) => !own.includes(name)))
+  return HttpServerResponse.setHeaders(response, missing)
+}
 
 /** A 401 names the scheme (RFC 9110, 15.5.2); after a 408 or 413 the body is unread. */
-const BY_STATUS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
+const BY_STATUS: Readonly<Record<number, HeaderRecord>> = {
   401: { [HEADERS.wwwAuthenticate.key]: `Bearer realm="${SERVICE_NAME}"` },
   408: { connection: "close" },
   413: { connection: "close" }
@@ -38,12 +45,14 @@ export const responseHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const draining = yield* Draining
     const defaults = yield* defaultHeaders
+    const defaultsOf = (more: HeaderRecord | undefined, isEnding: boolean) =>
+      more === undefined && !isEnding ? defaults : { ...defaults, ...more, ...isEnding ? CLOSE : {} }
     return (httpEffect) =>
       HttpEffect.withPreResponseHandler(
         httpEffect,
         (_request, response) =>
           Effect.map(draining.hasBegun, (isEnding) =>
-            withDefaults(response, { ...defaults, ...BY_STATUS[response.status], ...isEnding ? CLOSE : {} }))
+            withDefaults(response, defaultsOf(BY_STATUS[response.status], isEnding)))
       )
   }),
   { global: true }

@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
-import { encoded, type JsonParts } from "../../services/json/JsonText.ts"
+import { encoded, isLong, type Json, type JsonParts, textOf } from "../../services/json/JsonText.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
@@ -52,9 +52,13 @@ export const expectedVersions = (
     ? undefined
     : listed(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
 
-/** Encoded once: a text would be measured first, measured again with its headers, and encoded where it is written. */
-export const jsonResponse = (body: string | JsonParts, options?: HttpServerResponse.Options) =>
-  HttpServerResponse.uint8Array(encoded(body), { ...options, contentType: MEDIA_TYPES.json })
+/** A short text is one write with its headers; a long one is encoded at once, and not measured twice before. */
+export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) => {
+  const typed = { ...options, contentType: MEDIA_TYPES.json }
+  return isLong(json)
+    ? HttpServerResponse.uint8Array(encoded(json), typed)
+    : HttpServerResponse.text(textOf(json), typed)
+}
 
 export const versionedResponse = ({ etag, json }: Versioned) =>
   jsonResponse(json(), { headers: { [HEADERS.etag.key]: etag } })

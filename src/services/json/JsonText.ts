@@ -4,7 +4,7 @@
  */
 export type JsonParts = ReadonlyArray<string>
 
-type Json = string | JsonParts
+export type Json = string | JsonParts
 
 const CLOSE = "}"
 
@@ -27,7 +27,14 @@ export const withMembers = (
   return parts
 }
 
-export const textOf = (parts: JsonParts): string => parts.join("")
+export const textOf = (json: Json): string => typeof json === "string" ? json : json.join("")
+
+/** In characters. Up to there a text, which is written together with its headers, costs less than its bytes. */
+const LONG = 16 * 1024
+
+/** Whether it is to be sent as bytes (`encoded`). */
+export const isLong = (json: Json): boolean =>
+  (typeof json === "string" ? json.length : json.reduce((length, part) => length + part.length, 0)) > LONG
 
 export const lengthOf = (parts: JsonParts): number =>
   parts.reduce((length, part) => length + Buffer.byteLength(part), 0)
