@@ -10,6 +10,7 @@ import { period } from "../services/settings/SettingTypes.ts"
 import { machineClock } from "../services/time/MachineClock.ts"
 import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
+import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
 
 /** No statement, lock wait or forgotten transaction may block others for long. */
@@ -34,7 +35,7 @@ const pool = Config.unwrap({
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const config = yield* pool
   yield* awaitDatabase(config, yield* databaseWait)
-  return Layer.provideMerge(knownServerLayer, clientLayer(config))
+  return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
 })).pipe(Layer.provide(machineClock))
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))

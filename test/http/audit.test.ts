@@ -151,8 +151,8 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: admins.join(","), TRUSTED_PROXIES: "
       }`
       yield* TestClock.adjust("1 hour")
       yield* untilNone(sql`SELECT 1 FROM audit_events WHERE created_at = ${ago(90)}`)
-      const left = yield* sql<{ created_at: Date }>`SELECT created_at FROM audit_events`
-      assert.deepStrictEqual(left.map(({ created_at }) => created_at), [ago(89)])
+      const left = yield* sql<{ created_at: string }>`SELECT created_at FROM audit_events`
+      assert.deepStrictEqual(left.map(({ created_at }) => created_at), [ago(89).toISOString()])
     }))
 })
 

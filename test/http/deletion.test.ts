@@ -231,8 +231,8 @@ layer(TestServer.layer())("a process whose clock is a minute away from the datab
     it.effect(`dates deletions by the database's, at ${seconds} seconds`, () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient
-        const [before] = yield* sql<{ now: Date }>`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`
-        yield* TestClock.setTime((before?.now.getTime() ?? 0) + seconds * 1000)
+        const [before] = yield* sql<{ now: string }>`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`
+        yield* TestClock.setTime(Date.parse(before?.now ?? "") + seconds * 1000)
         const rider = yield* signedIn
         const route = created((yield* rider.post("/routes", newRoute({}))).body)
         const collection = created((yield* rider.post("/collections", { name: "x" })).body)

@@ -28,7 +28,7 @@ const keysLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
 /** A call of a new user. */
 const callOf = Effect.fnUntraced(function*(key: string) {
   const sql = yield* SqlClient.SqlClient
-  const [user] = yield* sql<{ id: bigint }>`
+  const [user] = yield* sql<{ id: number }>`
     INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
     VALUES (${key}, ${key}, 'Rider', ${key}, now(), now()) RETURNING id`
   const call: RepeatableCall = {

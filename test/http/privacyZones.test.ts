@@ -73,7 +73,7 @@ const isInZone = (position: readonly [number, number]) => metresFrom(HOME, posit
 
 const revisionOf = (rider: Rider) =>
   SqlClient.SqlClient.use((sql) =>
-    sql<{ revision: bigint | null }>`SELECT zones_revision AS revision FROM users WHERE id = ${rider.id}`
+    sql<{ revision: number | null }>`SELECT zones_revision AS revision FROM users WHERE id = ${rider.id}`
   ).pipe(Effect.map(([row]) => row?.revision))
 
 const ADMIN = "admin@admins.example"

@@ -262,7 +262,7 @@ layer(TestServer.layer())("what is mailed", (it) => {
         const response = yield* visitor.post("/auth/request-password-reset", { email })
         assert.deepStrictEqual([response.status, response.body], [200, { success: true }])
       }
-      const rows = yield* sql<{ payload: string; user_id: bigint | null }>`SELECT payload, user_id FROM outbox`
+      const rows = yield* sql<{ payload: string; user_id: number | null }>`SELECT payload, user_id FROM outbox`
       assert.deepStrictEqual(rows.map(({ user_id }) => user_id), [null, null])
       assert.notInclude(JSON.stringify(rows.map(({ payload }) => payload)), rider.email)
       yield* Deferred.succeed(mayUnlock, undefined)

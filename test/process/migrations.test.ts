@@ -167,7 +167,7 @@ it.live(
               password_hash: null,
               token_hash: null,
               user_id: null,
-              expires_at: new Date("2026-01-08")
+              expires_at: new Date("2026-01-08").toISOString()
             },
             ...[["one", "2026-01-08"], ["two", "2026-01-16"]].map(([hash = "", until = ""]) => ({
               email: "Pending@example.com",
@@ -175,7 +175,7 @@ it.live(
               password_hash: `password of ${hash}`,
               token_hash: hash,
               user_id: null,
-              expires_at: new Date(until)
+              expires_at: new Date(until).toISOString()
             }))
           ])
           assert.lengthOf(yield* sql`SELECT 1 FROM outbox WHERE user_id IS NULL`, 1)

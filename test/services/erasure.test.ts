@@ -118,8 +118,8 @@ layer(onOwnDatabase)("an erasure", (it) => {
     Effect.gen(function*() {
       const { eraseDue } = yield* AccountErasure
       const sql = yield* SqlClient.SqlClient
-      const rows = yield* sql<{ now: Date }>`SELECT clock_timestamp() AS now`
-      const now = rows[0]?.now.getTime() ?? 0
+      const rows = yield* sql<{ now: string }>`SELECT clock_timestamp() AS now`
+      const now = Date.parse(rows[0]?.now ?? "")
       yield* TestClock.setTime(now + 60_000)
       yield* usersWhoLeft("early", 1, new Date(now - 30 * DAY + 59_000))
       yield* usersWhoLeft("due", 1, new Date(now - 30 * DAY))

@@ -98,7 +98,7 @@ const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
 
 /** The user whom the mails are for. */
 const somebody = SqlClient.SqlClient.use((sql) =>
-  sql<{ id: bigint }>`
+  sql<{ id: number }>`
     INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
     VALUES ('rider@example.com', 'rider@example.com', 'Rider', 'rider', now(), now())
     ON CONFLICT (email_key) DO UPDATE SET name = 'Rider' RETURNING id`
@@ -265,8 +265,8 @@ layer(outboxLayer)("a mail that the provider does not take", (it) => {
       yield* Ref.set(isDown, true)
       yield* outbox.put(yield* somebody, MAIL)
       const delay = Effect.gen(function*() {
-        const [row] = yield* sql<{ next_attempt_at: Date }>`SELECT next_attempt_at FROM outbox`
-        return ((row?.next_attempt_at.getTime() ?? 0) - (yield* Clock.currentTimeMillis)) / 1000
+        const [row] = yield* sql<{ next_attempt_at: string }>`SELECT next_attempt_at FROM outbox`
+        return (Date.parse(row?.next_attempt_at ?? "") - (yield* Clock.currentTimeMillis)) / 1000
       })
       for (const seconds of [5, 10, 20, 40, 80, 160, 320, 640, 1280, 2560, 3600, 3600]) {
         yield* outbox.wake

@@ -68,7 +68,7 @@ layer(changes)("a password that a mailed link sets", (it) => {
 
       const signUpId = yield* (yield* SignUps).add({ email: "a@example.com", name: "A", passwordHash: "old" })
       yield* reset((yield* mailedTokens.issue("reset-password", { signUpId })).token, password)
-      const [account] = yield* sql<{ id: bigint; password_hash: string }>`SELECT id, password_hash FROM users`
+      const [account] = yield* sql<{ id: number; password_hash: string }>`SELECT id, password_hash FROM users`
       assert.strictEqual(account?.password_hash, "a digest")
 
       yield* sql`UPDATE users SET password_hash = 'old'`

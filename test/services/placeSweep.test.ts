@@ -51,7 +51,7 @@ const routes = Effect.fnUntraced(function*(count: number, columns: { geometry?: 
 })
 
 const stored = SqlClient.SqlClient.use((sql) =>
-  sql<{ city: string | null; region: string | null; place_version: number; version: bigint; is_old: boolean }>`
+  sql<{ city: string | null; region: string | null; place_version: number; version: number; is_old: boolean }>`
     SELECT place_city AS city, place_region AS region, place_version, version, updated_at = '2020-01-01' AS is_old
     FROM routes ORDER BY id`
 )

@@ -1,5 +1,6 @@
 import { Config, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { DateColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
 import { isErasureDue } from "../identity/AccountState.ts"
@@ -40,14 +41,14 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 
       const findOldest = SqlSchema.findOne({
         Request: Schema.Date,
-        Result: Schema.Struct({ oldest: Schema.NullOr(Schema.Date) }),
+        Result: Schema.Struct({ oldest: Schema.NullOr(DateColumn) }),
         execute: (cutoff) =>
           sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE ${isErasureDue(sql, cutoff)}`
       })
 
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
-        Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: Schema.Date }),
+        Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: DateColumn }),
         execute: ({ cutoff, id }) =>
           sql`
             DELETE FROM users WHERE id = (
@@ -97,7 +98,7 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 
       const findEarliest = SqlSchema.findOne({
         Request: Schema.Void,
-        Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+        Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
         execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
       })
 

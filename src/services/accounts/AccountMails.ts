@@ -1,7 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
-import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import { type SignUpId, UserId } from "../../schema/Ids.ts"
 import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
@@ -35,7 +34,7 @@ export class AccountMails extends Context.Service<AccountMails, {
 
       const findAccount = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Schema.Struct({ id: UserIdColumn, email: Schema.String }),
+        Result: Schema.Struct({ id: UserId, email: Schema.String }),
         execute: (key) => sql`SELECT id, email FROM users WHERE email_key = ${key}`
       })
 

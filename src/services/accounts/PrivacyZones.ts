@@ -1,7 +1,6 @@
 import { Context, Effect, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { ZonesFull } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { MAX_ZONES, type PrivacyZone } from "../../schema/PrivacyZone.ts"
@@ -16,7 +15,7 @@ import { traced } from "../tracing/Traced.ts"
 import { secretCircles } from "./SecretCircles.ts"
 
 class ZoneRecord extends Model.Class<ZoneRecord>("ZoneRecord")({
-  userId: writtenOnce(UserIdColumn, UserId),
+  userId: writtenOnce(UserId),
   position: Schema.Int,
   lng: Schema.Finite,
   lat: Schema.Finite,

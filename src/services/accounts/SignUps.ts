@@ -1,15 +1,14 @@
 import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { SignUpIdColumn, UserIdColumn } from "../../schema/Columns.ts"
-import { SignUpId, type UserId } from "../../schema/Ids.ts"
+import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { columnsOf, Instant, readOnly, tableOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 
 class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
-  id: readOnly(SignUpIdColumn),
+  id: readOnly(SignUpId),
   email: Schema.String,
   emailKey: Schema.String,
   name: Schema.String,
@@ -63,7 +62,7 @@ export class SignUps extends Context.Service<SignUps, {
 
       const insert = SqlSchema.findOne({
         Request: Schema.toType(SignUpRecord.insert),
-        Result: Schema.Struct({ id: SignUpIdColumn }),
+        Result: Schema.Struct({ id: SignUpId }),
         execute: (values) => sql`${table.insert(sql, values)} RETURNING id`
       })
 
@@ -94,7 +93,7 @@ export class SignUps extends Context.Service<SignUps, {
 
       const findAddressee = SqlSchema.findOneOption({
         Request: SignUpId,
-        Result: Schema.Struct({ email: Schema.String, userId: Schema.NullOr(UserIdColumn) }),
+        Result: Schema.Struct({ email: Schema.String, userId: Schema.NullOr(UserId) }),
         execute: (id) =>
           sql`
             SELECT coalesce(u.email, s.email) AS email, u.id AS "userId"

@@ -2,6 +2,7 @@ import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } fr
 import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
 import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
+import { DateColumn } from "../../schema/Columns.ts"
 import { isErasureDue } from "../identity/AccountState.ts"
 import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -69,10 +70,10 @@ export class SystemStatus extends Context.Service<SystemStatus, {
 const StateRow = Schema.Struct({
   version: Schema.String,
   waiting: Schema.Int,
-  oldestMail: Schema.NullOr(Schema.Date),
+  oldestMail: Schema.NullOr(DateColumn),
   pending: Schema.Int,
   due: Schema.Int,
-  oldestDue: Schema.NullOr(Schema.Date)
+  oldestDue: Schema.NullOr(DateColumn)
 })
 
 const databaseAway = {

@@ -1,7 +1,6 @@
 import { Effect, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
-import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { CollectionId, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { CollectionRecord } from "../collections/CollectionRows.ts"
 import { routeColumns, RouteRow } from "../routes/RouteRows.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
@@ -15,7 +14,7 @@ export const archiveQueries = Effect.gen(function*() {
 
   const routesOf = SqlSchema.findAll({
     Request: UserId,
-    Result: Schema.Struct({ id: RouteIdColumn, bytes: Schema.Int }),
+    Result: Schema.Struct({ id: RouteId, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
         SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0)
@@ -25,7 +24,7 @@ export const archiveQueries = Effect.gen(function*() {
 
   const collectionsOf = SqlSchema.findAll({
     Request: UserId,
-    Result: Schema.Struct({ id: CollectionIdColumn, bytes: Schema.Int }),
+    Result: Schema.Struct({ id: CollectionId, bytes: Schema.Int }),
     execute: (owner) =>
       sql`
         SELECT id, 0 AS bytes FROM collections c
@@ -65,7 +64,7 @@ export const archiveQueries = Effect.gen(function*() {
   return { routesOf, collectionsOf, routePage, collectionPage }
 })
 
-const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareTokenColumn })
+const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareToken })
 export type ArchivedRouteRow = typeof ArchivedRouteRow.Type
 
 const ArchivedColumns = CollectionRecord.select.mapFields(
@@ -74,8 +73,8 @@ const ArchivedColumns = CollectionRecord.select.mapFields(
 
 const ArchivedCollectionRow = Schema.Struct({
   ...ArchivedColumns.fields,
-  origin: ShareTokenColumn,
+  origin: ShareToken,
   routeIds: Schema.Array(RouteId),
-  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareTokenColumn }))
+  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareToken }))
 })
 export type ArchivedCollectionRow = typeof ArchivedCollectionRow.Type

@@ -1,9 +1,8 @@
 import { DateTime, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, Outcome, RouteOutcome } from "../../schema/Archive.ts"
-import { RouteIdColumn, ShareTokenColumn } from "../../schema/Columns.ts"
 import { AccountDeleted } from "../../schema/DomainErrors.ts"
-import { type RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
@@ -43,27 +42,27 @@ export const importedRows = Effect.gen(function*() {
 
   const findKnown = SqlSchema.findAll({
     Request: Schema.Struct({ table: Schema.String, owner: UserId, origins: Schema.Array(ShareToken) }),
-    Result: Schema.Struct({ origin: ShareTokenColumn }),
+    Result: Schema.Struct({ origin: ShareToken }),
     execute: ({ origins, owner, table }) =>
       sql`SELECT coalesce(imported_from, share_token) AS origin FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)}`
   })
 
   const findIds = SqlSchema.findAll({
     Request: Schema.Struct({ owner: UserId, origins: Schema.Array(ShareToken) }),
-    Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
+    Result: Schema.Struct({ id: RouteId, origin: ShareToken }),
     execute: ({ origins, owner }) =>
       sql`SELECT id, coalesce(imported_from, share_token) AS origin FROM routes WHERE ${hasOrigin(owner, origins)}`
   })
 
   const findNewest = SqlSchema.findOne({
     Request: UserId,
-    Result: Schema.Struct({ newest: Schema.NullOr(RouteIdColumn) }),
+    Result: Schema.Struct({ newest: Schema.NullOr(RouteId) }),
     execute: (owner) => sql`SELECT max(id) AS newest FROM routes WHERE user_id = ${owner}`
   })
 
   const findPublic = SqlSchema.findAll({
     Request: Schema.Array(ShareToken),
-    Result: Schema.Struct({ id: RouteIdColumn, origin: ShareTokenColumn }),
+    Result: Schema.Struct({ id: RouteId, origin: ShareToken }),
     execute: (tokens) =>
       sql`
         SELECT r.id, r.share_token AS origin FROM routes r JOIN users u ON u.id = r.user_id

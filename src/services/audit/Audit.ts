@@ -2,7 +2,6 @@ import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
 import { type AuditEntry, AuditEvent } from "../../schema/Audit.ts"
-import { AuditIdColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
@@ -14,11 +13,11 @@ import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Table
 import { traced } from "../tracing/Traced.ts"
 
 class AuditRecord extends Model.Class<AuditRecord>("AuditRecord")({
-  id: readOnly(AuditIdColumn),
+  id: readOnly(Schema.Int),
   createdAt: Instant,
   event: AuditEvent,
-  userId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
-  subjectId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
+  userId: writtenOnce(Schema.NullOr(UserId)),
+  subjectId: writtenOnce(Schema.NullOr(UserId)),
   traceId: Schema.NullOr(Schema.String)
 }) {}
 

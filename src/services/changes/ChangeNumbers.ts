@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn, VersionColumn } from "../../schema/Columns.ts"
+import { DateColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
 
@@ -8,8 +8,8 @@ import type { DatabaseError } from "../sql/DatabaseDefects.ts"
 const NUMBERED_AT_ONCE = 10_000
 
 const LogState = Schema.Struct({
-  last: VersionColumn,
-  completeFrom: VersionColumn,
+  last: Schema.Int,
+  completeFrom: Schema.Int,
   hasPending: Schema.Boolean,
   epoch: Schema.String
 })
@@ -45,7 +45,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   // list a route are found here and not by the trigger, which does not see a route that is being added to one.
   const numberPending = SqlSchema.findOne({
     Request: Schema.Struct({ owner: UserId, now: Schema.Date }),
-    Result: Schema.Struct({ last: VersionColumn, taken: Schema.Int }),
+    Result: Schema.Struct({ last: Schema.Int, taken: Schema.Int }),
     execute: ({ now, owner }) =>
       sql`
         WITH taken AS (
@@ -103,7 +103,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
 
   const findPurged = SqlSchema.findAll({
     Request: Schema.Struct({ owner: UserId, until: Schema.Date }),
-    Result: Schema.Struct({ deletedAt: Schema.Date, number: VersionColumn }),
+    Result: Schema.Struct({ deletedAt: DateColumn, number: Schema.Int }),
     execute: ({ owner, until }) =>
       sql`DELETE FROM changes WHERE user_id = ${owner} AND deleted_at <= ${until} RETURNING deleted_at AS "deletedAt", number`
   })
@@ -122,13 +122,13 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
 
     pendingAccounts: SqlSchema.findAll({
       Request: Schema.Int,
-      Result: Schema.Struct({ id: UserIdColumn }),
+      Result: Schema.Struct({ id: UserId }),
       execute: (limit) => sql`SELECT DISTINCT user_id AS id FROM pending_changes LIMIT ${limit}`
     }),
 
     purgeableAccounts: SqlSchema.findAll({
       Request: Schema.Struct({ until: Schema.Date, limit: Schema.Int }),
-      Result: Schema.Struct({ id: UserIdColumn }),
+      Result: Schema.Struct({ id: UserId }),
       execute: ({ limit, until }) =>
         sql`SELECT DISTINCT user_id AS id FROM changes WHERE deleted_at <= ${until} LIMIT ${limit}`
     }),
@@ -148,7 +148,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
 
     earliestDeletion: SqlSchema.findOne({
       Request: Schema.Void,
-      Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+      Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
       execute: () => sql`SELECT min(deleted_at) AS earliest FROM changes WHERE deleted_at IS NOT NULL`
     })
   }

@@ -1,6 +1,5 @@
 import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Schedule, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { DatabaseNotifications } from "../sql/DatabaseNotifications.ts"
@@ -65,7 +64,7 @@ export class ChangeSignals extends Context.Service<ChangeSignals, {
 
       const findChanged = SqlSchema.findAll({
         Request: Schema.Struct({ owners: Schema.Array(UserId), numbers: Schema.Array(Schema.Int) }),
-        Result: Schema.Struct({ id: UserIdColumn }),
+        Result: Schema.Struct({ id: UserId }),
         execute: ({ numbers, owners }) =>
           sql`
             SELECT w.id FROM unnest(${[...owners]}::bigint[], ${[...numbers]}::bigint[]) AS w (id, number)

@@ -2,9 +2,8 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
 import type { StoredCollection } from "../../schema/Collection.ts"
-import { CollectionIdColumn, RouteIdColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import { CollectionId, UserId } from "../../schema/Ids.ts"
+import { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { collectionQueries } from "../collections/CollectionRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -44,13 +43,13 @@ const NumberedChange = Schema.Struct({
 type NumberedChange = typeof NumberedChange.Type
 
 const NumberedRow = Schema.Struct({
-  completeFrom: VersionColumn,
+  completeFrom: Schema.Int,
   change: Schema.NullOr(NumberedChange)
 })
 
-const decodeLast = Schema.decodeUnknownEffect(Schema.Struct({ id: RouteIdColumn }))
+const decodeLast = Schema.decodeUnknownEffect(Schema.Struct({ id: RouteId }))
 
-const decodeCollectionIds = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: CollectionIdColumn })))
+const decodeCollectionIds = Schema.decodeUnknownEffect(Schema.Array(Schema.Struct({ id: CollectionId })))
 
 const isCollectionId = Schema.is(CollectionId)
 

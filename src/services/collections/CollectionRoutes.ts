@@ -1,8 +1,7 @@
 import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { SqlClient } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import type { CollectionRef } from "../../schema/Ids.ts"
+import { type CollectionRef, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import type { StoredCollectionRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -25,7 +24,7 @@ import {
 const IN_ORDER: ListOrder = { by: "position", type: "int", id: "route_id", direction: "ASC" }
 
 const decodeOpened = Schema.decodeUnknownEffect(
-  Schema.Struct({ ...OpenedFields, collectionOwner: UserIdColumn, total: Schema.Int })
+  Schema.Struct({ ...OpenedFields, collectionOwner: UserId, total: Schema.Int })
 )
 
 export const collectionRouteQueries = Effect.gen(function*() {

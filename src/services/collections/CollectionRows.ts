@@ -2,14 +2,6 @@ import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { StoredCollection } from "../../schema/Collection.ts"
-import {
-  CollectionIdColumn,
-  RouteIdColumn,
-  ShareTokenColumn,
-  TimestampColumn,
-  UserIdColumn,
-  VersionColumn
-} from "../../schema/Columns.ts"
 import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Visibility.ts"
@@ -19,7 +11,7 @@ import { LinkUses } from "../links/LinkUses.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { type Changes, columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { type Changes, columnsOf, Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import {
   ANONYMOUS,
   collectionVisibility,
@@ -31,15 +23,15 @@ import {
 } from "../visibility/Visibility.ts"
 
 export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
-  id: readOnly(CollectionIdColumn),
-  userId: writtenOnce(UserIdColumn, UserId),
+  id: readOnly(CollectionId),
+  userId: writtenOnce(UserId),
   name: Schema.String,
   description: Schema.NullOr(Schema.String),
   visibility: Visibility,
-  shareToken: writtenOnce(ShareTokenColumn, ShareToken),
+  shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
-  version: readOnly(VersionColumn),
-  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  version: readOnly(Schema.Int),
+  createdAt: InstantOnce,
   updatedAt: Instant,
   deletedAt: Model.Field({ update: Schema.NullOr(Schema.Date) })
 }) {}
@@ -128,7 +120,7 @@ export const collectionQueries = Effect.gen(function*() {
       routeIds: Schema.Array(RouteId),
       collection: Schema.UndefinedOr(CollectionId)
     }),
-    Result: Schema.Struct({ id: RouteIdColumn }),
+    Result: Schema.Struct({ id: RouteId }),
     execute: ({ collection, owner, routeIds }) =>
       sql`
         SELECT r.id FROM routes r JOIN users u ON u.id = r.user_id
@@ -214,4 +206,4 @@ export const collectionQueries = Effect.gen(function*() {
   }
 })
 
-const MemberRow = Schema.Struct({ routeId: RouteIdColumn, position: Schema.Int })
+const MemberRow = Schema.Struct({ routeId: RouteId, position: Schema.Int })

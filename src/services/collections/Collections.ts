@@ -7,7 +7,6 @@ import {
   type NewCollection,
   type StoredCollection
 } from "../../schema/Collection.ts"
-import { CollectionIdColumn } from "../../schema/Columns.ts"
 import { CollectionFull, Missing, type QuotaExceeded, RoutesMissing, StaleVersion } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
@@ -86,7 +85,7 @@ export class Collections extends Context.Service<Collections, {
 
       const insert = SqlSchema.findOne({
         Request: NewCollectionRow,
-        Result: Schema.Struct({ id: CollectionIdColumn }),
+        Result: Schema.Struct({ id: CollectionId }),
         execute: (values) => sql`${collections.insert(sql, values)} RETURNING id`
       })
 

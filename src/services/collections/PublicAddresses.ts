@@ -1,6 +1,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CollectionIdColumn, RouteIdColumn, ShareTokenColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
+import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
 import { routeFilters } from "../routes/RouteFilters.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -47,7 +48,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
 
       const findRoutes = SqlSchema.findAll({
         Request: Part,
-        Result: Schema.Struct({ id: RouteIdColumn, name: ShareTokenColumn, updatedAt: TimestampColumn }),
+        Result: Schema.Struct({ id: RouteId, name: ShareToken, updatedAt: TimestampColumn }),
         execute: ({ after, upTo }) =>
           sql`
             SELECT r.id, r.share_token AS name, r.updated_at AS "updatedAt"
@@ -58,7 +59,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
 
       const findCollections = SqlSchema.findAll({
         Request: Part,
-        Result: Schema.Struct({ id: CollectionIdColumn, updatedAt: TimestampColumn }),
+        Result: Schema.Struct({ id: CollectionId, updatedAt: TimestampColumn }),
         execute: ({ after, upTo }) =>
           sql`
             SELECT c.id, c.updated_at AS "updatedAt"

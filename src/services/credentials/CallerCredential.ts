@@ -1,8 +1,8 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { type Credential, CREDENTIAL_LIMITS } from "../../schema/Credential.ts"
-import { SessionId, TokenId } from "../../schema/Ids.ts"
+import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import type { Principal } from "../../schema/Principal.ts"
 import { Scope } from "../../schema/Token.ts"
 import { rateLimitsEnabled } from "../limits/RateLimits.ts"
@@ -12,7 +12,7 @@ const Row = Schema.Struct({
   name: Schema.NullOr(Schema.String),
   scope: Scope,
   expiresAt: Schema.NullOr(TimestampColumn),
-  userId: UserIdColumn,
+  userId: UserId,
   handle: Schema.String
 })
 

@@ -3,7 +3,7 @@ import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
-import { SignUpIdColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { LinkUnusable } from "../../schema/DomainErrors.ts"
 import { SignUpId, UserId } from "../../schema/Ids.ts"
 import { LINK_LIFETIME } from "../../schema/Limits.ts"
@@ -19,8 +19,8 @@ export type MailedTokenPurpose = keyof typeof LINK_LIFETIME
 
 class MailedTokenRecord extends Model.Class<MailedTokenRecord>("MailedTokenRecord")({
   tokenHash: Schema.String,
-  userId: writtenOnce(Schema.NullOr(UserIdColumn), Schema.NullOr(UserId)),
-  signUpId: writtenOnce(Schema.NullOr(SignUpIdColumn), Schema.NullOr(SignUpId)),
+  userId: writtenOnce(Schema.NullOr(UserId)),
+  signUpId: writtenOnce(Schema.NullOr(SignUpId)),
   purpose: Schema.String,
   createdAt: Instant,
   expiresAt: Instant,
@@ -66,7 +66,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
       const markUsed = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date, cutoff: Schema.Date }),
-        Result: Schema.Struct({ userId: UserIdColumn }),
+        Result: Schema.Struct({ userId: UserId }),
         execute: ({ cutoff, hash, now, purpose }) =>
           sql`
             UPDATE email_tokens t SET used_at = ${now} FROM users u
@@ -87,7 +87,7 @@ export class MailedTokens extends Context.Service<MailedTokens, {
 
       const findSignUp = SqlSchema.findOneOption({
         Request: Schema.Struct({ hash: Schema.String, purpose: Schema.String, now: Schema.Date }),
-        Result: Schema.Struct({ signUpId: SignUpIdColumn }),
+        Result: Schema.Struct({ signUpId: SignUpId }),
         execute: ({ hash, now, purpose }) =>
           sql`
             SELECT sign_up_id AS "signUpId" FROM email_tokens

@@ -4,7 +4,7 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { TimestampColumn, TokenIdColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
@@ -24,8 +24,8 @@ import { isUnexpired } from "../visibility/Visibility.ts"
 import { SEEN_PRECISION } from "./SeenPrecision.ts"
 
 class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
-  id: readOnly(TokenIdColumn),
-  userId: writtenOnce(UserIdColumn, UserId),
+  id: readOnly(TokenId),
+  userId: writtenOnce(UserId),
   name: Schema.String,
   scope: Scope,
   tokenHash: Schema.String,

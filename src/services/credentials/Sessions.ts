@@ -2,7 +2,7 @@ import { Context, DateTime, Duration, Effect, Layer, Option, Schema, Struct } fr
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { Missing, SignInRefused } from "../../schema/DomainErrors.ts"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_LIFETIME } from "../../schema/Limits.ts"
@@ -28,7 +28,7 @@ const MAX_LIVE_SESSIONS = 100
 
 class SessionRecord extends Model.Class<SessionRecord>("SessionRecord")({
   id: SessionId,
-  userId: writtenOnce(UserIdColumn, UserId),
+  userId: writtenOnce(UserId),
   createdAt: Instant,
   lastSeenAt: Instant,
   expiresAt: Instant,
@@ -163,7 +163,7 @@ export class Sessions extends Context.Service<Sessions, {
           const found = yield* findLive({ id: sessionId, user_id: userId, now, cutoff: yield* deletionCutoff })
           if (Option.isNone(found)) return Option.none()
           const row = found.value
-          if (now.getTime() - row.lastSeenAt.getTime() >= Duration.toMillis(SEEN_PRECISION)) {
+          if (now.getTime() - Date.parse(row.lastSeenAt) >= Duration.toMillis(SEEN_PRECISION)) {
             yield* ifThereIsRoom(
               sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
             )
@@ -226,7 +226,7 @@ export class Sessions extends Context.Service<Sessions, {
 }
 
 const UserRow = Schema.Struct({
-  userId: UserIdColumn,
+  userId: UserId,
   email: Schema.String,
   isEmailVerified: Schema.Boolean,
   units: Schema.NullOr(Schema.String)
@@ -235,5 +235,5 @@ const UserRow = Schema.Struct({
 const LiveRow = Schema.Struct({
   ...UserRow.fields,
   deletion: DeletionState,
-  lastSeenAt: Schema.Date
+  lastSeenAt: TimestampColumn
 })

@@ -35,9 +35,9 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
   const { encrypt } = yield* mailCipher
   const turns = yield* Semaphore.make(AT_ONCE)
 
-  const forget = (id: bigint) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
+  const forget = (id: number) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
-  const takeQuota = Effect.fnUntraced(function*(id: bigint, mail: Mail) {
+  const takeQuota = Effect.fnUntraced(function*(id: number, mail: Mail) {
     if (!(yield* quota.take(mail.to))) return yield* new OverQuota()
     yield* sql`UPDATE outbox SET ${outbox.set(sql, { countedAt: yield* DateTime.nowAsDate })} WHERE id = ${id}`
   })

@@ -1,5 +1,6 @@
 import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { DateColumn } from "../../schema/Columns.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
@@ -29,8 +30,8 @@ const LONGEST_POLL = Duration.minutes(5)
 
 const Rest = Schema.Struct({
   waiting: Schema.Int,
-  oldest: Schema.NullOr(Schema.Date),
-  next: Schema.NullOr(Schema.Date)
+  oldest: Schema.NullOr(DateColumn),
+  next: Schema.NullOr(DateColumn)
 })
 
 const pending = Metric.gauge("outbox_pending_mails", {
@@ -87,7 +88,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   })
 
   // A sent mail would be sent again if the database was busy.
-  const forget = (id: bigint) =>
+  const forget = (id: number) =>
     sql`DELETE FROM outbox WHERE id = ${id}`.pipe(
       Effect.retry({ schedule: Schedule.spaced(FORGET_AGAIN), times: 10 }),
       Effect.asVoid

@@ -1,7 +1,6 @@
 import { Clock, Context, Duration, Effect, Fiber, FiberSet, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
 import { KeyInUse, KeyReused, Overloaded, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT } from "../../schema/Limits.ts"
@@ -18,14 +17,17 @@ export interface StoredResponse {
 }
 
 class KeyRecord extends Model.Class<KeyRecord>("KeyRecord")({
-  userId: writtenOnce(UserIdColumn, UserId),
+  userId: writtenOnce(UserId),
   endpoint: Schema.String,
   key: Schema.String,
   requestHash: Schema.String,
   createdAt: Instant,
   status: Schema.Int,
   body: Schema.String,
-  headers: writtenOnce(Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)), Schema.String)
+  headers: Model.Field({
+    select: Schema.fromJsonString(Schema.Record(Schema.String, Schema.String)),
+    insert: Schema.String
+  })
 }) {}
 
 const keys = tableOf("idempotency_keys", KeyRecord)

@@ -1,11 +1,12 @@
 import { Schema } from "effect"
 import { Model } from "effect/schema"
-import { PreferencesColumn, TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { PreferencesColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
 import { Handle } from "../../schema/User.ts"
-import { Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { Instant, InstantOnce, NullableInstant, readOnly, tableOf } from "../sql/Tables.ts"
 
 export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
-  id: readOnly(UserIdColumn),
+  id: readOnly(UserId),
   email: Schema.String,
   emailKey: Schema.String,
   emailVerifiedAt: NullableInstant,
@@ -20,7 +21,7 @@ export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
     update: Schema.NullOr(Schema.Date)
   }),
   devicesRevokedAt: Model.Field({ update: Schema.Date }),
-  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  createdAt: InstantOnce,
   updatedAt: Instant
 }) {}
 

@@ -1,14 +1,7 @@
 import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import {
-  CollectionIdColumn,
-  CountColumn,
-  LinkIdColumn,
-  RouteIdColumn,
-  ShareTokenColumn,
-  TimestampColumn
-} from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { AlreadyPast, Missing, TooManyLinks } from "../../schema/DomainErrors.ts"
 import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
@@ -17,22 +10,22 @@ import { Audit } from "../audit/Audit.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
-import { columnsOf, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { columnsOf, InstantOnce, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { collectionVisibility, isUnexpired, routeVisibility } from "../visibility/Visibility.ts"
 
 class LinkRecord extends Model.Class<LinkRecord>("LinkRecord")({
-  id: readOnly(LinkIdColumn),
-  routeId: writtenOnce(Schema.NullOr(RouteIdColumn), Schema.NullOr(RouteId)),
-  collectionId: writtenOnce(Schema.NullOr(CollectionIdColumn), Schema.NullOr(CollectionId)),
+  id: readOnly(LinkId),
+  routeId: writtenOnce(Schema.NullOr(RouteId)),
+  collectionId: writtenOnce(Schema.NullOr(CollectionId)),
   label: Schema.NullOr(Schema.String),
-  token: writtenOnce(ShareTokenColumn, ShareToken),
+  token: writtenOnce(ShareToken),
   allowDownload: Schema.Boolean,
   expiresAt: NullableInstant,
-  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  createdAt: InstantOnce,
   lastUsedAt: readOnly(Schema.NullOr(TimestampColumn)),
-  uses: readOnly(CountColumn)
+  uses: readOnly(Schema.Int)
 }) {}
 
 const shareLinks = tableOf("share_links", LinkRecord)

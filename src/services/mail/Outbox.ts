@@ -1,10 +1,10 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Queue, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { TimestampColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"
-import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { Instant, InstantOnce, readOnly, tableOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { Mail } from "./Mail.ts"
 import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
@@ -14,18 +14,18 @@ import type { MailRequest } from "./MailRequests.ts"
 const LIFETIME = Duration.toMillis(Duration.hours(24))
 
 export class OutboxRecord extends Model.Class<OutboxRecord>("OutboxRecord")({
-  id: readOnly(Schema.BigInt),
+  id: readOnly(Schema.Int),
   userId: Model.Field({
-    select: Schema.NullOr(UserIdColumn),
+    select: Schema.NullOr(UserId),
     insert: Schema.NullOr(UserId),
     update: Schema.NullOr(UserId)
   }),
   payload: Schema.String,
   attempts: readOnly(Schema.Int),
   idempotencyKey: readOnly(Schema.String),
-  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  createdAt: InstantOnce,
   nextAttemptAt: Instant,
-  expiresAt: writtenOnce(TimestampColumn, Schema.Date),
+  expiresAt: InstantOnce,
   countedAt: Model.Field({ select: Schema.NullOr(TimestampColumn), update: Schema.Date })
 }) {}
 

@@ -1,5 +1,6 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { DateColumn } from "../../schema/Columns.ts"
 import {
   AUDIT_RETENTION,
   ENDED_TOKENS_KEPT,
@@ -92,7 +93,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       where: Schema.optionalKey(Schema.String),
       until: Schema.Date
     }),
-    Result: Schema.Struct({ due: Schema.Date }),
+    Result: Schema.Struct({ due: DateColumn }),
     execute: ({ column, key, table, until, where = "true" }) =>
       sql`
         DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
@@ -103,7 +104,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
 
   const findEarliest = SqlSchema.findOne({
     Request: Schema.Struct({ table: Schema.String, column: Schema.String, where: Schema.optionalKey(Schema.String) }),
-    Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+    Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
     execute: ({ column, table, where = "true" }) =>
       sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)} WHERE ${sql.literal(where)}`
   })

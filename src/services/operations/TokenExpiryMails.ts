@@ -1,6 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
+import { DateColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
 import { inWords, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
@@ -15,7 +16,7 @@ const ExpiringToken = Schema.Struct({
   name: Schema.String,
   hint: Schema.String,
   expiresAt: TimestampColumn,
-  userId: UserIdColumn,
+  userId: UserId,
   email: Schema.String
 })
 type ExpiringToken = typeof ExpiringToken.Type
@@ -45,7 +46,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
 
   const findEarliest = SqlSchema.findOne({
     Request: Schema.Date,
-    Result: Schema.Struct({ earliest: Schema.NullOr(Schema.Date) }),
+    Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
     execute: (now) =>
       sql`
         SELECT min(t.expires_at) AS earliest FROM personal_access_tokens t WHERE t.expires_at > ${now} AND ${isDue}`

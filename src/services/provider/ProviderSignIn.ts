@@ -1,7 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { TimestampColumn, UserIdColumn } from "../../schema/Columns.ts"
 import { LinkedElsewhere, type Overloaded, type SignUpClosed } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
@@ -16,7 +15,7 @@ import { emailKey } from "../identity/EmailAddresses.ts"
 import { users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { columnsOf, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
@@ -27,8 +26,8 @@ const MAX_ATTEMPTS = 10
 class IdentityRecord extends Model.Class<IdentityRecord>("IdentityRecord")({
   issuer: Schema.String,
   subject: Schema.String,
-  userId: writtenOnce(UserIdColumn, UserId),
-  createdAt: writtenOnce(TimestampColumn, Schema.Date)
+  userId: writtenOnce(UserId),
+  createdAt: InstantOnce
 }) {}
 
 const identities = tableOf("identities", IdentityRecord)
@@ -162,7 +161,7 @@ const REFUSALS: ReadonlySet<SignInFailure["_tag"]> = new Set([
 const isRefusal = ({ _tag }: SignInFailure) => REFUSALS.has(_tag)
 
 const EmailRow = Schema.Struct({
-  id: UserIdColumn,
+  id: UserId,
   isEmailVerified: Schema.Boolean,
   linkedSubject: Schema.NullOr(Schema.String)
 })

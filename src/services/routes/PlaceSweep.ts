@@ -1,7 +1,6 @@
 import { Config, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { RouteIdColumn } from "../../schema/Columns.ts"
-import type { RouteId } from "../../schema/Ids.ts"
+import { RouteId } from "../../schema/Ids.ts"
 import { Places } from "../places/Places.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import { nothingSwept, overdue, runSweep, scheduled, sweepUntilShort, type Swept } from "../retention/Sweeps.ts"
@@ -22,7 +21,7 @@ const decodeWaypoints = Schema.decodeUnknownOption(
 )
 
 const StartRow = Schema.Struct({
-  id: RouteIdColumn,
+  id: RouteId,
   start: Schema.NullOr(Schema.String),
   waypoints: Schema.NullOr(Schema.String)
 })

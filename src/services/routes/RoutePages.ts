@@ -1,6 +1,5 @@
 import { Effect, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { CountColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
 import { keyset, type ListOrder, positionOf } from "../sql/Keyset.ts"
@@ -86,7 +85,7 @@ export const boundedRoutes = (
     seenBy: "owner"
   })
 
-const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: CountColumn }))
+const decodeCounted = Schema.decodeUnknownEffect(Schema.Struct({ page_rows: Schema.Int }))
 
 /** The number of rows that a page would have without its limit of bytes, and one more if the list goes on. */
 export const unboundedCount = ([row]: ReadonlyArray<unknown>): Effect.Effect<number> =>

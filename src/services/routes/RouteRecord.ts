@@ -1,19 +1,10 @@
 import { Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { Activity } from "../../schema/Activity.ts"
-import {
-  readable,
-  RouteIdColumn,
-  ShareTokenColumn,
-  TimestampColumn,
-  UserIdColumn,
-  VersionColumn
-} from "../../schema/Columns.ts"
-import { ShareToken, UserId } from "../../schema/Ids.ts"
-import { RoutingPreferences } from "../../schema/Preferences.ts"
+import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { Provenance } from "../../schema/Route.ts"
 import { Visibility } from "../../schema/Visibility.ts"
-import { Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 
 const Text = Schema.NullOr(Schema.String)
 
@@ -23,8 +14,8 @@ const Measure = Schema.NullOr(Schema.Finite)
 const written = <S extends Schema.Top>(column: S) => Model.Field({ insert: column, update: column })
 
 export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
-  id: readOnly(RouteIdColumn),
-  userId: writtenOnce(UserIdColumn, UserId),
+  id: readOnly(RouteId),
+  userId: writtenOnce(UserId),
   name: Schema.String,
   description: Text,
   activity: Schema.NullOr(Activity),
@@ -47,20 +38,16 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   placeRegion: Text,
   placeCountryCode: Text,
   placeVersion: written(Schema.Int),
-  /** Written as JSON. */
-  routingPreferences: Model.Field({
-    select: readable(Schema.NullOr(Schema.fromJsonString(RoutingPreferences))),
-    insert: Text,
-    update: Text
-  }),
+  /** JSON, which `toStoredRoute` reads. */
+  routingPreferences: Text,
   provenance: Provenance,
-  shareToken: writtenOnce(ShareTokenColumn, ShareToken),
+  shareToken: writtenOnce(ShareToken),
   importedFrom: Model.Field({ insert: Schema.NullOr(ShareToken) }),
   publishedAt: Model.Field({ insert: Schema.NullOr(Schema.Date) }),
-  createdAt: writtenOnce(TimestampColumn, Schema.Date),
+  createdAt: InstantOnce,
   updatedAt: Instant,
   deletedAt: Model.Field({ update: Schema.NullOr(Schema.Date) }),
-  version: readOnly(VersionColumn)
+  version: readOnly(Schema.Int)
 }) {}
 
 export const routesTable = tableOf("routes", RouteRecord)

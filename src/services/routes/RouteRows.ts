@@ -1,7 +1,7 @@
-import { Schema, Struct } from "effect"
+import { Option, Schema, Struct } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { VersionColumn } from "../../schema/Columns.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
+import { RoutingPreferences } from "../../schema/Preferences.ts"
 import { type StoredRoute } from "../../schema/Route.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -99,7 +99,7 @@ export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fr
       SELECT u.zones_revision IS NULL OR u.id = ${viewer} OR v.is_whole IS TRUE AS is_open
     ) s`
 
-export const OwnerColumns = { ...OwnerFields, zonesRevision: Schema.NullOr(VersionColumn) }
+export const OwnerColumns = { ...OwnerFields, zonesRevision: Schema.NullOr(Schema.Int) }
 
 export const RouteRow = Schema.Struct({ ...RouteRecord.select.fields, ...OwnerColumns })
 export type RouteRow = typeof RouteRow.Type
@@ -112,6 +112,11 @@ const present = <A extends object>(record: A): { readonly [K in keyof A]?: NonNu
   }
   return result
 }
+
+const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(RoutingPreferences))
+
+/** A route whose preferences cannot be read is shown without them. */
+const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
 export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
   id: row.id,
@@ -131,7 +136,7 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
     placeRegion: row.placeRegion,
     placeCountryCode: row.placeCountryCode
   }),
-  routingPreferences: row.routingPreferences,
+  routingPreferences: preferencesOf(row.routingPreferences),
   provenance: row.provenance,
   shareToken: row.shareToken,
   user: toUserSummary(row, pseudonyms),

@@ -1,6 +1,6 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { UserIdColumn } from "../../schema/Columns.ts"
+import { UserId } from "../../schema/Ids.ts"
 import { plus, runSweep, scheduled, type Swept } from "../retention/Sweeps.ts"
 import { RouteViews } from "./RouteViews.ts"
 
@@ -13,7 +13,7 @@ const makeDue = Effect.gen(function*() {
 
   const findOwners = SqlSchema.findAll({
     Request: Schema.Int,
-    Result: Schema.Struct({ id: UserIdColumn }),
+    Result: Schema.Struct({ id: UserId }),
     execute: (after) =>
       sql`
         SELECT id FROM users WHERE zones_revision IS NOT NULL AND id > ${after} ORDER BY id LIMIT ${BATCH}`

@@ -1,6 +1,5 @@
 import { Cause, Context, Duration, Effect, Fiber, FiberMap, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
-import { RouteIdColumn, VersionColumn } from "../../schema/Columns.ts"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
@@ -25,8 +24,8 @@ const DELAY = Duration.seconds(1)
 const BATCH = 100
 
 const WholeRow = Schema.Struct({
-  routeVersion: VersionColumn,
-  zonesRevision: VersionColumn,
+  routeVersion: Schema.Int,
+  zonesRevision: Schema.Int,
   placeVersion: Schema.Int,
   geometry: Schema.NullOr(Schema.String),
   waypoints: Schema.String,
@@ -36,7 +35,7 @@ const WholeRow = Schema.Struct({
 })
 type WholeRow = typeof WholeRow.Type
 
-const DueRow = Schema.Struct({ id: RouteIdColumn })
+const DueRow = Schema.Struct({ id: RouteId })
 
 const decodeDue = Schema.decodeUnknownEffect(Schema.Array(DueRow))
 

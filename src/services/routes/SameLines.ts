@@ -1,8 +1,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { createHash } from "node:crypto"
-import { RouteIdColumn } from "../../schema/Columns.ts"
-import { UserId } from "../../schema/Ids.ts"
+import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
 
@@ -25,7 +24,7 @@ export const sameLines = Effect.map(SqlClient.SqlClient, (sql) => {
       lines: Schema.Array(Schema.Struct({ index: Schema.Int, ...LineDigest.fields })),
       upTo: Schema.Finite
     }),
-    Result: Schema.Struct({ index: Schema.Int, routeId: RouteIdColumn }),
+    Result: Schema.Struct({ index: Schema.Int, routeId: RouteId }),
     // The lengths decide before a polyline is read: it is stored apart from the row.
     execute: ({ lines, owner, upTo }) =>
       sql`

@@ -1,6 +1,5 @@
 import { Duration, Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import { VersionColumn } from "../../schema/Columns.ts"
 import { Missing, Overloaded } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -27,7 +26,7 @@ interface Request {
 const SeenRow = Schema.Struct({
   ...RouteRow.fields,
   ...OpenedFields,
-  cutRevision: Schema.NullOr(VersionColumn),
+  cutRevision: Schema.NullOr(Schema.Int),
   isDue: Schema.Boolean
 })
 

@@ -12,13 +12,13 @@ const PAUSE = Duration.millis(50)
 /** Shorter than the database takes to find a deadlock, so that the sweep gives way and not a request. */
 const LOCK_TIMEOUT = "100ms"
 
-const DueRow = Schema.Struct({ userId: Schema.BigInt, routeId: Schema.BigInt })
+const DueRow = Schema.Struct({ userId: Schema.Int, routeId: Schema.Int })
 
 const BatchRow = Schema.Struct({
   taken: Schema.Int,
   kept: Schema.Int,
-  userId: Schema.NullOr(Schema.BigInt),
-  routeId: Schema.NullOr(Schema.BigInt)
+  userId: Schema.NullOr(Schema.Int),
+  routeId: Schema.NullOr(Schema.Int)
 })
 
 /** Writes the words of routes that were stored before the database wrote them itself. */

@@ -16,8 +16,9 @@ export const NullableInstant = Model.Field({
 export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ select: column })
 
 /** A column that an INSERT writes and no UPDATE changes. */
-export const writtenOnce = <S extends Schema.Top, I extends Schema.Top>(column: S, written: I) =>
-  Model.Field({ select: column, insert: written })
+export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
+
+export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
 
 type Row = { readonly fields: Schema.Struct.Fields }
 

@@ -1,5 +1,6 @@
 import { Clock, Duration, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { DateColumn } from "../../schema/Columns.ts"
 
 /** A clock that differs by more was set on purpose, and is used. */
 const MAX_SKEW = Duration.hours(1)
@@ -11,7 +12,7 @@ const MAX_SKEW = Duration.hours(1)
 export const makeSharedTime = Effect.map(SqlClient.SqlClient, (sql) => {
   const find = SqlSchema.findOne({
     Request: Schema.Void,
-    Result: Schema.Struct({ now: Schema.Date }),
+    Result: Schema.Struct({ now: DateColumn }),
     execute: () => sql`SELECT date_trunc('milliseconds', clock_timestamp()) AS now`
   })
   return find().pipe(

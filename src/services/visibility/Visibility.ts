@@ -1,7 +1,6 @@
 import { Effect, Option, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
-import { LinkIdColumn } from "../../schema/Columns.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { LinkId, type UserId } from "../../schema/Ids.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
 
 export type Viewer = Option.Option<UserId>
@@ -44,7 +43,7 @@ export const firstOpened = <A, E, R>(
 
 /** Of the link that was opened; null by an id or a share token. */
 export const OpenedFields = {
-  linkId: Schema.NullOr(LinkIdColumn),
+  linkId: Schema.NullOr(LinkId),
   allowDownload: Schema.NullOr(Schema.Boolean)
 }
 
