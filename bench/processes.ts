@@ -79,7 +79,7 @@ const ticksOf = async (pid: number) => {
   return Number(user) + Number(system)
 }
 
-const childrenOf = async (pid: number) => {
+export const childrenOf = async (pid: number) => {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")
   return children.split(" ").filter((child) => child !== "").map(Number)
 }

@@ -1,13 +1,13 @@
 import { NodeRuntime } from "@effect/platform-node"
-import autocannon from "autocannon"
 import { Console, Duration, Effect, Redacted } from "effect"
 import { availableParallelism, loadavg } from "node:os"
 import { join } from "node:path"
 import { embeddedPostgres } from "../development/EmbeddedDatabase.ts"
 import { temporaryDirectory } from "../test/support/TemporaryDirectory.ts"
+import { type Asked, asked, type Figures } from "./asked.ts"
 import { analyzed } from "./database.ts"
 import { argument, processorTime, readyAfter, residentMemory, running, SETTINGS } from "./processes.ts"
-import { type Compared, comparedRequests, CONNECTIONS, seeded } from "./requests.ts"
+import { type Compared, comparedRequests, seeded } from "./requests.ts"
 import { seed } from "./seed.ts"
 import { median } from "./statistics.ts"
 
@@ -16,36 +16,9 @@ const SECONDS = Number(argument("seconds", "4"))
 const TURNS = Number(argument("turns", "3"))
 const ONLY = argument("only", "")
 
-interface Server {
+interface Server extends Asked {
   readonly name: "ours" | "full" | "bare"
-  readonly origin: string
-  readonly pid: number
 }
-
-interface Figures {
-  /** Requests a second. */
-  readonly rate: number
-  /** Processor time of the server's process, in microseconds a request. */
-  readonly cost: number
-}
-
-const asked = Effect.fnUntraced(function*(
-  { name, origin, pid }: Server,
-  { body, connections = CONNECTIONS, headers, method = "GET", name: request, path }: Compared,
-  seconds = SECONDS
-): Effect.fn.Return<Figures> {
-  const before = yield* processorTime(pid)
-  const sent = { ...(headers === undefined ? {} : { headers }), ...(body === undefined ? {} : { body }) }
-  const load = { url: `${origin}${path}`, method, connections, duration: seconds, ...sent }
-  const { errors, non2xx, requests } = yield* Effect.promise(() => autocannon(load))
-  if (non2xx + errors > 0) {
-    const text = yield* Effect.promise(() => fetch(load.url, { method, ...sent }).then((response) => response.text()))
-    return yield* Effect.die(
-      new Error(`${name}, ${request}: ${non2xx} responses were not 2xx, ${errors} errors; ${text.slice(0, 200)}`)
-    )
-  }
-  return { rate: requests.average, cost: 1000 * ((yield* processorTime(pid)) - before) / requests.total }
-})
 
 /** Whether the peer has the request: the bare one knows no account. */
 const isAskedOf = ({ name }: Server, { headers, method }: Compared) =>
@@ -76,7 +49,7 @@ const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, reques
   const turns = yield* Effect.replicateEffect(
     Effect.forEach(
       askedOf(servers, request),
-      (server) => Effect.map(asked(server, request), (figures) => [server.name, figures] as const)
+      (server) => Effect.map(asked(server, request, SECONDS), (figures) => [server.name, figures] as const)
     ),
     TURNS
   )
