@@ -20,8 +20,8 @@ const TURNS = Number(argument("turns", "3"))
 /** Of a core, in percent: PostgreSQL and the load need the rest. */
 const SHARE = Number(argument("share", "20"))
 
-/** Many, since the kernel deals them to the workers by chance. */
-const CONNECTIONS = 64
+/** For each process. Many, since the kernel deals them to the workers by chance. */
+const CONNECTIONS = 32
 
 const WARM_UP_SECONDS = 3
 
@@ -47,8 +47,11 @@ const service = Effect.fnUntraced(function*(url: string, workers: string) {
 const isShort = ({ name }: Compared) => /health|50 positions|users\/me|POST \/routes, 100 /.test(name)
 
 const rowOf = Effect.fnUntraced(function*(one: Asked, two: Asked, request: Compared) {
-  const crowded = { ...request, connections: CONNECTIONS }
-  const each = (seconds: number) => Effect.all([asked(one, crowded, seconds), asked(two, crowded, seconds)])
+  const each = (seconds: number) =>
+    Effect.all([
+      asked(one, { ...request, connections: CONNECTIONS }, seconds),
+      asked(two, { ...request, connections: 2 * CONNECTIONS }, seconds)
+    ])
   yield* each(WARM_UP_SECONDS)
   const turns = yield* Effect.replicateEffect(each(SECONDS), TURNS)
   const cells = [

@@ -3,6 +3,7 @@ export const NODE_FLAGS = [
   "--disable-proto=delete",
   "--max-semi-space-size=8",
   "--no-allocation-site-pretenuring",
+  "--no-parallel-scavenge",
   "--expose-gc"
 ]
 

@@ -4,7 +4,7 @@ import { Preferences } from "./Preferences.ts"
 /** `timestamptz` is read as ISO 8601 UTC with milliseconds, and `bigint` as a number (`layers/database/ColumnTypes.ts`). */
 export const TimestampColumn = Schema.String
 
-/** The same, to reckon with. */
+/** The same as a `Date`, where something is computed from it. */
 export const DateColumn = Schema.DateFromString
 
 /** Reads a value that does not decode as null, so that its row is still shown. */
