@@ -25,6 +25,7 @@ const CONNECTIONS = 32
 
 const WARM_UP_SECONDS = 3
 
+/** In nanoseconds. */
 const PERIOD = 10_000_000
 
 const DEADLINE = `--sched-runtime ${PERIOD * SHARE / 100} --sched-deadline ${PERIOD} --sched-period ${PERIOD}`.split(
@@ -58,8 +59,8 @@ const rowOf = Effect.fnUntraced(function*(one: Asked, two: Asked, request: Compa
     request.name,
     `${median(turns.map(([{ rate }]) => rate)).toFixed(0)}/s`,
     `${median(turns.map(([, { rate }]) => rate)).toFixed(0)}/s`,
-    median(turns.map(([ours, twice]) => twice.rate / ours.rate)).toFixed(2),
-    median(turns.map(([ours, twice]) => twice.cost / ours.cost)).toFixed(2)
+    median(turns.map(([single, both]) => both.rate / single.rate)).toFixed(2),
+    median(turns.map(([single, both]) => both.cost / single.cost)).toFixed(2)
   ]
   yield* Console.log(`| ${cells.join(" | ")} |`)
 })

@@ -15,7 +15,7 @@ const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%-]+)(?::\d{0,5})?$/i
 
 const parses = (text: string) => HOST.test(text) && URL.canParse(`http://${text}`)
 
-/** Of the last one, which the next request names, too: parsing it was a microsecond of each request. */
+/** Parses a host once where all requests name the same. */
 const makeIsHost = () => {
   const last = { text: "", isHost: false }
   return (text: string) => {

@@ -1,4 +1,4 @@
-import { Effect } from "effect"
+import { Effect, Record } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Draining } from "../../services/operations/Draining.ts"
@@ -13,20 +13,16 @@ const HARDENING = {
 
 const TWO_YEARS = 63_072_000
 
-type HeaderRecord = Readonly<Record<string, string>>
+type HeaderRecord = Record.ReadonlyRecord<string, string>
 
-/** Most responses have none of them: each copy of all headers is most of a microsecond. */
-const withDefaults = (response: HttpServerResponse.HttpServerResponse, defaults: HeaderRecord) => {
-  const { headers } = response
-  const own = Object.keys(headers).filter((name) => name in defaults)
-  const missing = own.length === 0
-    ? defaults
-    : Object.fromEntries(Object.entries(defaults).filter(([name]) => !own.includes(name)))
-  return HttpServerResponse.setHeaders(response, missing)
-}
+const withDefaults = (response: HttpServerResponse.HttpServerResponse, defaults: HeaderRecord) =>
+  HttpServerResponse.setHeaders(
+    response,
+    Record.filter(defaults, (_value, name) => response.headers[name] === undefined)
+  )
 
 /** A 401 names the scheme (RFC 9110, 15.5.2); after a 408 or 413 the body is unread. */
-const BY_STATUS: Readonly<Record<number, HeaderRecord>> = {
+const BY_STATUS: { readonly [status: number]: HeaderRecord } = {
   401: { [HEADERS.wwwAuthenticate.key]: `Bearer realm="${SERVICE_NAME}"` },
   408: { connection: "close" },
   413: { connection: "close" }

@@ -15,11 +15,7 @@ const LIFETIME = Duration.toMillis(Duration.hours(24))
 
 export class OutboxRecord extends Model.Class<OutboxRecord>("OutboxRecord")({
   id: readOnly(Schema.Int),
-  userId: Model.Field({
-    select: Schema.NullOr(UserId),
-    insert: Schema.NullOr(UserId),
-    update: Schema.NullOr(UserId)
-  }),
+  userId: Schema.NullOr(UserId),
   payload: Schema.String,
   attempts: readOnly(Schema.Int),
   idempotencyKey: readOnly(Schema.String),

@@ -18,6 +18,7 @@ export const readOnly = <S extends Schema.Top>(column: S) => Model.Field({ selec
 /** A column that an INSERT writes and no UPDATE changes. */
 export const writtenOnce = <S extends Schema.Top>(column: S) => Model.Field({ select: column, insert: column })
 
+/** An instant of that kind. */
 export const InstantOnce = Model.Field({ select: TimestampColumn, insert: Schema.Date })
 
 type Row = { readonly fields: Schema.Struct.Fields }
