@@ -3,7 +3,13 @@ import type { HttpClient, HttpClientRequest } from "effect/http"
 import { UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
 import { requestJson } from "../upstream/Upstream.ts"
 
-const PROVIDER = { name: "The identity provider", timeout: "5 seconds", maxBytes: 1024 * 1024 } as const
+/** Its documents have some KiB. The buffers of bodies without end made Node collect its whole heap three times a second. */
+const PROVIDER = {
+  name: "The identity provider",
+  timeout: "5 seconds",
+  maxBytes: 1024 * 1024,
+  maxUndeclaredBytes: 128 * 1024
+} as const
 
 /** Without the text of the provider. */
 class ProviderRefused extends Schema.TaggedError<ProviderRefused>()("ProviderRefused", {

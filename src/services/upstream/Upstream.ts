@@ -7,6 +7,8 @@ interface Upstream {
   readonly name: string
   readonly timeout: Duration.Input
   readonly maxBytes: number
+  /** Of a response that does not declare its length, where less is enough. */
+  readonly maxUndeclaredBytes?: number
 }
 
 export interface TextResponse {
@@ -40,12 +42,13 @@ const readText = (
   upstream: Upstream
 ): Effect.Effect<string, UpstreamUnusable> => {
   const declared = Number(response.headers["content-length"] ?? Number.NaN)
-  if (declared > upstream.maxBytes) return Effect.andThen(hangUp(response), Effect.fail(garbage(upstream)))
-  return declared <= upstream.maxBytes
+  const { maxBytes, maxUndeclaredBytes = maxBytes } = upstream
+  if (declared > maxBytes) return Effect.andThen(hangUp(response), Effect.fail(garbage(upstream)))
+  return declared <= maxBytes
     ? Effect.mapError(response.text, () => garbage(upstream))
     : response.stream.pipe(
       Stream.mapError(() => garbage(upstream)),
-      Stream.limitBytes(upstream.maxBytes, () => Stream.fail(garbage(upstream))),
+      Stream.limitBytes(maxUndeclaredBytes, () => Stream.fail(garbage(upstream))),
       Stream.decodeText,
       Stream.mkString
     )
