@@ -130,7 +130,8 @@ describe("the house", () => {
       "development/demo.ts",
       "development/engine.ts",
       "torture/run.ts",
-      "torture/loader.ts"
+      "torture/loader.ts",
+      "torture/neighbourServer.ts"
     ])
     assert.deepStrictEqual(sources.flatMap(importsOf).filter((path) => programs.has(path)), [])
   })

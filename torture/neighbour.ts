@@ -1,74 +1,81 @@
-import { Effect } from "effect"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { text } from "node:stream/consumers"
-import { setTimeout as pause } from "node:timers/promises"
-import { closed, listening } from "../test/support/Listening.ts"
+import { Effect, Schema } from "effect"
+import { fork } from "node:child_process"
+import { join } from "node:path"
+import type { Keeper } from "./keeper.ts"
 
 /** How another service behaves; `refuse` takes no connections, `endless` is a body without an end. */
 export const FAILURES = ["hang", "fail", "drip", "garbage", "endless", "refuse"] as const
 
-export type Behaviour = "normal" | (typeof FAILURES)[number]
+export const Behaviour = Schema.Literals(["normal", ...FAILURES])
 
-/** The body of a response, from a request and its body, while it works. */
-export type Answering = (request: IncomingMessage, body: string) => unknown
+export type Behaviour = typeof Behaviour.Type
+
+/** The other services that there are: routing engine, mail provider, identity provider, collector of telemetry. */
+export const Role = Schema.Literals(["engine", "mail", "identity", "collector"])
+
+export type Role = typeof Role.Type
+
+/** What a mail provider was asked to send, and the `Idempotency-Key` of that request. */
+export class TakenMail extends Schema.Class<TakenMail>("TakenMail")({
+  body: Schema.String,
+  key: Schema.optional(Schema.String)
+}) {}
+
+/** What the process of a neighbour says: its port, each behaviour that it has taken on, each mail. */
+export const Report = Schema.Union([
+  Schema.Struct({ port: Schema.Int }),
+  Schema.Struct({ behaviour: Behaviour }),
+  Schema.Struct({ mail: TakenMail })
+])
 
 export interface Neighbour {
   readonly url: string
   readonly become: (behaviour: Behaviour) => Effect.Effect<void>
 }
 
-const CHUNK = "x".repeat(16_384)
+const decodeReport = Schema.decodeUnknownSync(Report)
 
-const endless = async (response: ServerResponse) => {
-  response.writeHead(200, { "content-type": "application/json" })
-  while (!response.destroyed) {
-    if (!response.write(CHUNK)) {
-      await Promise.race([new Promise((drained) => response.once("drain", drained)), pause(200)])
-    }
-  }
-}
-
-const drip = async (response: ServerResponse, body: string) => {
-  response.writeHead(200, { "content-type": "application/json", "content-length": String(body.length) })
-  for (const character of body) {
-    if (response.destroyed) return
-    response.write(character)
-    await pause(1000)
-  }
-  response.end()
-}
-
-const behave = async (behaviour: Behaviour, response: ServerResponse, body: string) => {
-  if (behaviour === "hang") return undefined
-  if (behaviour === "drip") return drip(response, body)
-  if (behaviour === "endless") return endless(response)
-  if (behaviour === "garbage") {
-    return void response.writeHead(200, { "content-type": "application/json" }).end("<{\u0000")
-  }
-  if (behaviour === "fail") return void response.writeHead(500).end("{}")
-  return void response.writeHead(200, { "content-type": "application/json" }).end(body)
-}
-
-/** Another service on the loopback interface, which works at first. The requests that it gets count whatever its behaviour. */
-export const neighbour = Effect.fnUntraced(function*(answer: Answering) {
-  const state: { behaviour: Behaviour } = { behaviour: "normal" }
-  const server = createServer(async (request, response) => {
-    try {
-      const body = JSON.stringify(answer(request, await text(request)))
-      await behave(state.behaviour, response, body)
-    } catch {
-      response.destroy()
-    }
+/**
+ * Another service on the loopback interface, which works at first. It is a process of its own: what it costs to send
+ * without end is not taken for a delay of the service, whose clients and whose network to PostgreSQL are of this process.
+ */
+export const neighbour = Effect.fnUntraced(function*(
+  keeper: Keeper,
+  role: Role,
+  took: (mail: TakenMail) => void = () => undefined
+) {
+  const child = yield* Effect.acquireRelease(
+    Effect.sync(() => fork(join(import.meta.dirname, "neighbourServer.ts"), [role], { execArgv: [] })),
+    (started) =>
+      Effect.callback<void>((resume) => {
+        started.once("exit", () => resume(Effect.void))
+        started.kill("SIGKILL")
+      })
+  )
+  const pid = child.pid ?? 0
+  keeper.add(pid)
+  child.once("exit", () => keeper.remove(pid))
+  const until = <A>(read: (report: typeof Report.Type) => A | undefined) =>
+    Effect.callback<A>((resume) => {
+      const hear = (message: unknown) => {
+        const value = read(decodeReport(message))
+        if (value === undefined) return
+        child.off("message", hear)
+        resume(Effect.succeed(value))
+      }
+      child.on("message", hear)
+    })
+  child.on("message", (message) => {
+    const report = decodeReport(message)
+    if ("mail" in report) took(report.mail)
   })
-  server.on("connection", (socket) => state.behaviour === "refuse" && socket.resetAndDestroy())
-  const port = yield* listening(server)
-  yield* Effect.addFinalizer(() => closed(server))
+  const port = yield* until((report) => "port" in report ? report.port : undefined)
   const made: Neighbour = {
     url: `http://127.0.0.1:${port}`,
     become: (behaviour) =>
-      Effect.sync(() => {
-        state.behaviour = behaviour
-        server.closeAllConnections()
+      Effect.suspend(() => {
+        child.send(behaviour)
+        return Effect.asVoid(until((report) => "behaviour" in report ? report.behaviour : undefined))
       })
   }
   return made

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
-import type { IncomingMessage } from "node:http"
 import type { Ask, Asking } from "./ask.ts"
-import { type Neighbour, neighbour } from "./neighbour.ts"
+import type { Keeper } from "./keeper.ts"
+import { type Neighbour, neighbour, type TakenMail } from "./neighbour.ts"
 
 const Mail = Schema.fromJsonString(Schema.Struct({ to: Schema.Tuple([Schema.String]) }))
 
@@ -28,13 +28,11 @@ const mailbox = () => {
   const wanted = new Set<string>()
   const got = new Map<string, number>()
   const keys = new Set<string>()
-  const take = (request: IncomingMessage, body: string) => {
+  const take = ({ body, key }: TakenMail) => {
     const { to: [to] } = Schema.decodeSync(Mail)(body)
-    const key = request.headers["idempotency-key"]
-    const isKnown = typeof key === "string" && keys.has(key)
-    if (typeof key === "string") keys.add(key)
+    const isKnown = key !== undefined && keys.has(key)
+    if (key !== undefined) keys.add(key)
     if (!isKnown) got.set(to, (got.get(to) ?? 0) + 1)
-    return { id: "taken" }
   }
   const state = { asked: 0 }
   /** A sign-up that was refused has no mail. */
@@ -69,27 +67,18 @@ const signIn = (n: number): Ask => ({
   body: JSON.stringify({ code: `code-${n}` })
 })
 
-const discovery = (origin: string) => ({
-  issuer: origin,
-  authorization_endpoint: `${origin}/authorize`,
-  token_endpoint: `${origin}/token`,
-  jwks_uri: `${origin}/keys`,
-  keys: [],
-  error: "invalid_grant"
-})
-
 const counted = (callOf: (n: number) => Ask) => {
   const state = { asked: 0 }
   return (ask: Asking["ask"]) => ask(callOf(state.asked++))
 }
 
 /** All services that the service calls, and the settings by which it finds them. */
-export const allNeighbours = Effect.gen(function*() {
+export const allNeighbours = Effect.fnUntraced(function*(keeper: Keeper) {
   const mails = mailbox()
-  const engine = yield* neighbour(() => ({ trip: { legs: [], locations: [] }, version: "3.9.1" }))
-  const provider = yield* neighbour(mails.take)
-  const identity = yield* neighbour(({ headers: { host = "" } }) => discovery(`http://${host}`))
-  const collector = yield* neighbour(() => ({}))
+  const engine = yield* neighbour(keeper, "engine")
+  const provider = yield* neighbour(keeper, "mail", mails.take)
+  const identity = yield* neighbour(keeper, "identity")
+  const collector = yield* neighbour(keeper, "collector")
   const settled = (deadline: number): Effect.Effect<Mails> =>
     Effect.suspend(() => {
       const seen = mails.seen()

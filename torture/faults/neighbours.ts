@@ -93,7 +93,7 @@ export const neighbours: Fault = {
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run: Run) {
     const form = formOf(run.options)
-    const all = yield* allNeighbours
+    const all = yield* allNeighbours(run.keeper)
     const made = yield* world(`${run.directory}/neighbours`, run.keeper, all.settings)
     const recorder = makeRecorder()
     yield* beside(made, makeRecorder(), 2)

@@ -2,7 +2,7 @@ import { Effect, Schema } from "effect"
 import { accounts } from "../accounts.ts"
 import type { Asking } from "../ask.ts"
 import { type Fault, outcomeOf } from "../fault.ts"
-import { neighbour } from "../neighbour.ts"
+import { neighbour, type TakenMail } from "../neighbour.ts"
 import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { world } from "../world.ts"
@@ -20,11 +20,10 @@ const TOKEN = /token=([\w-]+)/
 
 const links = () => {
   const tokens = new Map<string, Array<string>>()
-  const take = (body: string) => {
+  const take = ({ body }: TakenMail) => {
     const { text, to: [to] } = Schema.decodeSync(Mail)(body)
     const token = TOKEN.exec(text)?.[1]
     if (token !== undefined) tokens.set(to, [...tokens.get(to) ?? [], token])
-    return {}
   }
   const arrived = (email: string, count: number): Effect.Effect<ReadonlyArray<string>> =>
     Effect.suspend(() => {
@@ -68,7 +67,7 @@ export const resetLinks: Fault = {
     const form = formOf(run.options)
     const recorder = makeRecorder()
     const mails = links()
-    const provider = yield* neighbour((_, body) => mails.take(body))
+    const provider = yield* neighbour(run.keeper, "mail", mails.take)
     const { asking, postgres } = yield* world(`${run.directory}/links`, run.keeper, {
       EMAIL_API_URL: provider.url,
       EMAIL_API_KEY: "key",
