@@ -9,15 +9,20 @@ import { ResponseDeadline } from "../../src/http/request/BodyArrival.ts"
 const makeRecorder = Effect.map(Clock.Clock, (clock) => {
   const expired: Array<string> = []
   const timers = timersOf(clock)
-  const began = () => clock.currentTimeMillisUnsafe()
+  const now = () => clock.currentTimeMillisUnsafe()
+  const enterUntil = (name: string, left: () => number) => {
+    const timer = { left, expire: () => void expired.push(`${name} ${now()}`) }
+    timers.enter(timer)
+    return () => timers.leave(timer)
+  }
   return {
     expired,
     enter: (name: string, milliseconds: number) => {
-      const due = began() + milliseconds
-      return timers.enter(() => due - began(), () => expired.push(`${name} ${began()}`)).leave
+      const due = now() + milliseconds
+      return enterUntil(name, () => due - now())
     },
-    enterUntil: (name: string, left: () => number) => timers.enter(left, () => expired.push(`${name} ${began()}`)),
-    now: began
+    enterUntil,
+    now
   }
 })
 

@@ -1,54 +1,82 @@
-import { Clock, Context, Duration, Effect, type Fiber, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { Deadline, ResponseWithin } from "../api/Requests.ts"
 import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
-import { timersOf } from "./Timers.ts"
-
-/** In milliseconds. */
-interface Wait {
-  readonly since: number
-  readonly allowed: () => number
-  readonly timedOut: Effect.Effect<never, Unavailable>
-}
+import { type Timer, type Timers, timersOf } from "./Timers.ts"
 
 const tooLate = Effect.suspend(() => Effect.fail(new Unavailable({ message: "The service did not respond in time" })))
 
 /** A defect, since only endpoints with a body declare this error. */
 const tooSlow = Effect.suspend(() => Effect.die(new RequestTimeout({ message: "The body did not arrive in time" })))
 
-/** What a request waits for, which its work changes. */
-const watch = (context: Context.Context<never>, duration: Duration.Duration) => {
-  const clock = Context.get(context, Clock.Clock)
-  const { bytesPerSecond, grace } = Context.get(context, BodyAllowance)
-  const arrivedOf = Context.get(context, ArrivedBytes)
-  const time = () => clock.currentTimeMillisUnsafe()
-  const forResponse = (allowed = duration): Wait => ({
-    since: time(),
-    allowed: () => Duration.toMillis(allowed),
-    timedOut: tooLate
-  })
-  const forBody = (request: HttpServerRequest.HttpServerRequest): Wait => ({
-    since: time(),
-    allowed: () => Duration.toMillis(grace) + arrivedOf(request) / bytesPerSecond * 1000,
-    timedOut: tooSlow
-  })
-  const state = { wait: forResponse(), moved: () => {} }
-  const waitFor = (next: () => Wait) =>
-    Effect.sync(() => {
-      state.wait = next()
-      state.moved()
-    })
+const nothing = () => undefined
 
-  return {
-    state,
-    deadline: {
-      awaitBody: (request: HttpServerRequest.HttpServerRequest) => waitFor(() => forBody(request)),
-      pause: waitFor(() => forResponse(Duration.infinity)),
-      begin: waitFor(forResponse)
-    },
-    // At most `grace`, since a body may begin to arrive meanwhile.
-    left: () => Math.min(state.wait.since + state.wait.allowed() - time(), Duration.toMillis(grace))
+/** What a request waits for, which its work changes: its response, or its body. One object, since each request has it. */
+class RequestTimer implements Timer {
+  private readonly clock: Clock.Clock
+  private readonly timers: Timers
+  private readonly grace: number
+  private readonly bytesPerSecond: number
+  private readonly arrivedOf: (request: HttpServerRequest.HttpServerRequest) => number
+  private readonly limit: number
+  private since: number
+  private allowed: number
+  private body: HttpServerRequest.HttpServerRequest | undefined
+  private expired: (timedOut: Effect.Effect<never, Unavailable>) => void = nothing
+
+  /** In milliseconds, as all times of it. */
+  constructor(context: Context.Context<never>, limit: number) {
+    const { bytesPerSecond, grace } = Context.get(context, BodyAllowance)
+    this.clock = Context.get(context, Clock.Clock)
+    this.timers = timersOf(this.clock)
+    this.grace = Duration.toMillis(grace)
+    this.bytesPerSecond = bytesPerSecond
+    this.arrivedOf = Context.get(context, ArrivedBytes)
+    this.limit = limit
+    this.allowed = limit
+    this.since = this.clock.currentTimeMillisUnsafe()
+  }
+
+  awaitBody(request: HttpServerRequest.HttpServerRequest) {
+    return Effect.sync(() => this.waitFor(this.grace, request))
+  }
+
+  get pause() {
+    return Effect.sync(() => this.waitFor(Infinity))
+  }
+
+  get begin() {
+    return Effect.sync(() => this.waitFor(this.limit))
+  }
+
+  start(expired: (timedOut: Effect.Effect<never, Unavailable>) => void) {
+    this.expired = expired
+    this.timers.enter(this)
+  }
+
+  /** The timers may refer to it for longer (decision 0018). */
+  stop() {
+    this.timers.leave(this)
+    this.expired = nothing
+    this.body = undefined
+  }
+
+  // At most `grace`, since a body may begin to arrive meanwhile.
+  left() {
+    const arriving = this.body === undefined ? 0 : this.arrivedOf(this.body) / this.bytesPerSecond * 1000
+    return Math.min(this.since + this.allowed + arriving - this.clock.currentTimeMillisUnsafe(), this.grace)
+  }
+
+  expire() {
+    this.expired(this.body === undefined ? tooLate : tooSlow)
+  }
+
+  private waitFor(allowed: number, body?: HttpServerRequest.HttpServerRequest) {
+    this.since = this.clock.currentTimeMillisUnsafe()
+    this.allowed = allowed
+    this.body = body
+    this.timers.moved(this)
   }
 }
 
@@ -60,30 +88,23 @@ export const within = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   duration: Duration.Duration
 ): Effect.Effect<A, E | Unavailable, R> =>
-  Effect.contextWith((context: Context.Context<R>) => {
-    const { deadline, left, state } = watch(context, duration)
-    const timers = timersOf(Context.get(context, Clock.Clock))
-    const untilDone = (fiber: Fiber.Fiber<A, E>) =>
-      fiber.pollUnsafe() ?? Effect.callback<A, E | Unavailable>((resume) => {
-        const { leave, moved } = timers.enter(left, () => {
-          resume(state.wait.timedOut)
-          fiber.interruptUnsafe()
-        })
-        state.moved = moved
-        fiber.addObserver((exit) => {
-          leave()
-          resume(exit)
-        })
-        return Effect.sync(() => {
-          leave()
-          fiber.interruptUnsafe()
-        })
+  Effect.contextWith((context: Context.Context<R>): Effect.Effect<A, E | Unavailable> => {
+    const timer = new RequestTimer(context, Duration.toMillis(duration))
+    const fiber = Effect.runForkWith(Context.add(context, ResponseDeadline, timer))(work)
+    return fiber.pollUnsafe() ?? Effect.callback<A, E | Unavailable>((resume) => {
+      timer.start((timedOut) => {
+        resume(timedOut)
+        fiber.interruptUnsafe()
       })
-    return work.pipe(
-      Effect.provideService(ResponseDeadline, deadline),
-      Effect.forkDetach({ startImmediately: true }),
-      Effect.flatMap(untilDone)
-    )
+      fiber.addObserver((exit) => {
+        timer.stop()
+        resume(exit)
+      })
+      return Effect.sync(() => {
+        timer.stop()
+        fiber.interruptUnsafe()
+      })
+    })
   }).pipe(Effect.interruptible)
 
 export const deadlineLayer = Layer.succeed(

@@ -98,15 +98,15 @@ const beginSpan = (
     : Effect.succeed(idsOnly(name, parent, links))
 }
 
-const within = <A, E, R>({ counter, refusal, span }: Watch, work: Effect.Effect<A, E, R>) =>
-  Effect.provideService(
-    span.sampled ? work : Effect.withTracerEnabled(work, false),
-    Tracer.ParentSpan,
-    span
-  ).pipe(
-    Effect.provideService(RunningRequests, counter),
-    (work) => refusal === undefined ? work : Effect.provideService(work, Refusal, refusal)
-  )
+/** What the work of a request finds, in one change of its context. */
+const forWork = <R>(context: Context.Context<R>, { counter, refusal, span }: Watch): Context.Context<R> => {
+  const watched = Context.add(Context.add(context, Tracer.ParentSpan, span), RunningRequests, counter)
+  const traced = span.sampled ? watched : Context.add(watched, References.TracerEnabled, false)
+  return refusal === undefined ? traced : Context.add(traced, Refusal, refusal)
+}
+
+const within = <A, E, R>(watch: Watch, work: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.updateContext(work, (context: Context.Context<R>) => forWork(context, watch))
 
 const SERVER_ERROR = Exit.fail("responded with a server error")
 

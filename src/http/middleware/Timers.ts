@@ -1,16 +1,13 @@
 import { Clock, Context, Effect, type Fiber, Function } from "effect"
 
-interface Timer {
+export interface Timer {
   /** Milliseconds until it is due. */
-  left: () => number
-  expire: () => void
+  left(): number
+  expire(): void
 }
 
-const never = () => Infinity
-const nothing = () => undefined
-
 /** Calls back when timers are due, by one fiber that sleeps until the first of them, and none without timers. */
-class Timers {
+export class Timers {
   private readonly timers = new Set<Timer>()
   private readonly clock: Clock.Clock
   private sleeper: Fiber.Fiber<void> | undefined
@@ -20,20 +17,18 @@ class Timers {
     this.clock = clock
   }
 
-  /** `moved` says that the timer is due earlier than before. */
-  enter(left: () => number, expire: () => void): { readonly leave: () => void; readonly moved: () => void } {
-    const timer = { left, expire }
+  enter(timer: Timer) {
     this.timers.add(timer)
-    this.sleepAtMost(left())
-    return {
-      leave: () => {
-        if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
-        // The set may refer to it for longer (decision 0018).
-        timer.left = never
-        timer.expire = nothing
-      },
-      moved: () => this.sleepAtMost(left())
-    }
+    this.sleepAtMost(timer.left())
+  }
+
+  leave(timer: Timer) {
+    if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+  }
+
+  /** Says that a timer may be due earlier than before. */
+  moved(timer: Timer) {
+    if (this.timers.has(timer)) this.sleepAtMost(timer.left())
   }
 
   private stop() {
