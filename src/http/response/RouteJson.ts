@@ -13,11 +13,11 @@ import { pageHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
 export const routeJson = (
-  { cues, geometry, polyline6, waypoints, ...members }: StoredCollectionRoute,
+  { cues, cutRevision: _notShown, geometry, polyline6, version: _inTag, waypoints, ...members }: StoredCollectionRoute,
   url?: string
 ): JsonParts =>
   withMembers(
-    JSON.stringify({ ...members, version: undefined, cutRevision: undefined }),
+    JSON.stringify(members),
     ["waypoints", waypoints],
     ["geometry", geometry],
     ["polyline6", polyline6],

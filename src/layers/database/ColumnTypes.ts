@@ -11,24 +11,32 @@ const HIGH = 2 ** 32
 
 type Read<A> = (bytes: Uint8Array, offset: number) => A
 
-const viewOf: Read<DataView> = ({ buffer, byteOffset }, offset) => new DataView(buffer, byteOffset + offset, 8)
+/** Of what was read last: the values of many rows are in one buffer. */
+const last: { view: DataView } = { view: new DataView(new ArrayBuffer(0)) }
 
-const numberIn = (view: DataView) => view.getInt32(0) * HIGH + view.getUint32(4)
+const viewOf = ({ buffer }: Uint8Array): DataView => {
+  if (last.view.buffer !== buffer) last.view = new DataView(buffer)
+  return last.view
+}
 
 /** Rounded where it is not a safe integer, which no schema of a column accepts. */
-const wholeAt: Read<number> = (bytes, offset) => numberIn(viewOf(bytes, offset))
+const wholeAt: Read<number> = (bytes, offset) => {
+  const view = viewOf(bytes)
+  const at = bytes.byteOffset + offset
+  return view.getInt32(at) * HIGH + view.getUint32(at + 4)
+}
 
 /** A `BigInt` only for what is not exact without it: 285 years and more from 2000. */
-const millisecondsIn = (view: DataView) => {
-  const microseconds = numberIn(view)
+const millisecondsAt: Read<number> = (bytes, offset) => {
+  const microseconds = wholeAt(bytes, offset)
   return Number.isSafeInteger(microseconds)
     ? (microseconds - microseconds % MICROSECONDS) / MICROSECONDS
-    : Number(view.getBigInt64(0) / BigInt(MICROSECONDS))
+    : Number(viewOf(bytes).getBigInt64(bytes.byteOffset + offset) / BigInt(MICROSECONDS))
 }
 
 /** ISO 8601, and NaN, which no schema of a column accepts, for what a `Date` cannot say, such as `infinity`. */
 const timeAt: Read<string | number> = (bytes, offset) => {
-  const date = new Date(EPOCH + millisecondsIn(viewOf(bytes, offset)))
+  const date = new Date(EPOCH + millisecondsAt(bytes, offset))
   return Number.isNaN(date.getTime()) ? Number.NaN : date.toISOString()
 }
 

@@ -83,18 +83,20 @@ export const seenRoutes = Effect.gen(function*() {
     )
 
   // What is changed while its view is made has to be made again.
-  const seen = (
+  const seen: (
     request: Request,
+    tries?: number
+  ) => Effect.Effect<typeof SeenRow.Type, Missing | Overloaded | DatabaseError> = Effect.fnUntraced(function*(
+    request,
     tries = MAX_TRIES
-  ): Effect.Effect<typeof SeenRow.Type, Missing | Overloaded | DatabaseError> =>
-    Effect.gen(function*() {
-      const row = yield* find(request)
-      if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
-      if (!row.value.isDue) return row.value
-      if (tries === 0) return yield* Overloaded.retryAfter("route_changes", RETRY_AFTER)
-      yield* views.make(row.value.id)
-      return yield* seen(request, tries - 1)
-    })
+  ) {
+    const row = yield* find(request)
+    if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
+    if (!row.value.isDue) return row.value
+    if (tries === 0) return yield* Overloaded.retryAfter("route_changes", RETRY_AFTER)
+    yield* views.make(row.value.id)
+    return yield* seen(request, tries - 1)
+  })
 
   return seen
 })
