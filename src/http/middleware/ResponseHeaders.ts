@@ -1,4 +1,4 @@
-import { Effect, Record } from "effect"
+import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Draining } from "../../services/operations/Draining.ts"
@@ -13,13 +13,12 @@ const HARDENING = {
 
 const TWO_YEARS = 63_072_000
 
-type HeaderRecord = Record.ReadonlyRecord<string, string>
+type HeaderRecord = Readonly<Record<string, string>>
 
-const withDefaults = (response: HttpServerResponse.HttpServerResponse, defaults: HeaderRecord) =>
-  HttpServerResponse.setHeaders(
-    response,
-    Record.filter(defaults, (_value, name) => response.headers[name] === undefined)
-  )
+type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
+
+const withDefaults = (response: HttpServerResponse.HttpServerResponse, defaults: HeaderPairs) =>
+  HttpServerResponse.setHeaders(response, defaults.filter(([name]) => response.headers[name] === undefined))
 
 /** A 401 names the scheme (RFC 9110, 15.5.2); after a 408 or 413 the body is unread. */
 const BY_STATUS: { readonly [status: number]: HeaderRecord } = {
@@ -41,8 +40,9 @@ export const responseHeadersLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const draining = yield* Draining
     const defaults = yield* defaultHeaders
-    const defaultsOf = (more: HeaderRecord | undefined, isEnding: boolean) =>
-      more === undefined && !isEnding ? defaults : { ...defaults, ...more, ...isEnding ? CLOSE : {} }
+    const usual = Object.entries(defaults)
+    const defaultsOf = (more: HeaderRecord | undefined, isEnding: boolean): HeaderPairs =>
+      more === undefined && !isEnding ? usual : Object.entries({ ...defaults, ...more, ...isEnding ? CLOSE : {} })
     return (httpEffect) =>
       HttpEffect.withPreResponseHandler(
         httpEffect,
