@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { fork } from "node:child_process"
 import { join } from "node:path"
 import type { Keeper } from "./keeper.ts"
+import { endingOf } from "./service.ts"
 
 /** How another service behaves; `refuse` takes no connections, `endless` is a body without an end. */
 export const FAILURES = ["hang", "fail", "drip", "garbage", "endless", "refuse"] as const
@@ -16,10 +17,9 @@ export const Role = Schema.Literals(["engine", "mail", "identity", "collector"])
 export type Role = typeof Role.Type
 
 /** What a mail provider was asked to send, and the `Idempotency-Key` of that request. */
-export class TakenMail extends Schema.Class<TakenMail>("TakenMail")({
-  body: Schema.String,
-  key: Schema.optional(Schema.String)
-}) {}
+const TakenMail = Schema.Struct({ body: Schema.String, key: Schema.optionalKey(Schema.String) })
+
+export type TakenMail = typeof TakenMail.Type
 
 /** What the process of a neighbour says: its port, each behaviour that it has taken on, each mail. */
 export const Report = Schema.Union([
@@ -47,9 +47,9 @@ export const neighbour = Effect.fnUntraced(function*(
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => fork(join(import.meta.dirname, "neighbourServer.ts"), [role], { execArgv: [] })),
     (started) =>
-      Effect.callback<void>((resume) => {
-        started.once("exit", () => resume(Effect.void))
+      Effect.promise(() => {
         started.kill("SIGKILL")
+        return endingOf(started)
       })
   )
   const pid = child.pid ?? 0

@@ -68,7 +68,8 @@ const untilReady = (origin: string, hasEnded: () => boolean, tries: number): Eff
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-const endingOf = (child: ChildProcess) =>
+/** At once where it has ended already. */
+export const endingOf = (child: ChildProcess) =>
   new Promise<Ending>((resolve) => {
     if (hasEnded(child)) return resolve({ code: child.exitCode, signal: child.signalCode })
     child.once("exit", (code, signal) => resolve({ code, signal }))

@@ -61,7 +61,7 @@ export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) =
 }
 
 export const versionedResponse = ({ etag, json }: Versioned) =>
-  jsonResponse(json(), { headers: [[HEADERS.etag.key, etag]] })
+  jsonResponse(json(), { headers: { [HEADERS.etag.key]: etag } })
 
 export const createdResponse = ({ etag, json, path }: Versioned) =>
   jsonResponse(json(), { status: 201, headers: { [HEADERS.location.key]: path, [HEADERS.etag.key]: etag } })

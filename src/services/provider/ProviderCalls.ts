@@ -3,7 +3,7 @@ import type { HttpClient, HttpClientRequest } from "effect/http"
 import { UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
 import { requestJson } from "../upstream/Upstream.ts"
 
-/** Its documents have some KiB. The buffers of bodies without end made Node collect its whole heap three times a second. */
+/** Its documents have some KiB, and what is read of a body without end is garbage that costs collections of the whole heap. */
 const PROVIDER = {
   name: "The identity provider",
   timeout: "5 seconds",
