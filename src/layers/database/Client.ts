@@ -5,6 +5,7 @@ import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
+import { BlockedStatements } from "./BlockedStatements.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { StatementTexts } from "./StatementTexts.ts"
 import { watchDatabase } from "./Watch.ts"
@@ -38,7 +39,7 @@ const commit = (connection: SqlConnection.Connection) =>
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
   const pool = yield* PgPool.make(config)
-  const statements: Statements = { running: new Map(), blocked: new Map(), responses: 0 }
+  const statements: Statements = { running: new Map(), blocked: new BlockedStatements(), responses: 0 }
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,

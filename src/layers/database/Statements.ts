@@ -2,12 +2,14 @@ import type { PgConnection } from "@effect/sql-pg"
 import { type Clock, Effect, type Exit, Predicate, Stream } from "effect"
 import { type SqlConnection, SqlError } from "effect/sql"
 import { Socket } from "node:net"
+import type { BlockedStatements } from "./BlockedStatements.ts"
 
 /** A statement without a response yet, by the process id of its back end, which runs one at a time. */
 export interface Running {
   readonly connection: PgConnection.PgConnection
   readonly sql: string
   readonly since: number
+  readonly isTry: boolean
 }
 
 const lockTimeout = () =>
@@ -22,7 +24,7 @@ type Rows = <A extends object>(rows: ReadonlyArray<A>) => ReadonlyArray<A>
 
 export interface Statements {
   readonly running: Map<number, Running>
-  readonly blocked: Map<string, number>
+  readonly blocked: BlockedStatements
   /** Statements with a response, and successful probes. */
   responses: number
 }
@@ -39,19 +41,26 @@ export class PooledConnection implements SqlConnection.Connection {
   }
 
   private readonly ended = (exit: Exit.Exit<unknown, unknown>) => {
-    this.statements.running.delete(this.connection.processId)
+    const { blocked, running } = this.statements
+    if (!blocked.isEmpty) this.report(exit)
+    running.delete(this.connection.processId)
     if (exit._tag === "Success") this.statements.responses++
     return undefined
   }
 
+  private report(exit: Exit.Exit<unknown, unknown>) {
+    const { blocked, running } = this.statements
+    const ended = running.get(this.connection.processId)
+    if (ended !== undefined) blocked.ended(ended.sql, ended.isTry, exit, this.clock.currentTimeMillisUnsafe())
+  }
+
   private tracked<A>(sql: string, statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, SqlError.SqlError> {
     return Effect.suspend(() => {
-      if (this.statements.blocked.size > 0 && this.statements.blocked.has(sql)) return Effect.fail(lockTimeout())
-      this.statements.running.set(this.connection.processId, {
-        connection: this.connection,
-        sql,
-        since: this.clock.currentTimeMillisUnsafe()
-      })
+      const { blocked, running } = this.statements
+      const since = this.clock.currentTimeMillisUnsafe()
+      const admitted = blocked.isEmpty ? "runs" : blocked.admit(sql, since)
+      if (admitted === "fails") return Effect.fail(lockTimeout())
+      running.set(this.connection.processId, { connection: this.connection, sql, since, isTry: admitted === "tries" })
       return Effect.onExitPrimitive(statement, this.ended)
     })
   }

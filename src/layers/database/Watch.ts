@@ -15,8 +15,6 @@ const UNHURRIED_INTERVAL = Duration.millis(500)
 /** While the queue is not empty: a probe shows that the database works although no connection comes free. */
 const QUEUED_INTERVAL = Duration.millis(200)
 
-const BLOCKED_FOR = Duration.seconds(1)
-
 const RETRY_INTERVAL = Duration.millis(100)
 
 const CLOSE_AFTER = Duration.seconds(1)
@@ -67,8 +65,7 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
  * the network lost it or its result: they would never respond. While the process stops it closes them after the drain
  * delay without a response.
  * Where more than half of the pool waits for locks, it cancels the youngest of those statements. The same statements
- * fail at once for a second where they waited for a table, but not for a row: an account cannot block others by locking
- * its own.
+ * fail at once while they would wait for a table, but not for a row: an account cannot block others by locking its own.
  */
 export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue, statements }: Watched) {
   const now = () => clock.currentTimeMillisUnsafe()
@@ -94,8 +91,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       (active.get(pid) ?? null) !== null && statements.running.get(pid) === running
     )
     if (locked.length <= half) return
-    const until = now() + Duration.toMillis(BLOCKED_FOR)
-    for (const [pid, { sql }] of locked) if (active.get(pid) === "table") statements.blocked.set(sql, until)
+    for (const [pid, { sql }] of locked) if (active.get(pid) === "table") statements.blocked.block(sql, now())
     const youngest = locked.toSorted(([, one], [, other]) => one.since - other.since).slice(half)
     yield* Effect.logWarning("statements waiting for a lock canceled", { statements: youngest.length })
     yield* Effect.forEach(youngest, ([, { connection }]) => connection.interrupt, {
@@ -103,10 +99,6 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       discard: true
     })
   })
-
-  const unblock = () => {
-    for (const [sql, until] of statements.blocked) if (until <= now()) statements.blocked.delete(sql)
-  }
 
   // A query to a server that hangs does not end when interrupted, so nothing waits for it.
   const ask = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>, timeout: Duration.Duration) {
@@ -172,7 +164,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   const interval = () => queue.waiting() > 0 ? QUEUED_INTERVAL : UNHURRIED_INTERVAL
 
   const check = Effect.gen(function*() {
-    unblock()
+    statements.blocked.forget(now())
     const { responses: before } = statements
     if (!isDue()) return
     schedule.next = now() + Duration.toMillis(interval())

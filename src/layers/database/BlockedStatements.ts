@@ -1,0 +1,50 @@
+import { Exit, Option } from "effect"
+import { SqlError } from "effect/sql"
+
+/** Milliseconds: how long a text is blocked, how long one that tries may take, and how long an unused text is kept. */
+const PERIODS = { blocked: 1000, tried: 5000, kept: 5000 }
+
+const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
+
+/** An interrupted statement may have waited as well. */
+const mayHaveWaited = (exit: Exit.Exit<unknown, unknown>) =>
+  Exit.isFailure(exit) &&
+  Option.match(Exit.findErrorOption(exit), {
+    onNone: () => true,
+    onSome: (error) => SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
+  })
+
+/**
+ * Texts of statements that fail at once because too many of them waited for a table. After a second one statement of a
+ * text tries while the others still fail: it ends the block, or waits as well, which is another second of it.
+ */
+export class BlockedStatements {
+  private readonly until = new Map<string, number>()
+
+  get isEmpty(): boolean {
+    return this.until.size === 0
+  }
+
+  block(text: string, now: number): void {
+    this.until.set(text, Math.max(this.until.get(text) ?? 0, now + PERIODS.blocked))
+  }
+
+  /** What tries or runs is reported to `ended`. */
+  admit(text: string, now: number): "runs" | "tries" | "fails" {
+    const until = this.until.get(text)
+    if (until === undefined) return "runs"
+    if (now < until) return "fails"
+    this.until.set(text, now + PERIODS.tried)
+    return "tries"
+  }
+
+  ended(text: string, isTry: boolean, exit: Exit.Exit<unknown, unknown>, now: number): void {
+    if (!mayHaveWaited(exit)) this.until.delete(text)
+    else if (isTry) this.until.set(text, now + PERIODS.blocked)
+  }
+
+  /** Otherwise all but the first who use a text long afterwards would fail. */
+  forget(now: number): void {
+    for (const [text, until] of this.until) if (until + PERIODS.kept <= now) this.until.delete(text)
+  }
+}
