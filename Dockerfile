@@ -15,7 +15,7 @@ LABEL org.opencontainers.image.title="Route Planning Service" \
       org.opencontainers.image.base.name="node:24.21.0-bookworm-slim" \
       org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
-ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
+ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072 MALLOC_MMAP_THRESHOLD_=65536
 WORKDIR /app
 # All of it belongs to root: the service writes uploads to its temporary directory and nothing else, so all but /tmp may
 # be read-only.

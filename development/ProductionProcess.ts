@@ -7,5 +7,12 @@ export const NODE_FLAGS = [
   "--expose-gc"
 ]
 
-/** By default glibc keeps freed memory, for each thread apart: a third of what the process has after a load. */
-export const ALLOCATION = { MALLOC_ARENA_MAX: "2", MALLOC_TRIM_THRESHOLD_: "131072" }
+/**
+ * By default glibc keeps freed memory, for each thread apart: a third of what the process has after a load. Buffers of 64 KiB,
+ * in which sockets are read, are mapped by themselves: freed between others they would stay.
+ */
+export const ALLOCATION = {
+  MALLOC_ARENA_MAX: "2",
+  MALLOC_TRIM_THRESHOLD_: "131072",
+  MALLOC_MMAP_THRESHOLD_: "65536"
+}

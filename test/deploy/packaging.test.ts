@@ -86,7 +86,7 @@ describe("the image", () => {
     )
     const start = manifest.scripts["start"] ?? ""
     const allocation = Object.entries(ALLOCATION).map(([name, value]) => `${name}=${value}`).join(" ")
-    assert.match(start, /^NODE_ENV=production \S+ \S+ NODE_COMPILE_CACHE=\S+ exec node /)
+    assert.match(start, /^NODE_ENV=production \S+ \S+ \S+ NODE_COMPILE_CACHE=\S+ exec node /)
     assert.include(start, ` ${allocation} `)
     assert.include(finalStage, `\nENV ${allocation}\n`)
     assert.strictEqual(command.join(" "), ["node", ...NODE_FLAGS, "src/main.ts"].join(" "))

@@ -6,7 +6,16 @@ import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
-import { type JsonParts, lengthOf, textOf, withMembers, writeTo } from "../../services/json/JsonText.ts"
+import {
+  charactersOf,
+  exactRoom,
+  hadRoom,
+  type JsonParts,
+  roomFor,
+  textOf,
+  withMembers,
+  writeTo
+} from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
@@ -90,6 +99,16 @@ function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) 
   yield [`]${after}`]
 }
 
+/** Returns where the last slice ends. */
+const writeSlices = Effect.fnUntraced(function*(bytes: Buffer, slices: ReadonlyArray<JsonParts>) {
+  let at = 0
+  for (const slice of slices) {
+    if (at > 0) yield* Effect.yieldNow
+    at = writeTo(bytes, at, slice)
+  }
+  return at
+})
+
 /** A JSON array in UTF-8 between two texts, encoded in several iterations of the event loop where it is long. */
 export const jsonArray = Effect.fnUntraced(function*<A>(
   items: ReadonlyArray<A>,
@@ -97,19 +116,15 @@ export const jsonArray = Effect.fnUntraced(function*<A>(
   { after = "", before = "" } = {}
 ) {
   const slices: Array<JsonParts> = []
-  let length = 0
   for (const slice of slicesOf(partsOf(before, items, toJson, after))) {
     if (slices.length > 0) yield* Effect.yieldNow
     slices.push(slice)
-    length += lengthOf(slice)
   }
-  const bytes = Buffer.allocUnsafe(length)
-  let at = 0
-  for (const slice of slices) {
-    if (at > 0) yield* Effect.yieldNow
-    at = writeTo(bytes, at, slice)
-  }
-  return bytes.subarray(0, at)
+  const bytes = roomFor(slices.reduce((count, slice) => count + charactersOf(slice), 0))
+  const end = yield* writeSlices(bytes, slices)
+  if (hadRoom(bytes, end)) return bytes.subarray(0, end)
+  const exact = exactRoom(slices.flat())
+  return exact.subarray(0, yield* writeSlices(exact, slices))
 })
 
 export const routePage = Effect.fnUntraced(

@@ -32,12 +32,29 @@ export const textOf = (json: Json): string => typeof json === "string" ? json : 
 /** In characters. Up to there a text, which is written together with its headers, costs less than its bytes. */
 const LONG = 16 * 1024
 
-/** Whether it is to be sent as bytes (`encoded`). */
-export const isLong = (json: Json): boolean =>
-  (typeof json === "string" ? json.length : json.reduce((length, part) => length + part.length, 0)) > LONG
+export const charactersOf = (parts: JsonParts): number => parts.reduce((count, part) => count + part.length, 0)
 
-export const lengthOf = (parts: JsonParts): number =>
-  parts.reduce((length, part) => length + Buffer.byteLength(part), 0)
+/** Whether it is to be sent as bytes (`encoded`). */
+export const isLong = (json: Json): boolean => (typeof json === "string" ? json.length : charactersOf(json)) > LONG
+
+/** No character takes more bytes: where there is as much room behind a text, all of it was written. */
+const MOST_BYTES = 4
+
+/** One in so many characters may take a byte more. */
+const PLAIN = 32
+
+/**
+ * Room for a text of so many characters, of which most take one byte, as those of a long line do. To count its bytes takes
+ * more than twice as long as to write them.
+ */
+export const roomFor = (characters: number): Buffer =>
+  Buffer.allocUnsafe(characters + Math.ceil(characters / PLAIN) + MOST_BYTES)
+
+/** Whether a text that ends there was written whole. */
+export const hadRoom = (bytes: Buffer, end: number): boolean => bytes.length - end >= MOST_BYTES
+
+export const exactRoom = (parts: JsonParts): Buffer =>
+  Buffer.allocUnsafe(parts.reduce((length, part) => length + Buffer.byteLength(part), 0))
 
 /** Returns where the next parts begin. */
 export const writeTo = (bytes: Buffer, start: number, parts: JsonParts): number =>
@@ -45,6 +62,7 @@ export const writeTo = (bytes: Buffer, start: number, parts: JsonParts): number 
 
 export const encoded = (json: Json): Buffer => {
   if (typeof json === "string") return Buffer.from(json)
-  const bytes = Buffer.allocUnsafe(lengthOf(json))
-  return bytes.subarray(0, writeTo(bytes, 0, json))
+  const bytes = roomFor(charactersOf(json))
+  const end = writeTo(bytes, 0, json)
+  return hadRoom(bytes, end) ? bytes.subarray(0, end) : Buffer.from(textOf(json))
 }
