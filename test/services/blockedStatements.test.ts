@@ -29,6 +29,18 @@ describe("a statement that is blocked", () => {
     assert.strictEqual(blocked.admit(TEXT, 6000), "tries", "the end of the first was lost")
   })
 
+  it("fails with any number of rows and values", () => {
+    const blocked = new BlockedStatements()
+    const written = (rows: string, owner: string) =>
+      `INSERT INTO routes ("name", "tags") VALUES ${rows} RETURNING id, lower(name) = ${owner}`
+    blocked.block(written("($1, $2)", "$3"), 0)
+    assert.strictEqual(blocked.admit(written("($1, $2), ($3, $4), ($5, $6)", "$7"), 0), "fails")
+    assert.strictEqual(blocked.admit(written("(DEFAULT, $1)", "$2"), 0), "runs")
+    blocked.block("SELECT id FROM routes WHERE id IN ($1,$2) AND user_id = $3", 0)
+    assert.strictEqual(blocked.admit("SELECT id FROM routes WHERE id IN ($1) AND user_id = $2", 0), "fails")
+    assert.strictEqual(blocked.admit("SELECT id FROM users WHERE id IN ($1) AND user_id = $2", 0), "runs")
+  })
+
   for (
     const [title, exit] of [["interrupted", Exit.interrupt()], ["late", failedBy(SqlError.LockTimeoutError)]] as const
   ) {

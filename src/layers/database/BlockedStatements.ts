@@ -4,6 +4,10 @@ import { SqlError } from "effect/sql"
 /** Milliseconds: how long a text is blocked, how long one that tries may take, and how long an unused text is kept. */
 const PERIODS = { blocked: 1000, tried: 5000, kept: 5000 }
 
+/** What the texts of a statement have in common, however many rows or values each was made for. */
+const commonText = (text: string) =>
+  text.replaceAll(/\$\d+/g, "$$").replaceAll(/\(\$(?:, ?\$)*\)(?:, ?\(\$(?:, ?\$)*\))*/g, "($$)")
+
 const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
 
 /** An interrupted statement may have waited as well. */
@@ -15,8 +19,9 @@ const mayHaveWaited = (exit: Exit.Exit<unknown, unknown>) =>
   })
 
 /**
- * Texts of statements that fail at once because too many of them waited for a table. After a second one statement of a
- * text tries while the others still fail: it ends the block, or waits as well, which is another second of it.
+ * Texts of statements that fail at once because too many of them waited for a table, whatever their number of rows or
+ * values. After a second one statement of a text tries while the others still fail: it ends the block, or waits as well,
+ * which is another second of it.
  */
 export class BlockedStatements {
   private readonly until = new Map<string, number>()
@@ -26,21 +31,24 @@ export class BlockedStatements {
   }
 
   block(text: string, now: number): void {
-    this.until.set(text, Math.max(this.until.get(text) ?? 0, now + PERIODS.blocked))
+    const common = commonText(text)
+    this.until.set(common, Math.max(this.until.get(common) ?? 0, now + PERIODS.blocked))
   }
 
   /** What tries or runs is reported to `ended`. */
   admit(text: string, now: number): "runs" | "tries" | "fails" {
-    const until = this.until.get(text)
+    const common = commonText(text)
+    const until = this.until.get(common)
     if (until === undefined) return "runs"
     if (now < until) return "fails"
-    this.until.set(text, now + PERIODS.tried)
+    this.until.set(common, now + PERIODS.tried)
     return "tries"
   }
 
   ended(text: string, isTry: boolean, exit: Exit.Exit<unknown, unknown>, now: number): void {
-    if (!mayHaveWaited(exit)) this.until.delete(text)
-    else if (isTry) this.until.set(text, now + PERIODS.blocked)
+    const common = commonText(text)
+    if (!mayHaveWaited(exit)) this.until.delete(common)
+    else if (isTry) this.until.set(common, now + PERIODS.blocked)
   }
 
   /** Otherwise all but the first who use a text long afterwards would fail. */
