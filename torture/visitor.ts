@@ -8,7 +8,7 @@ const EVERY = 100
 const Created = Schema.fromJsonString(Schema.Struct({ id: Schema.Int }))
 
 /** What a public route is read from. */
-export const READ_FROM: ReadonlySet<string> = new Set(["users", "routes"])
+export const READ_FROM: ReadonlySet<string> = new Set(["users", "routes", "route_views"])
 
 const published = ({ accounts: [account], asking: { ask } }: World) =>
   Effect.promise(async () => {

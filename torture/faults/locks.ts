@@ -1,31 +1,27 @@
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { Client } from "pg"
 import type { Fault } from "../fault.ts"
 import type { Recorder } from "../recorder.ts"
-import { disturbing } from "../segment.ts"
+import { segment } from "../segment.ts"
 import { READ_FROM, visitor } from "../visitor.ts"
 import type { World } from "../world.ts"
 
-const TABLES = [
-  "users",
-  "sessions",
-  "personal_access_tokens",
-  "routes",
-  "collections",
-  "collection_routes",
-  "idempotency_keys",
-  "route_usage",
-  "collection_usage",
-  "audit_events",
-  "outbox",
-  "email_tokens",
-  "identities"
-]
+const Tables = Schema.Array(Schema.Struct({ relname: Schema.String }))
+
+/** All tables of the service, those that it uses most before the others. */
+const tablesOf = ({ postgres }: World) =>
+  Effect.promise(async () => {
+    const client = new Client({ connectionString: postgres.url() })
+    await client.connect()
+    const { rows } = await client.query(
+      "SELECT relname FROM pg_stat_user_tables ORDER BY seq_scan + coalesce(idx_scan, 0) DESC, relname"
+    )
+    await client.end()
+    return Schema.decodeUnknownSync(Tables)(rows).map(({ relname }) => relname)
+  })
 
 /** Milliseconds; a request that needs no locked table is quicker. */
 const NOTICED = 1000
-
-const tableOf = (round: number) => TABLES[round % TABLES.length] ?? "routes"
 
 /** A visitor who needs two tables reads on while others are locked. */
 const undisturbed = (world: World, recorder: Recorder, locked: { table: string | undefined }) =>
@@ -53,23 +49,26 @@ export const locked: Fault = {
   key: "locks",
   title: "a long lock on each table",
   isInShortForm: true,
-  run: (run) =>
-    Effect.suspend(() => {
-      const state: { table: string | undefined; client: Client | undefined } = { table: undefined, client: undefined }
-      return disturbing({
-        beside: (world, recorder) => undisturbed(world, recorder, state),
-        inject: (world, round) =>
-          Effect.map(lock(world, tableOf(round)), (client) => {
-            state.client = client
-            state.table = tableOf(round)
-          }),
-        heal: () =>
-          Effect.promise(async () => {
-            state.table = undefined
-            await state.client?.end()
-          }),
-        hold: { short: 500, full: 8000 },
-        rounds: { short: 3, full: TABLES.length }
-      })(run)
+  run: Effect.fnUntraced(function*(run) {
+    const world = yield* run.world
+    const tables = yield* tablesOf(world)
+    const state: { table: string | undefined; client: Client | undefined } = { table: undefined, client: undefined }
+    return yield* segment(run, world, {
+      beside: (_, recorder) => undisturbed(world, recorder, state),
+      inject: (_, round) => {
+        const table = tables[round % tables.length] ?? "routes"
+        return Effect.map(lock(world, table), (client) => {
+          state.client = client
+          state.table = table
+        })
+      },
+      heal: () =>
+        Effect.promise(async () => {
+          state.table = undefined
+          await state.client?.end()
+        }),
+      hold: { short: 500, full: 8000 },
+      rounds: { short: 3, full: tables.length }
     })
+  })
 }
