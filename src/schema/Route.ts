@@ -150,7 +150,8 @@ type JsonText = string
 /** A route whose long members are still text, so that no read parses them. */
 export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "polyline6" | "cues" | "url"> {
   readonly waypoints: JsonText
-  readonly geometry: JsonText | undefined
+  /** In UTF-8 where it was read. */
+  readonly geometry: JsonText | Uint8Array | undefined
   readonly polyline6: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number

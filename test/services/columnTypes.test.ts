@@ -1,5 +1,5 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Schema, SchemaAST } from "effect"
 import { SqlClient } from "effect/sql"
 import * as fc from "fast-check"
 import { databaseLive } from "../../src/layers/Database.ts"
@@ -35,6 +35,20 @@ layer(onDatabase)("what the database returns", (it) => {
       assert.deepStrictEqual(
         rows.map(({ n }) => Schema.is(RouteId)(n) || Schema.is(Schema.Int)(n)),
         unsafe.map(() => false)
+      )
+    }))
+
+  it.effect("of varchar are the UTF-8 of the text, and stay so when the connection reads more", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const texts = [...sampled(fc.string({ unit: "grapheme" })), "", "[[0,0]]".repeat(20_000)]
+        .map((text) => text.replaceAll("\0", ""))
+      const rows = yield* sql<{ bytes: Uint8Array | null }>`
+        SELECT t::varchar AS bytes FROM unnest(${[...texts, null]}::text[]) WITH ORDINALITY u(t, n) ORDER BY n`
+      yield* sql`SELECT repeat('x', 1000000)`
+      assert.deepStrictEqual(
+        rows.map(({ bytes }) => bytes === null ? null : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)),
+        [...texts, null]
       )
     }))
 
@@ -76,9 +90,11 @@ layer(onDatabase)("what the database returns", (it) => {
 })
 
 describe("the row of a route", () => {
-  // One transformed column, and Effect decodes a row column by column.
-  it("has no column that is transformed", () => {
-    const transformed = Object.entries(RouteRow.fields).filter(([, { ast }]) => ast.encoding !== undefined)
-    assert.deepStrictEqual(transformed.map(([name]) => name), [])
+  // One such column, and Effect decodes a row column by column.
+  it("has no column that is transformed or a class", () => {
+    const isClass = (ast: SchemaAST.AST): boolean =>
+      SchemaAST.isUnion(ast) ? ast.types.some(isClass) : SchemaAST.isDeclaration(ast)
+    const columns = Object.entries(RouteRow.fields).filter(([, { ast }]) => ast.encoding !== undefined || isClass(ast))
+    assert.deepStrictEqual(columns.map(([name]) => name), [])
   })
 })

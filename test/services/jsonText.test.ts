@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import { jsonArray } from "../../src/http/response/RouteJson.ts"
-import { encoded } from "../../src/services/json/JsonText.ts"
+import { encoded, type JsonPart, textOf } from "../../src/services/json/JsonText.ts"
 
 /** One in so many characters, or all, take more bytes than one. */
 const TEXTS = ["é", "日本", "🚲", "\ud800", "a🚲", "abc".repeat(10) + "é", "plain"]
@@ -11,11 +11,33 @@ const texts = fc.array(
   fc.tuple(fc.constantFrom(...TEXTS), fc.integer({ min: 0, max: 2000 })).map(([text, times]) => text.repeat(times))
 )
 
+/** As the database has it: a view of a longer buffer. */
+const bytesOf = (text: string): JsonPart => {
+  const bytes = Buffer.from(`<${text}>`)
+  return new Uint8Array(bytes.buffer, bytes.byteOffset + 1, bytes.length - 2)
+}
+
+const partsOf = (texts: ReadonlyArray<readonly [text: string, isRead: boolean]>) =>
+  texts.map(([text, isRead]) => isRead ? bytesOf(text) : text)
+
 describe("JSON in parts", () => {
-  it("is encoded whole, whatever its characters take", () => {
-    fc.assert(fc.property(fc.oneof(texts, fc.array(fc.string({ unit: "grapheme" }))), (parts) => {
-      assert.deepStrictEqual(encoded(parts).toString("hex"), Buffer.from(parts.join("")).toString("hex"))
+  it("is encoded whole, whatever its characters take and whether they are UTF-8 already", () => {
+    const parts = fc.oneof(texts, fc.array(fc.string({ unit: "grapheme" })))
+      .chain((all) => fc.tuple(...all.map((text) => fc.tuple(fc.constant(text), fc.boolean()))))
+    fc.assert(fc.property(parts, (given) => {
+      const whole = given.map(([text]) => text).join("")
+      assert.deepStrictEqual(encoded(partsOf(given)).toString("hex"), Buffer.from(whole).toString("hex"))
+      assert.strictEqual(textOf(partsOf(given)).toWellFormed(), whole.toWellFormed())
     }))
+  })
+
+  it("is encoded whole where text that takes more bytes than characters leaves no room for what is UTF-8", () => {
+    for (const text of TEXTS.map((text) => text.repeat(1000))) {
+      for (const given of [[[text, false], [text, true]], [[text, true], [text, false], ["é", true]]] as const) {
+        const whole = given.map(([part]) => part).join("")
+        assert.strictEqual(encoded(partsOf(given)).toString("hex"), Buffer.from(whole).toString("hex"))
+      }
+    }
   })
 
   it.effect("is encoded whole in an array, in one slice and in several", () =>
@@ -23,9 +45,11 @@ describe("JSON in parts", () => {
       for (const text of TEXTS) {
         for (const length of [10, 600_000]) {
           const item = JSON.stringify(text.repeat(Math.ceil(length / text.length)))
-          const bytes = yield* jsonArray([1, 2, 3, 4], () => [item], { before: "{\"items\":", after: "}" })
           const expected = Buffer.from(`{"items":[${item},${item},${item},${item}]}`)
-          assert.isTrue(bytes.equals(expected), `${text.slice(0, 5)}, ${length} characters`)
+          for (const part of [item, Buffer.from(item)]) {
+            const bytes = yield* jsonArray([1, 2, 3, 4], () => [part], { before: "{\"items\":", after: "}" })
+            assert.isTrue(bytes.equals(expected), `${text.slice(0, 5)}, ${length} characters`)
+          }
         }
       }
     }))

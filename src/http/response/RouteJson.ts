@@ -7,10 +7,11 @@ import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
 import {
-  charactersOf,
   exactRoom,
   hadRoom,
+  type JsonPart,
   type JsonParts,
+  lengthOf,
   roomFor,
   textOf,
   withMembers,
@@ -74,11 +75,11 @@ export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<Impo
   json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
 })
 
-/** In characters. Encoding 16 MiB at once would block other requests for more than 50 ms. */
+/** Encoding 16 MiB at once would block other requests for more than 50 ms. */
 const SLICE = 1024 * 1024
 
 function* slicesOf(all: Iterable<JsonParts>): Generator<JsonParts> {
-  let slice: Array<string> = []
+  let slice: Array<JsonPart> = []
   let length = 0
   for (const parts of all) {
     for (const part of parts) {
@@ -120,7 +121,7 @@ export const jsonArray = Effect.fnUntraced(function*<A>(
     if (slices.length > 0) yield* Effect.yieldNow
     slices.push(slice)
   }
-  const bytes = roomFor(slices.reduce((count, slice) => count + charactersOf(slice), 0))
+  const bytes = roomFor(slices.reduce((length, slice) => length + lengthOf(slice), 0))
   const end = yield* writeSlices(bytes, slices)
   if (hadRoom(bytes, end)) return bytes.subarray(0, end)
   const exact = exactRoom(slices.flat())

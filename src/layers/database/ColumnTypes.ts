@@ -1,7 +1,7 @@
 import { PgTypes } from "@effect/sql-pg"
 import { Result } from "effect"
 
-const { int8, timestamptz } = PgTypes.OID
+const { int8, timestamptz, varchar } = PgTypes.OID
 
 /** PostgreSQL counts microseconds from the beginning of 2000. */
 const EPOCH = Date.UTC(2000, 0)
@@ -9,7 +9,7 @@ const MICROSECONDS = 1000
 
 const HIGH = 2 ** 32
 
-type Read<A> = (bytes: Uint8Array, offset: number) => A
+type Read<A> = (bytes: Uint8Array, offset: number, size: number) => A
 
 /** Of what was read last: the values of many rows are in one buffer. */
 const last: { view: DataView } = { view: new DataView(new ArrayBuffer(0)) }
@@ -20,14 +20,14 @@ const viewOf = ({ buffer }: Uint8Array): DataView => {
 }
 
 /** Rounded where it is not a safe integer, which no schema of a column accepts. */
-const wholeAt: Read<number> = (bytes, offset) => {
+const wholeAt = (bytes: Uint8Array, offset: number): number => {
   const view = viewOf(bytes)
   const at = bytes.byteOffset + offset
   return view.getInt32(at) * HIGH + view.getUint32(at + 4)
 }
 
 /** A `BigInt` only for what is not exact without it: 285 years and more from 2000. */
-const millisecondsAt: Read<number> = (bytes, offset) => {
+const millisecondsAt = (bytes: Uint8Array, offset: number): number => {
   const microseconds = wholeAt(bytes, offset)
   return Number.isSafeInteger(microseconds)
     ? (microseconds - microseconds % MICROSECONDS) / MICROSECONDS
@@ -35,24 +35,31 @@ const millisecondsAt: Read<number> = (bytes, offset) => {
 }
 
 /** ISO 8601, and NaN, which no schema of a column accepts, for what a `Date` cannot say, such as `infinity`. */
-const timeAt: Read<string | number> = (bytes, offset) => {
+const timeAt = (bytes: Uint8Array, offset: number): string | number => {
   const date = new Date(EPOCH + millisecondsAt(bytes, offset))
   return Number.isNaN(date.getTime()) ? Number.NaN : date.toISOString()
 }
 
+/** A view, not a copy: the driver never writes again to where it has read into. */
+const bytesAt: Read<Uint8Array> = ({ buffer, byteOffset }, offset, size) =>
+  new Uint8Array(buffer, byteOffset + offset, size)
+
 const codecOf = (oid: number, read: Read<unknown>): PgTypes.Codec<unknown> => ({
   encode: (value) => PgTypes.encode(value, oid),
-  decode: (bytes) => Result.succeed(read(bytes, 0)),
-  read: (bytes, offset) => Result.succeed(read(bytes, offset))
+  decode: (bytes) => Result.succeed(read(bytes, 0, bytes.length)),
+  read: (bytes, offset, size) => Result.succeed(read(bytes, offset, size))
 })
 
 /**
  * Reads `bigint` as a number and `timestamptz` as text, as responses have them: a row of such columns is decoded by one
- * function that Effect compiles, and not by one for each column (decision 0015). Writes what the driver does.
+ * function that Effect compiles, and not by one for each column (decision 0015). Reads `varchar`, the type that no column has
+ * and that costs PostgreSQL nothing to make of `text`, as UTF-8: it marks long text that goes into a response as it is. Writes
+ * what the driver does.
  */
 export const makeColumnTypes = (): PgTypes.Registry => {
   const types = PgTypes.makeRegistry()
   types.register(int8, codecOf(int8, wholeAt))
   types.register(timestamptz, codecOf(timestamptz, timeAt))
+  types.register(varchar, codecOf(varchar, bytesAt))
   return types
 }

@@ -132,7 +132,7 @@ export class HeavyWork extends Context.Service<HeavyWork, {
    */
   readonly run: <I, O>(
     job: HeavyJob<I, O>,
-    input: I,
+    input: NoInfer<I>,
     bytes: number,
     transfer?: ReadonlyArray<Transferable>,
     maxWait?: Duration.Duration

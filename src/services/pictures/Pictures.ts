@@ -6,6 +6,7 @@ import { attributionOf, type PictureFormat, type PictureOptions } from "../../sc
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
 import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
+import { textOf } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { CountsUses } from "../links/LinkUses.ts"
 import { Routes } from "../routes/Routes.ts"
@@ -40,7 +41,8 @@ export class Pictures extends Context.Service<Pictures, {
       const getOrMake = yield* makePictureCache<Missing | Overloaded>()
 
       const draw = (route: StoredRoute, format: PictureFormat, options: PictureOptions) => {
-        const { geometry = "[]", name, provenance, waypoints } = route
+        const { name, provenance, waypoints } = route
+        const geometry = textOf(route.geometry ?? "[]")
         const order = { name, geometry, waypoints, attribution: attributionOf(provenance), options }
         const length = geometry.length + waypoints.length
         return format === "svg"
@@ -89,8 +91,9 @@ const digestOf = (
   format: PictureFormat,
   { height, profile, theme, width }: PictureOptions
 ) => {
-  const shown = [id, version, cutRevision, name, provenance, waypoints, geometry, format, width, height, theme, profile]
-  return createHash("sha256").update(JSON.stringify(shown)).digest("base64url").slice(0, DIGEST_LENGTH)
+  const shown = [id, version, cutRevision, name, provenance, waypoints, format, width, height, theme, profile]
+  const hash = createHash("sha256").update(JSON.stringify(shown)).update(geometry ?? "")
+  return hash.digest("base64url").slice(0, DIGEST_LENGTH)
 }
 
 const DIGEST_LENGTH = 22

@@ -9,6 +9,7 @@ import type { WrittenRoute } from "../files/draft/Document.ts"
 import { isPacked } from "../files/draft/PackedFile.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
 import { HeavyWork, INLINE_BYTES } from "../heavy/HeavyWork.ts"
+import { textOf } from "../json/JsonText.ts"
 import { Spool, type SpooledFile } from "../spool/Spool.ts"
 import { traced } from "../tracing/Traced.ts"
 import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
@@ -53,7 +54,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             ...(duration === undefined ? {} : { duration }),
             ...wholeDistanceOf(route)
           },
-          geometry: geometry ?? "[]",
+          geometry: textOf(geometry ?? "[]"),
           waypoints,
           cues: cues ?? "[]"
         }
@@ -125,7 +126,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     tags,
     ...(activity === undefined ? {} : { activity }),
     waypoints: yield* decodeWaypoints(route.waypoints),
-    geometry: route.geometry === undefined ? [] : yield* decodeLine(route.geometry),
+    geometry: route.geometry === undefined ? [] : yield* decodeLine(textOf(route.geometry)),
     ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
     createdAt,
     ...wholeDistanceOf(route)

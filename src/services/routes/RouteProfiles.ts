@@ -5,6 +5,7 @@ import type { RouteRef } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { measureProfile } from "../geometry/Profiles.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { textOf } from "../json/JsonText.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
 import { Routes } from "./Routes.ts"
@@ -30,7 +31,7 @@ export class RouteProfiles extends Context.Service<RouteProfiles, {
       return RouteProfiles.of({
         get: traced("RouteProfiles.get")(function*(ref, viewer, samples) {
           const route = yield* routes.get(ref, viewer, "full")
-          const geometry = route.geometry ?? "[]"
+          const geometry = textOf(route.geometry ?? "[]")
           return { route, profile: yield* heavy.run(measureProfile, { geometry, samples }, geometry.length) }
         })
       })

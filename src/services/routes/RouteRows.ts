@@ -11,16 +11,21 @@ import { RouteRecord } from "./RouteRecord.ts"
 /** The SQL of a column that others may not see whole. */
 type Source = (column: string) => string
 
-const NOTHING = "NULL::text"
+const NO_TEXT = "NULL::text"
+
+const NO_BYTES = "NULL::varchar"
 
 const GEOMETRY = { full: "geometry", simplified: "simplified", none: undefined, polyline6: undefined }
 
-/** Indexes of cues are into the full line. */
+/**
+ * The geometry is `varchar`, which is read as the UTF-8 that a response has (`ColumnTypes.ts`): as text it would be decoded and
+ * encoded again, and its characters would fill V8's heap. Indexes of cues are into the full line.
+ */
 const lineColumns = (form: GeometryForm, source: Source): string => {
   const geometry = GEOMETRY[form]
-  return `${geometry === undefined ? NOTHING : source(geometry)} AS geometry, `
-    + `${form === "polyline6" ? `to_json(${source("polyline6")})::text` : NOTHING} AS polyline6, `
-    + `${form === "full" || form === "polyline6" ? source("cues") : NOTHING} AS cues`
+  return `${geometry === undefined ? NO_BYTES : `(${source(geometry)})::varchar`} AS geometry, `
+    + `${form === "polyline6" ? `to_json(${source("polyline6")})::text` : NO_TEXT} AS polyline6, `
+    + `${form === "full" || form === "polyline6" ? source("cues") : NO_TEXT} AS cues`
 }
 
 // The driver cannot decode an array of arrays, and would fail all rows of the statement.
@@ -101,7 +106,12 @@ export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fr
 
 export const OwnerColumns = { ...OwnerFields, zonesRevision: Schema.NullOr(Schema.Int) }
 
-export const RouteRow = Schema.Struct({ ...RouteRecord.select.fields, ...OwnerColumns })
+export const RouteRow = Schema.Struct({
+  ...RouteRecord.select.fields,
+  /** A `Uint8Array` (`lineColumns`). Effect decodes a row that has a class column by column (decision 0015). */
+  geometry: Schema.NullOr(Schema.ObjectKeyword),
+  ...OwnerColumns
+})
 export type RouteRow = typeof RouteRow.Type
 
 const present = <A extends object>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {
@@ -118,7 +128,13 @@ const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(Routi
 /** A route whose preferences cannot be read is shown without them. */
 const preferencesOf = (json: string | null) => json === null ? null : Option.getOrNull(decodePreferences(json))
 
-export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
+/** A row with its line as it was read, or as it was written. */
+export type ShownRow = Omit<RouteRow, "geometry"> & { readonly geometry: RouteRow["geometry"] | string }
+
+const geometryOf = ({ geometry }: ShownRow) =>
+  typeof geometry === "string" || geometry instanceof Uint8Array ? geometry : undefined
+
+export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]): StoredRoute => ({
   id: row.id,
   name: row.name,
   visibility: row.visibility,
@@ -143,7 +159,7 @@ export const toStoredRoute = (row: RouteRow, pseudonyms: Pseudonyms["Service"]):
   createdAt: row.createdAt,
   updatedAt: row.updatedAt,
   waypoints: row.waypoints,
-  geometry: row.geometry ?? undefined,
+  geometry: geometryOf(row),
   polyline6: row.polyline6 ?? undefined,
   cues: row.cues ?? undefined,
   version: row.version

@@ -26,7 +26,7 @@ import {
   startOf
 } from "./RouteColumns.ts"
 import { ChangedRouteRow, routesTable } from "./RouteRecord.ts"
-import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
+import { routeColumns, RouteRow, type ShownRow, toStoredRoute } from "./RouteRows.ts"
 import { refreshShown, RouteViews } from "./RouteViews.ts"
 import { seenRoutes } from "./SeenRoutes.ts"
 
@@ -140,7 +140,7 @@ export class Routes extends Context.Service<Routes, {
         if (Option.isSome(stored)) yield* requireOnLine(cues, stored.value.positions)
       })
 
-      const found = (row: Option.Option<RouteRow>) =>
+      const found = (row: Option.Option<ShownRow>) =>
         Option.match(row, {
           onNone: () => Effect.fail(new Missing({ kind: "route" })),
           onSome: (row) => Effect.as(refreshShown(views, row), toStoredRoute(row, pseudonyms))
@@ -208,5 +208,5 @@ export class Routes extends Context.Service<Routes, {
 }
 
 /** With the polyline just stored: as long as a body, it need not come back from the database. */
-const withLine = (row: RouteRow, line: Line, cues: string | null = null): RouteRow =>
+const withLine = (row: RouteRow, line: Line, cues: string | null = null): ShownRow =>
   line === undefined ? row : { ...row, geometry: line === null ? null : line.json, cues }
