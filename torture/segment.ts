@@ -2,6 +2,7 @@ import { Effect, type Scope } from "effect"
 import { audit } from "./audit.ts"
 import { outcomeOf, type Run } from "./fault.ts"
 import { load } from "./load.ts"
+import { countOf, isGood, loaded, PEAK } from "./loaderWork.ts"
 import { formOf } from "./options.ts"
 import { makeRecorder, type Recorder } from "./recorder.ts"
 import type { World } from "./world.ts"
@@ -22,8 +23,19 @@ export interface Disturbance {
 /** Of a database that is back, in milliseconds. */
 export const RECOVERS_WITHIN = 1000
 
-/** Requests a second. */
+/** Requests a second. In the full form a fifth of the peak where that is less: on a slow machine they would be an overload. */
 const RATE = { short: 80, full: 150 }
+const SHARE_OF_PEAK = 0.2
+
+const PEAK_SECONDS = 2
+
+const rateFor = Effect.fnUntraced(function*({ keeper, options }: Run, world: World) {
+  const rate = RATE[formOf(options)]
+  if (options.isShort) return rate
+  yield* loaded(keeper, world, PEAK, PEAK_SECONDS)
+  const peak = countOf((yield* loaded(keeper, world, PEAK, PEAK_SECONDS)).filter(isGood)) / PEAK_SECONDS
+  return Math.max(1, Math.min(rate, Math.round(peak * SHARE_OF_PEAK)))
+})
 
 /** The service compiles its code at first use: the rate before the fault is that of the first good second. */
 const WARM = { atLeast: 1500, atMost: 15_000, share: 0.9 }
@@ -52,6 +64,8 @@ const warmed = (recorder: Recorder, began: number, wanted: number): Effect.Effec
 export const segment = Effect.fnUntraced(function*(run: Run, world: World, disturbance: Disturbance) {
   const form = formOf(run.options)
   const began = performance.now()
+  const perSecond = yield* rateFor(run, world)
+  const arrived = performance.now()
   const recorder = makeRecorder()
   const { accounts, asking } = world
   const clients = yield* load({
@@ -60,12 +74,12 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     ledger: run.ledger,
     recorder,
     prefix: run.prefix,
-    perSecond: RATE[form]
+    perSecond
   })
   if (disturbance.beside !== undefined) yield* Effect.forkScoped(disturbance.beside(world, recorder))
-  const rate = yield* warmed(recorder, began, RATE[form])
+  const rate = yield* warmed(recorder, arrived, perSecond)
   recorder.begin()
-  recorder.reportSlowness("half of the load or more got no response before the fault", rate < RATE[form] / 2 ? 1 : 0)
+  recorder.reportSlowness("half of the load or more got no response before the fault", rate < perSecond / 2 ? 1 : 0)
 
   const cleared: Array<number> = []
 
@@ -104,7 +118,7 @@ export const segment = Effect.fnUntraced(function*(run: Run, world: World, distu
     longestOutage: recorder.longestOutage(),
     recovery: Math.max(...recoveries),
     figures: [
-      `${acknowledged} writes acknowledged, ${
+      `${perSecond} requests a second; ${acknowledged} writes acknowledged, ${
         rate.toFixed(0)
       } successes a second before; no call failed any more after ${
         (Math.max(...cleared) / 1000).toFixed(2)

@@ -5,6 +5,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { RateLimiter } from "effect/persistence"
 import { ChildProcessSpawner } from "effect/process"
 import { SqlClient } from "effect/sql"
+import { QueueLateness } from "../services/limits/ConnectionQueue.ts"
 import { CounterState } from "../services/limits/RateCounters.ts"
 import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { Mailer } from "../services/mail/Mailer.ts"
@@ -142,6 +143,7 @@ const withoutTaken = Context.omit(
   Mailer,
   Path.Path,
   Places,
+  QueueLateness,
   RateLimiter.RateLimiterStore,
   RequestCounters,
   RequestHandler,

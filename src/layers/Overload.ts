@@ -4,6 +4,7 @@ import { performance } from "node:perf_hooks"
 import { overloadResponse } from "../http/middleware/OverloadResponse.ts"
 import { isProbe, templateOf } from "../http/request/RouteTemplates.ts"
 import { isSafe } from "../schema/SafeMethods.ts"
+import { QueueLateness } from "../services/limits/ConnectionQueue.ts"
 import type { RequestCounter } from "../services/limits/RunningRequests.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
 import { closeGently } from "./ClosingSockets.ts"
@@ -23,6 +24,12 @@ const SATURATION = { utilization: 0.75, windowMillis: 50 }
  * Writes that clients repeat after a fault leave room for reads.
  */
 const STANDING = { share: 0.5, ofWrites: 0.25, millis: 500 }
+
+/**
+ * Where the first in the queue for the database has waited for this part of its longest wait, what is admitted would be refused
+ * there after most of its work. A slow machine, or several processes on one, comes there with fewer requests than the most.
+ */
+const LATE = { share: 0.25, ofWrites: 0.125 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",
@@ -44,7 +51,7 @@ const makeSaturation = ({ utilization, windowMillis }: typeof SATURATION) => {
 
 const isLong = (since: number | undefined) => since !== undefined && performance.now() - since >= STANDING.millis
 
-const makeRunning = (most: number, share: number): RequestCounter => {
+const makeRunning = (most: number, share: number, isLate: () => boolean): RequestCounter => {
   const standing = Math.max(1, Math.floor(most * share))
   const state: { count: number; manySince: number | undefined; fewSince: number | undefined } = {
     count: 0,
@@ -60,7 +67,7 @@ const makeRunning = (most: number, share: number): RequestCounter => {
       else if (state.count >= standing) state.manySince ??= performance.now()
       else if (!isLong(state.manySince)) state.manySince = undefined
     },
-    areMany: () => state.count >= standing && (state.count >= most || isLong(state.manySince))
+    areMany: () => isLate() || (state.count >= standing && (state.count >= most || isLong(state.manySince)))
   }
 }
 
@@ -84,9 +91,10 @@ export const makeLoadGate = Effect.gen(function*() {
   const mostRunning = yield* maxRunning
   const { body, headersFor } = yield* overloadResponse
   const context = yield* Effect.context<never>()
+  const lateness = yield* QueueLateness
   const isSaturated = makeSaturation(SATURATION)
-  const all = makeRunning(mostRunning, STANDING.share)
-  const ofWrites = makeRunning(mostRunning, STANDING.ofWrites)
+  const all = makeRunning(mostRunning, STANDING.share, () => lateness() >= LATE.share)
+  const ofWrites = makeRunning(mostRunning, STANDING.ofWrites, () => lateness() >= LATE.ofWrites)
   const writes: RequestCounter = {
     add: (change) => {
       all.add(change)

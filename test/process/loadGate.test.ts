@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { ConfigProvider, Effect } from "effect"
 import { once } from "node:events"
 import { GatedServer, makeLoadGate } from "../../src/layers/Overload.ts"
+import { QueueLateness } from "../../src/services/limits/ConnectionQueue.ts"
 
 const SPIN = 5
 
@@ -97,6 +98,26 @@ it.live("writes that have had a quarter of the most requests for a while are ref
     yield* until(status, 503)
     times(4, () => gate.writes.add(-1))
     assert.strictEqual(yield* writeStatus, 200)
+  }).pipe(Effect.scoped))
+
+it.live("a saturated process refuses writes where the queue for the database is late, and then reads", () =>
+  Effect.gen(function*() {
+    const database = { lateness: 0.124 }
+    const { status, writeStatus } = yield* Effect.provideService(started, QueueLateness, () => database.lateness)
+    database.lateness = 1
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
+    database.lateness = 0.124
+    yield* saturated
+    // Longer than the gate looks back at the event loop.
+    yield* Effect.sleep("100 millis")
+    assert.strictEqual(yield* writeStatus, 200)
+    database.lateness = 0.125
+    yield* until(writeStatus, 503)
+    assert.strictEqual(yield* status, 200)
+    database.lateness = 0.25
+    assert.strictEqual(yield* status, 503)
+    database.lateness = 0
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
   }).pipe(Effect.scoped))
 
 it.live("bursts one after the other are no standing load", () =>

@@ -98,6 +98,24 @@ describe("the queue for connections", () => {
       yield* queue.run(Effect.void)
     }))
 
+  it.effect("says which part of its longest wait the first in the queue has waited", () =>
+    Effect.gen(function*() {
+      const queue = yield* queueOf(1, 10)
+      const holder = yield* held(queue)
+      yield* TestClock.adjust("500 millis")
+      assert.strictEqual(queue.lateness(), 0)
+      const first = yield* Effect.forkChild(queue.run(Effect.never))
+      yield* TestClock.adjust("200 millis")
+      const second = yield* Effect.forkChild(queue.run(Effect.void))
+      yield* TestClock.adjust("300 millis")
+      assert.strictEqual(queue.lateness(), 0.5)
+      yield* Fiber.interrupt(first)
+      assert.strictEqual(queue.lateness(), 0.3)
+      yield* Fiber.interrupt(holder)
+      yield* Fiber.join(second)
+      assert.strictEqual(queue.lateness(), 0)
+    }))
+
   it.effect("forgets who is interrupted or out of time, at whatever instant", () =>
     Effect.gen(function*() {
       const queue = yield* queueOf(2, 1000)

@@ -2,7 +2,7 @@ import { PgClient, PgConnection, PgPool } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Predicate, Queue } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { makeConnectionQueue, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { makeConnectionQueue, QueueLateness, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { BlockedStatements } from "./BlockedStatements.ts"
@@ -70,7 +70,8 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     )
   return Context.make(SqlClient.SqlClient, client).pipe(
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
-    Context.add(DatabaseNotifications, listen)
+    Context.add(DatabaseNotifications, listen),
+    Context.add(QueueLateness, queue.lateness)
   )
 })
 

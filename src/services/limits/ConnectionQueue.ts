@@ -1,4 +1,4 @@
-import { Clock, Config, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
+import { Clock, Config, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
@@ -9,6 +9,14 @@ export const queueLength = whole(0, 100_000, "DATABASE_QUEUE_LENGTH").pipe(Confi
 export const queueTimeout = period("DATABASE_QUEUE_TIMEOUT", Duration.seconds(2)).pipe(
   Config.withDefault(Duration.seconds(2))
 )
+
+/**
+ * Which part of its longest wait the first in the queue has waited: 0 where none waits. A function, since it is asked for each
+ * request.
+ */
+export const QueueLateness = Context.Reference<() => number>("route-planning-service/QueueLateness", {
+  defaultValue: () => () => 0
+})
 
 /** The database may respond nevertheless. */
 export class NoFreeConnection extends Schema.TaggedError<NoFreeConnection>()("NoFreeConnection", {
@@ -59,6 +67,7 @@ type Turn = Effect.Effect<void, SqlError.SqlError>
 
 /** `turn` is what it has been given, perhaps before it waits. */
 interface Ticket {
+  readonly since: number
   state: "waiting" | "admitted" | "left"
   turn: Turn | undefined
   wake: ((turn: Turn) => void) | undefined
@@ -87,12 +96,14 @@ export interface ConnectionQueue {
   readonly run: <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | SqlError.SqlError, R>
   readonly turn: Effect.Effect<void, SqlError.SqlError, Scope.Scope>
   readonly waiting: () => number
+  readonly lateness: () => number
   readonly close: () => void
   readonly open: () => boolean
 }
 
 export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
   const { connections } = options
+  const longestWait = Duration.toMillis(options.longestWait)
   const state = { used: 0, admitted: connections, isOpen: true }
   const waiting = new Set<Ticket>()
   yield* Effect.forEach([FULL, TIMEOUT, UNREACHABLE], (counter) => Metric.update(counter, 0), { discard: true })
@@ -141,7 +152,8 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
   }
 
   const newTicket = (): Ticket => {
-    const ticket: Ticket = { state: "waiting", turn: undefined, wake: undefined }
+    const since = options.clock.currentTimeMillisUnsafe()
+    const ticket: Ticket = { since, state: "waiting", turn: undefined, wake: undefined }
     if (isFree()) {
       state.used++
       ticket.state = "admitted"
@@ -195,6 +207,10 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
       })
     ),
     waiting: () => waiting.size,
+    lateness: () => {
+      for (const { since } of waiting) return (options.clock.currentTimeMillisUnsafe() - since) / longestWait
+      return 0
+    },
     close: () => {
       state.isOpen = false
       refuseAll(refuseUnreachable)
