@@ -27,9 +27,10 @@ const STANDING = { share: 0.5, ofWrites: 0.25, millis: 500 }
 
 /**
  * Where the first in the queue for the database has waited for this part of its longest wait, what is admitted would be refused
- * there after most of its work. A slow machine, or several processes on one, comes there with fewer requests than the most.
+ * there after most of its work. A slow machine, or several processes on one, comes there with fewer requests than the most; one
+ * that has just started is late for a moment, and must not refuse for that.
  */
-const LATE = { share: 0.25, ofWrites: 0.125 }
+const LATE = { share: 0.5, ofWrites: 0.25 }
 
 const refusals = Metric.counter("overload_refusals_total", {
   description: "Requests refused before any work because the process has too much",

@@ -102,19 +102,19 @@ it.live("writes that have had a quarter of the most requests for a while are ref
 
 it.live("a saturated process refuses writes where the queue for the database is late, and then reads", () =>
   Effect.gen(function*() {
-    const database = { lateness: 0.124 }
+    const database = { lateness: 0.24 }
     const { status, writeStatus } = yield* Effect.provideService(started, QueueLateness, () => database.lateness)
     database.lateness = 1
     assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
-    database.lateness = 0.124
+    database.lateness = 0.24
     yield* saturated
     // Longer than the gate looks back at the event loop.
     yield* Effect.sleep("100 millis")
     assert.strictEqual(yield* writeStatus, 200)
-    database.lateness = 0.125
+    database.lateness = 0.25
     yield* until(writeStatus, 503)
     assert.strictEqual(yield* status, 200)
-    database.lateness = 0.25
+    database.lateness = 0.5
     assert.strictEqual(yield* status, 503)
     database.lateness = 0
     assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
