@@ -10,7 +10,7 @@ import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { listenByMany } from "./Acceptors.ts"
-import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
+import { declaredBytes, GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { Starting } from "./process/Starting.ts"
@@ -97,10 +97,15 @@ const rulesLayer = Layer.succeed(TransportRules, (request) => {
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
 
-/** Counts the bytes of a request with its headers, and all that came on the connection since the last response. */
+/** Counts the bytes of a request with its headers, and all that came on the connection since the last one ended. */
 const arrivedBytesLayer = (server: Server) => {
   const before = new WeakMap<Socket, number>()
-  onEveryRequest(server, ({ socket }, response) => response.once("finish", () => before.set(socket, socket.bytesRead)))
+  onEveryRequest(server, (request, response) => {
+    const { socket } = request
+    const note = () => before.set(socket, socket.bytesRead)
+    if (declaredBytes(request) === 0) note()
+    else response.once("finish", note)
+  })
   return Layer.succeed(ArrivedBytes, (request) => {
     const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
     return socket instanceof Socket ? socket.bytesRead - (before.get(socket) ?? 0) : 0

@@ -61,7 +61,7 @@ const makeRunning = (most: number, share: number, isLate: () => boolean): Reques
   }
   return {
     add: (change: number) => {
-      if (isLong(state.fewSince)) state.manySince = undefined
+      if (state.manySince !== undefined && isLong(state.fewSince)) state.manySince = undefined
       state.count += change
       state.fewSince = state.count < standing / 2 ? state.fewSince ?? performance.now() : undefined
       if (state.count >= most) state.manySince = -Infinity
@@ -74,8 +74,9 @@ const makeRunning = (most: number, share: number, isLate: () => boolean): Reques
 
 const DROPPED_BYTES = 65_536
 
-const isShort = ({ headers }: IncomingMessage) =>
-  headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) <= DROPPED_BYTES
+/** Infinity where the client does not say (RFC 9112, 6.3). */
+export const declaredBytes = ({ headers }: IncomingMessage): number =>
+  headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Infinity
 
 const CLOSE = { connection: "close" }
 
@@ -109,7 +110,7 @@ export const makeLoadGate = Effect.gen(function*() {
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
     const headers: OutgoingHttpHeaders = headersFor(request.headers.origin)
     refusals.updateUnsafe(1, context)
-    if (isShort(request)) return void response.writeHead(503, headers).end(body)
+    if (declaredBytes(request) <= DROPPED_BYTES) return void response.writeHead(503, headers).end(body)
     const { socket } = request
     socket.destroySoon = () => closeGently(socket)
     response.writeHead(503, { ...headers, ...CLOSE }).end(body)

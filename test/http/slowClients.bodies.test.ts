@@ -149,6 +149,24 @@ layer(
       assert.isAtLeast(milliseconds, 750)
     }))
 
+  it.effect("has no more time for what came before on its connection", () =>
+    Effect.gen(function*() {
+      const { closed, received, socket } = yield* connection
+      const headOf = (length: number) =>
+        requestHead(`POST ${LOGIN}`, { ...JSON_TYPE, "Content-Length": String(length) }).replace(
+          "Connection: close\r\n",
+          ""
+        )
+      const body = login(32 * 1024)
+      socket.write(headOf(body.length) + body)
+      yield* until(Effect.sync(() => received().includes("HTTP/1.1 401 ")))
+      const started = performance.now()
+      socket.write(`${headOf(1000)}{`)
+      yield* closed
+      assert.match(received(), /HTTP\/1\.1 408 /)
+      assert.isBelow(performance.now() - started, 600)
+    }))
+
   it.effect("and that is not read ends with its connection", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer

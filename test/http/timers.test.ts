@@ -71,6 +71,18 @@ describe("timers", () => {
       assert.deepStrictEqual(expired, ["second 2000", "third 11000"])
     }))
 
+  it.effect("are called in time after all others were taken back, whenever those were due", () =>
+    Effect.gen(function*() {
+      const { enter, expired } = yield* makeRecorder
+      enter("first", 5000)()
+      enter("second", 1000)
+      yield* TestClock.adjust("2 seconds")
+      enter("third", 2000)()
+      enter("fourth", 4000)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(expired, ["second 1000", "fourth 6000"])
+    }))
+
   it.effect("may be put off meanwhile", () =>
     Effect.gen(function*() {
       const { enterUntil, expired, now } = yield* makeRecorder

@@ -186,6 +186,9 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
       const rider = yield* signedIn
       const minted = yield* mint(rider, "read", { expiresInDays: 1 })
       const revoked = yield* mint(rider, "read")
+      // From here on their digests are known.
+      assert.strictEqual(yield* statusOf(minted.token), 200)
+      assert.strictEqual(yield* statusOf(revoked.token), 200)
       yield* rider.delete(`/auth/tokens/${revoked.id}`)
       assert.strictEqual(
         yield* refusalOf(`${minted.token.slice(0, -1)}${minted.token.endsWith("0") ? "1" : "0"}`),

@@ -23,13 +23,12 @@ const EXPIRY_NOTICE = Duration.toMillis(TOKEN_EXPIRY_NOTICE)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
-const varyByCredential = changeResponse((response) =>
-  HttpServerResponse.setHeader(
-    response,
-    "vary",
-    [response.headers["vary"], "Authorization, Cookie"].filter((value) => value !== undefined).join(", ")
-  )
-)
+const CREDENTIALS = "Authorization, Cookie"
+
+const varyByCredential = changeResponse((response) => {
+  const { vary } = response.headers
+  return HttpServerResponse.setHeader(response, "vary", vary === undefined ? CREDENTIALS : `${vary}, ${CREDENTIALS}`)
+})
 
 /** After a 5xx the client keeps its token. */
 const unlessServerError = (

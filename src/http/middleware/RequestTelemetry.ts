@@ -101,7 +101,8 @@ const beginSpan = (
 /** What the work of a request finds, in one change of its context. */
 const forWork = <R>(context: Context.Context<R>, { counter, refusal, span }: Watch): Context.Context<R> => {
   const watched = Context.add(Context.add(context, Tracer.ParentSpan, span), RunningRequests, counter)
-  const traced = span.sampled ? watched : Context.add(watched, References.TracerEnabled, false)
+  const isLeftOut = !span.sampled && Context.get(context, References.TracerEnabled)
+  const traced = isLeftOut ? Context.add(watched, References.TracerEnabled, false) : watched
   return refusal === undefined ? traced : Context.add(traced, Refusal, refusal)
 }
 
@@ -110,14 +111,14 @@ const within = <A, E, R>(watch: Watch, work: Effect.Effect<A, E, R>): Effect.Eff
 
 const SERVER_ERROR = Exit.fail("responded with a server error")
 
-const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, status: number, now: bigint) => {
+const endSpan = ({ labels: { method, route }, span }: Watch, scheme: string, status: number, clock: Clock.Clock) => {
   if (!span.sampled) return
   span.attribute("url.scheme", scheme)
   span.attribute("http.request.method", method)
   if (route !== UNMATCHED) span.attribute("http.route", route)
   span.attribute("http.response.status_code", status)
   if (status >= 500) span.attribute("error.type", String(status))
-  span.end(now, status >= 500 ? SERVER_ERROR : Exit.void)
+  span.end(clock.currentTimeNanosUnsafe(), status >= 500 ? SERVER_ERROR : Exit.void)
 }
 
 /** Of a stream, the bytes read so far. */
@@ -143,14 +144,15 @@ const counting = (
 interface Watch {
   readonly labels: Labels
   readonly span: Tracer.Span
+  /** Monotonic, in nanoseconds: a clock that is set meanwhile changes no duration. */
   readonly started: bigint
   readonly size: Size
   readonly refusal: ServiceError | undefined
   readonly counter: RequestCounter
 }
 
-const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: bigint) => {
-  const durationMs = Math.round(Number(nanoseconds) / 1e4) / 100
+const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: number) => {
+  const durationMs = Math.round(nanoseconds / 1e4) / 100
   const fields = { ...labels, status, durationMs, bytes: size.bytes }
   return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
@@ -164,8 +166,7 @@ export const requestTelemetry = Effect.gen(function*() {
   const counters = yield* RequestCounters
   const series = makeSeries()
 
-  const begin = Effect.gen(function*() {
-    const context = yield* Effect.context<HttpServerRequest.HttpServerRequest>()
+  const begin = Effect.contextWith((context: Context.Context<HttpServerRequest.HttpServerRequest>) => {
     const request = Context.get(context, HttpServerRequest.HttpServerRequest)
     const refusal = faultOf(request)
     const labels = labelsOf(request, refusal !== undefined)
@@ -178,23 +179,23 @@ export const requestTelemetry = Effect.gen(function*() {
     counter.add(1)
     if (isMeasured) active.modifyUnsafe(1, context)
     const callerTrace = callerTraceOf(request, trusted)
-    const span = yield* beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
-    const started = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
-    const watch: Watch = { labels, size, span, started, refusal, counter }
-    return watch
+    const beginning = beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
+    const started = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
+    return Effect.map(beginning, (span): Watch => ({ labels, size, span, started, refusal, counter }))
   })
 
   const end = <E>(watch: Watch, exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) =>
     Effect.contextWith((context: Context.Context<never>) => {
-      const ended = Context.get(context, Clock.Clock).currentTimeNanosUnsafe()
+      const clock = Context.get(context, Clock.Clock)
+      const nanoseconds = Number(clock.monotonicTimeNanosUnsafe() - watch.started)
       const { status } = HttpServerError.exitResponse(exit)
-      endSpan(watch, scheme, status, ended)
+      endSpan(watch, scheme, status, clock)
       watch.counter.add(-1)
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
-        series(watch.labels, status).updateUnsafe(Number(ended - watch.started) / 1e9, context)
+        series(watch.labels, status).updateUnsafe(nanoseconds / 1e9, context)
       }
-      return Effect.andThen(writeLine(watch, status, ended - watch.started), exit)
+      return Effect.andThen(writeLine(watch, status, nanoseconds), exit)
     })
 
   // Only the work is interruptible, so `end` always follows `begin`.

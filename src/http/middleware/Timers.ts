@@ -6,7 +6,10 @@ export interface Timer {
   expire(): void
 }
 
-/** Calls back when timers are due, by one fiber that sleeps until the first of them, and none without timers. */
+/**
+ * Calls back when timers are due, by one fiber that sleeps until the first of them. It sleeps on where the last timer left: where
+ * few requests are at work, almost each would begin another.
+ */
 export class Timers {
   private readonly timers = new Set<Timer>()
   private readonly clock: Clock.Clock
@@ -23,7 +26,7 @@ export class Timers {
   }
 
   leave(timer: Timer) {
-    if (this.timers.delete(timer) && this.timers.size === 0) this.stop()
+    this.timers.delete(timer)
   }
 
   /** Says that a timer may be due earlier than before. */
@@ -31,16 +34,10 @@ export class Timers {
     if (this.timers.has(timer)) this.sleepAtMost(timer.left())
   }
 
-  private stop() {
-    this.sleeper?.interruptUnsafe()
-    this.sleeper = undefined
-    this.wakesAt = Infinity
-  }
-
   private sleepAtMost(milliseconds: number) {
     const wakesAt = this.clock.currentTimeMillisUnsafe() + milliseconds
     if (wakesAt >= this.wakesAt) return
-    this.stop()
+    this.sleeper?.interruptUnsafe()
     this.wakesAt = wakesAt
     const wake = Effect.delay(Effect.sync(() => this.wake()), milliseconds)
     this.sleeper = Effect.runForkWith(Context.make(Clock.Clock, this.clock))(wake)

@@ -2,6 +2,7 @@ import { Clock, Config, Context, DateTime, Duration, Effect, Layer, Option, Reda
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { LRUCache } from "lru-cache"
 import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn } from "../../schema/Columns.ts"
@@ -59,6 +60,12 @@ export const looksLikeToken = (credential: string): boolean => credential.starts
 /** The checksum rejects typos and made-up tokens without a query. */
 const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.slice(0, -CHECKSUM_LENGTH)) === token
 
+/**
+ * How many live tokens have a known digest, which was 5 % of a read of 50 positions (`npm run bench:profile`). Whether a token
+ * lives is read from the database on every request.
+ */
+const MAX_KNOWN_DIGESTS = 10_000
+
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
@@ -78,6 +85,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const pepper = createSecretKey(Redacted.value(yield* Config.Redacted("PAT_PEPPER")), "utf8")
 
       const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
+      const digests = new LRUCache<string, string>({ max: MAX_KNOWN_DIGESTS })
 
       const generate = Effect.forEach(
         Array.from({ length: RANDOM_LENGTH }),
@@ -194,13 +202,17 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         ),
 
         authenticate: traced("PersonalAccessTokens.authenticate")(function*(token) {
-          if (!isWellFormed(token)) return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
+          const known = digests.get(token)
+          if (known === undefined && !isWellFormed(token)) {
+            return yield* new TokenRefused({ reason: REASONS.tokenMalformed })
+          }
           const millis = yield* Clock.currentTimeMillis
           const now = new Date(millis)
           const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
-          const hash = digest(token)
+          const hash = known ?? digest(token)
           const found = yield* findByHash({ hash, now, stale })
           if (Option.isNone(found)) {
+            digests.delete(token)
             return yield* new TokenRefused({
               reason: (yield* isRevoked(hash)) ? REASONS.tokenRevoked : REASONS.tokenUnknown
             })
@@ -208,6 +220,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const { expiresAt, id, isExpired, isStale, isSuspended, scope, userId } = found.value
           if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
           if (isSuspended) return yield* new TokenRefused({ reason: REASONS.tokenRevoked })
+          if (known === undefined) digests.set(token, hash)
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
           return principal
