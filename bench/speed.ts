@@ -37,15 +37,18 @@ const cell = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures>, goal: 
 
 const costOf = (figures: ReadonlyArray<Figures>) => `${median(figures.map(({ cost }) => cost)).toFixed(0)} us`
 
-/** Before any row, all that reads, and each request once more before its row: no row is the start of a process. */
-const WARM_UP_SECONDS = 2
+/**
+ * Before any row, all that reads, and each request once more before its row: no row is the start of a process. A server that gets
+ * one request only has compiled its code after some 15 seconds on a slow machine, and takes half of the processor time then.
+ */
+const WARM_UP_SECONDS = { before: 2, row: 8 }
 
-const warmUp = (servers: ReadonlyArray<Server>, request: Compared) =>
-  Effect.forEach(askedOf(servers, request), (server) => asked(server, request, WARM_UP_SECONDS), { discard: true })
+const warmUp = (servers: ReadonlyArray<Server>, request: Compared, seconds: number) =>
+  Effect.forEach(askedOf(servers, request), (server) => asked(server, request, seconds), { discard: true })
 
 /** One request, to the servers alternately. */
 const rowOf = Effect.fnUntraced(function*(servers: ReadonlyArray<Server>, request: Compared) {
-  yield* warmUp(servers, request)
+  yield* warmUp(servers, request, WARM_UP_SECONDS.row)
   const turns = yield* Effect.replicateEffect(
     Effect.forEach(
       askedOf(servers, request),
@@ -117,7 +120,7 @@ const comparison = Effect.gen(function*() {
   )
   const rows = requests.filter(({ name }) => name.includes(ONLY))
   const reads = rows.filter(({ body }) => body === undefined)
-  yield* Effect.forEach(reads, (request) => warmUp(servers, request), { discard: true })
+  yield* Effect.forEach(reads, (request) => warmUp(servers, request, WARM_UP_SECONDS.before), { discard: true })
   yield* Effect.forEach(rows, (request) => rowOf(servers, request), { discard: true })
   const atEnd = yield* memoryOf(servers)
   yield* Effect.sleep(SETTLED)
