@@ -83,6 +83,30 @@ describe("timers", () => {
       assert.deepStrictEqual(expired, ["second 1000", "fourth 6000"])
     }))
 
+  it.effect("keep no process waiting for none of them", () =>
+    Effect.gen(function*() {
+      const sleeping = new Set<symbol>()
+      const sleep = () => {
+        const sleeper = Symbol()
+        return Effect.callback<never>(() => {
+          sleeping.add(sleeper)
+          return Effect.sync(() => sleeping.delete(sleeper))
+        })
+      }
+      const timers = timersOf({ ...(yield* Clock.Clock), sleep })
+      const timer = { left: () => 1000, expire: () => undefined }
+      timers.enter(timer)
+      yield* Effect.yieldNow
+      timers.rest()
+      assert.strictEqual(sleeping.size, 1)
+      timers.leave(timer)
+      timers.rest()
+      assert.strictEqual(sleeping.size, 0)
+      timers.enter(timer)
+      yield* Effect.yieldNow
+      assert.strictEqual(sleeping.size, 1)
+    }))
+
   it.effect("may be put off meanwhile", () =>
     Effect.gen(function*() {
       const { enterUntil, expired, now } = yield* makeRecorder

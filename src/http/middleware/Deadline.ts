@@ -107,10 +107,14 @@ export const within = <A, E, R>(
     })
   }).pipe(Effect.interruptible)
 
-export const deadlineLayer = Layer.succeed(
+export const deadlineLayer = Layer.effect(
   Deadline,
-  (httpEffect, { endpoint }) => {
-    const duration = Context.get(endpoint.annotations, ResponseWithin)
-    return Duration.isFinite(duration) ? within(httpEffect, duration) : httpEffect
-  }
+  Effect.gen(function*() {
+    const timers = timersOf(yield* Clock.Clock)
+    yield* Effect.addFinalizer(() => Effect.sync(() => timers.rest()))
+    return (httpEffect, { endpoint }) => {
+      const duration = Context.get(endpoint.annotations, ResponseWithin)
+      return Duration.isFinite(duration) ? within(httpEffect, duration) : httpEffect
+    }
+  })
 )

@@ -7,8 +7,8 @@ export interface Timer {
 }
 
 /**
- * Calls back when timers are due, by one fiber that sleeps until the first of them. It sleeps on where the last timer left: where
- * few requests are at work, almost each would begin another.
+ * Calls back when timers are due, by one fiber that sleeps until the first of them. It sleeps on where the last timer left, until
+ * `rest`: where few requests are at work, almost each would begin another.
  */
 export class Timers {
   private readonly timers = new Set<Timer>()
@@ -32,6 +32,14 @@ export class Timers {
   /** Says that a timer may be due earlier than before. */
   moved(timer: Timer) {
     if (this.timers.has(timer)) this.sleepAtMost(timer.left())
+  }
+
+  /** Ends the fiber that sleeps for no timer, since a process that has nothing else to do would not end before it. */
+  rest() {
+    if (this.timers.size > 0) return
+    this.sleeper?.interruptUnsafe()
+    this.sleeper = undefined
+    this.wakesAt = Infinity
   }
 
   private sleepAtMost(milliseconds: number) {
