@@ -38,8 +38,8 @@ const cell = (ours: ReadonlyArray<Figures>, peer: ReadonlyArray<Figures>, goal: 
 const costOf = (figures: ReadonlyArray<Figures>) => `${median(figures.map(({ cost }) => cost)).toFixed(0)} us`
 
 /**
- * Before any row, all that reads, and each request once more before its row: no row is the start of a process. A server that gets
- * one request only has compiled its code after some 15 seconds on a slow machine, and takes half of the processor time then.
+ * Before any row, all that reads, and each request once more before its row: no row is the start of a process, whose threads
+ * compile for seconds what a request needs.
  */
 const WARM_UP_SECONDS = { before: 2, row: 8 }
 

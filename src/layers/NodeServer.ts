@@ -4,13 +4,14 @@ import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
 import { IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"
 import { TransportRules } from "../http/middleware/Refusal.ts"
+import { declaredLength } from "../http/request/Body.ts"
 import { ArrivedBytes } from "../http/request/BodyArrival.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
 import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { listenByMany } from "./Acceptors.ts"
-import { declaredBytes, GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
+import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { Starting } from "./process/Starting.ts"
@@ -103,7 +104,7 @@ const arrivedBytesLayer = (server: Server) => {
   onEveryRequest(server, (request, response) => {
     const { socket } = request
     const note = () => before.set(socket, socket.bytesRead)
-    if (declaredBytes(request) === 0) note()
+    if (declaredLength(request) === 0) note()
     else response.once("finish", note)
   })
   return Layer.succeed(ArrivedBytes, (request) => {

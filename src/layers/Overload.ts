@@ -2,6 +2,7 @@ import { Config, Effect, Metric } from "effect"
 import { IncomingMessage, type OutgoingHttpHeaders, Server, ServerResponse } from "node:http"
 import { performance } from "node:perf_hooks"
 import { overloadResponse } from "../http/middleware/OverloadResponse.ts"
+import { declaredLength } from "../http/request/Body.ts"
 import { isProbe, templateOf } from "../http/request/RouteTemplates.ts"
 import { isSafe } from "../schema/SafeMethods.ts"
 import { QueueLateness } from "../services/limits/ConnectionQueue.ts"
@@ -74,10 +75,6 @@ const makeRunning = (most: number, share: number, isLate: () => boolean): Reques
 
 const DROPPED_BYTES = 65_536
 
-/** Infinity where the client does not say (RFC 9112, 6.3). */
-export const declaredBytes = ({ headers }: IncomingMessage): number =>
-  headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : Infinity
-
 const CLOSE = { connection: "close" }
 
 const isForProbe = ({ method = "", url = "" }: IncomingMessage) => isProbe(templateOf(method, url) ?? "")
@@ -110,7 +107,7 @@ export const makeLoadGate = Effect.gen(function*() {
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
     const headers: OutgoingHttpHeaders = headersFor(request.headers.origin)
     refusals.updateUnsafe(1, context)
-    if (declaredBytes(request) <= DROPPED_BYTES) return void response.writeHead(503, headers).end(body)
+    if ((declaredLength(request) ?? Infinity) <= DROPPED_BYTES) return void response.writeHead(503, headers).end(body)
     const { socket } = request
     socket.destroySoon = () => closeGently(socket)
     response.writeHead(503, { ...headers, ...CLOSE }).end(body)

@@ -1,7 +1,8 @@
 import { Context, Predicate, Schema } from "effect"
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
-import { declaredBytes, onEveryRequest } from "./Overload.ts"
+import { declaredLength } from "../http/request/Body.ts"
+import { onEveryRequest } from "./Overload.ts"
 
 /**
  * In milliseconds: until the headers of a request are there; until a client takes more of a response or sends the rest
@@ -89,7 +90,7 @@ const closeSilentSockets = (server: Server, sending: ReadonlyMap<Socket, Sending
 
 const closeUnreadBodies = (server: Server, { stalled }: Timeouts) => {
   onEveryRequest(server, (request, response) => {
-    if (declaredBytes(request) === 0) return
+    if (declaredLength(request) === 0) return
     response.once("finish", () => {
       if (request.complete) return
       const timer = setTimeout(() => request.complete || request.socket.destroy(), stalled)

@@ -16,8 +16,12 @@ const checkEncoding = (request: HttpServerRequest.HttpServerRequest, encodings: 
   return Effect.fail(new UnsupportedMediaType({ message: `Send the body ${expected}` }))
 }
 
-/** `Content-Length` in bytes; undefined for a chunked body. */
-export const declaredLength = ({ headers }: HttpServerRequest.HttpServerRequest): number | undefined =>
+interface WithHeaders {
+  readonly headers: Readonly<Record<string, string | ReadonlyArray<string> | undefined>>
+}
+
+/** `Content-Length` in bytes, of a request of Effect or of Node; undefined for a chunked body. */
+export const declaredLength = ({ headers }: WithHeaders): number | undefined =>
   headers["transfer-encoding"] === undefined ? Number(headers["content-length"] ?? 0) : undefined
 
 const isDeclaredTooLarge = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
