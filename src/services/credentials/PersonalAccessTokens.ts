@@ -66,6 +66,9 @@ const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.
  */
 const MAX_KNOWN_DIGESTS = 10_000
 
+/** V8 keeps the whole header for a part of it, and a client may fill the rest with spaces (16 KiB for each known token). */
+const copyOf = (token: string) => Buffer.from(token).toString()
+
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
   readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
@@ -220,7 +223,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const { expiresAt, id, isExpired, isStale, isSuspended, scope, userId } = found.value
           if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
           if (isSuspended) return yield* new TokenRefused({ reason: REASONS.tokenRevoked })
-          if (known === undefined) digests.set(token, hash)
+          if (known === undefined) digests.set(copyOf(token), hash)
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
           return principal
