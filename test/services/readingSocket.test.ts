@@ -1,0 +1,88 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
+import { setTimeout as delay } from "node:timers/promises"
+import { plainAddress, readingSocket } from "../../src/layers/database/ReadingSocket.ts"
+
+const SENT = Buffer.from(Array.from({ length: 4 * 1024 * 1024 + 1 }, (_, n) => n * n % 251))
+
+/** Sends the same bytes to whoever connects, and ends. */
+const sender = Effect.acquireRelease(
+  Effect.promise(async () => {
+    const server = createServer((socket) => socket.on("error", () => {}).end(SENT)).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const address = server.address()
+    if (address === null || typeof address === "string") throw new Error("no port")
+    return { server, port: address.port }
+  }),
+  ({ server }) => Effect.sync(() => server.close())
+)
+
+const connected = Effect.flatMap(sender, ({ port }) =>
+  Effect.acquireRelease(
+    Effect.sync(() => readingSocket({ host: "127.0.0.1", port })),
+    (socket) => Effect.sync(() => socket.destroy())
+  ))
+
+/** Copies what it gets, as the driver does. */
+const received = (socket: Socket) => {
+  const chunks: Array<Buffer> = []
+  const buffers = new Set<ArrayBufferLike>()
+  socket.on("data", (chunk: Buffer) => {
+    chunks.push(Buffer.from(chunk))
+    buffers.add(chunk.buffer)
+  })
+  return { buffers, bytes: () => Buffer.concat(chunks) }
+}
+
+describe("a connection to the database", () => {
+  it.effect("reads all that it gets into one buffer, in order, and ends", () =>
+    Effect.gen(function*() {
+      const socket = yield* connected
+      const { buffers, bytes } = received(socket)
+      yield* Effect.promise(() => once(socket, "close"))
+      assert.isTrue(bytes().equals(SENT))
+      assert.strictEqual(buffers.size, 1)
+    }))
+
+  it.effect("reads nothing while it is paused, and the rest afterwards", () =>
+    Effect.gen(function*() {
+      const socket = yield* connected
+      const { bytes } = received(socket)
+      yield* Effect.promise(() => once(socket, "data"))
+      socket.pause()
+      const before = bytes().length
+      yield* Effect.promise(() => delay(100))
+      assert.strictEqual(bytes().length, before)
+      assert.isBelow(before, SENT.length)
+      socket.resume()
+      yield* Effect.promise(() => once(socket, "close"))
+      assert.isTrue(bytes().equals(SENT))
+    }))
+
+  it("goes to the address of the URL, and to 5432 where it names no port", () => {
+    const addresses = [
+      ["postgres://user:password@database.example:6432/name?application_name=test", "database.example", 6432],
+      ["postgresql://user@127.0.0.1/name", "127.0.0.1", 5432],
+      ["postgres://user@[::1]:6432/name", "::1", 6432]
+    ] as const
+    assert.deepStrictEqual(
+      addresses.map(([url]) => plainAddress(url)),
+      addresses.map(([, host, port]) => ({ host, port }))
+    )
+  })
+
+  it("is made by the driver where the URL says more", () => {
+    const left = [
+      "postgres://user@host/name?sslmode=require",
+      "postgres://user@host/name?sslmode=prefer",
+      "postgres://user@host/name?host=/run/postgresql",
+      "postgres://user@host/name?port=6432",
+      "postgres://user@%2Frun%2Fpostgresql/name",
+      "postgres:///name",
+      "no URL"
+    ]
+    assert.deepStrictEqual(left.filter((url) => plainAddress(url) !== undefined), [])
+  })
+})
