@@ -6,6 +6,7 @@ import { countAt, postgres, queryAt } from "../postgres.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
 import { started } from "../replicas.ts"
 import type { Service } from "../service.ts"
+import { sharedLimits } from "./sharedLimits.ts"
 
 const PROCESSES = 5
 
@@ -87,11 +88,12 @@ export const together: Fault = {
     all.flatMap(({ tail }) => problems(tail())).forEach((line) => recorder.report(`at the start: ${line}`))
     yield* sweeps(database.url(), all, recorder)
     yield* revocation(database.url(), all, recorder)
+    const limits = yield* sharedLimits(database.url(), run.keeper, recorder)
     return outcomeOf(recorder, {
       requests: 2 * PROCESSES,
       figures: [
         `${PROCESSES} processes ready ${(took / 1000).toFixed(1)} s after they started on an empty database`,
-        "limits that are exact together: not run, they need a Redis"
+        limits
       ]
     })
   })
