@@ -3,20 +3,12 @@ import { Effect } from "effect"
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { plainAddress, readingSocket } from "../../src/layers/database/ReadingSocket.ts"
+import { listening } from "../support/Listening.ts"
 
 const SENT = Buffer.from(Array.from({ length: 4 * 1024 * 1024 + 1 }, (_, n) => n * n % 251))
 
-/** Sends the same bytes to each client, and ends. */
-const sender = Effect.acquireRelease(
-  Effect.promise(async () => {
-    const server = createServer((socket) => socket.on("error", () => {}).end(SENT)).listen(0, "127.0.0.1")
-    await once(server, "listening")
-    const address = server.address()
-    if (address === null || typeof address === "string") throw new Error("no port")
-    return { server, port: address.port }
-  }),
-  ({ server }) => Effect.sync(() => server.close())
-)
+/** The port of a server that sends the same bytes to each client, and ends. */
+const sender = Effect.suspend(() => listening(createServer((socket) => socket.on("error", () => {}).end(SENT))))
 
 const connectedTo = (port: number) =>
   Effect.acquireRelease(
@@ -38,7 +30,7 @@ const received = (socket: Socket) => {
 describe("a connection to the database", () => {
   it.effect("reads all that it gets into one buffer, in order, and ends", () =>
     Effect.gen(function*() {
-      const { port } = yield* sender
+      const port = yield* sender
       const socket = yield* connectedTo(port)
       const { buffers, bytes } = received(socket)
       yield* Effect.promise(() => once(socket, "close"))
@@ -48,7 +40,7 @@ describe("a connection to the database", () => {
 
   it.effect("reads nothing while it is paused, and the rest afterwards", () =>
     Effect.gen(function*() {
-      const { port } = yield* sender
+      const port = yield* sender
       const socket = yield* connectedTo(port)
       const { bytes } = received(socket)
       yield* Effect.promise(() => once(socket, "data"))

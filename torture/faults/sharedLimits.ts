@@ -1,4 +1,5 @@
 import { Effect } from "effect"
+import { RATE_TIERS } from "../../src/schema/RateTier.ts"
 import { hasRedis, RedisServer } from "../../test/support/RedisServer.ts"
 import { accounts, sessionOf } from "../accounts.ts"
 import { asking } from "../ask.ts"
@@ -9,7 +10,7 @@ import { started } from "../replicas.ts"
 const PROCESSES = 3
 
 /** Of lists, for each account and minute. */
-const LIMIT = 60
+const LIMIT = RATE_TIERS.moderate
 
 /** Of each process: more than its share of the limit, and less than the limit. */
 const CALLS = 27
