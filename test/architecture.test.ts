@@ -131,7 +131,8 @@ describe("the house", () => {
       "development/engine.ts",
       "torture/run.ts",
       "torture/loader.ts",
-      "torture/neighbourServer.ts"
+      "torture/neighbourServer.ts",
+      "torture/redisServer.ts"
     ])
     assert.deepStrictEqual(sources.flatMap(importsOf).filter((path) => programs.has(path)), [])
   })

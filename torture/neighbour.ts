@@ -11,19 +11,23 @@ export const Behaviour = Schema.Literals(["normal", ...FAILURES])
 
 export type Behaviour = typeof Behaviour.Type
 
-/** The other services that there are: routing engine, mail provider, identity provider, collector of telemetry. */
-export const Role = Schema.Literals(["engine", "mail", "identity", "collector"])
+/** Those that speak HTTP: routing engine, mail provider, identity provider, collector of telemetry. */
+export const HttpRole = Schema.Literals(["engine", "mail", "identity", "collector"])
 
-export type Role = typeof Role.Type
+export type HttpRole = typeof HttpRole.Type
+
+type Role = HttpRole | "redis"
+
+const programOf = (role: Role) => join(import.meta.dirname, role === "redis" ? "redisServer.ts" : "neighbourServer.ts")
 
 /** What a mail provider was asked to send, and the `Idempotency-Key` of that request. */
 const TakenMail = Schema.Struct({ body: Schema.String, key: Schema.optionalKey(Schema.String) })
 
 export type TakenMail = typeof TakenMail.Type
 
-/** What the process of a neighbour says: its port, each behaviour that it has taken on, each mail. */
+/** What the process of a neighbour says: its URL, each behaviour that it has taken on, each mail. */
 export const Report = Schema.Union([
-  Schema.Struct({ port: Schema.Int }),
+  Schema.Struct({ url: Schema.String }),
   Schema.Struct({ behaviour: Behaviour }),
   Schema.Struct({ mail: TakenMail })
 ])
@@ -45,7 +49,7 @@ export const neighbour = Effect.fnUntraced(function*(
   took: (mail: TakenMail) => void = () => undefined
 ) {
   const child = yield* Effect.acquireRelease(
-    Effect.sync(() => fork(join(import.meta.dirname, "neighbourServer.ts"), [role], { execArgv: [] })),
+    Effect.sync(() => fork(programOf(role), [role], { execArgv: [] })),
     (started) =>
       Effect.promise(() => {
         started.kill("SIGKILL")
@@ -69,9 +73,8 @@ export const neighbour = Effect.fnUntraced(function*(
     const report = decodeReport(message)
     if ("mail" in report) took(report.mail)
   })
-  const port = yield* until((report) => "port" in report ? report.port : undefined)
   const made: Neighbour = {
-    url: `http://127.0.0.1:${port}`,
+    url: yield* until((report) => "url" in report ? report.url : undefined),
     become: (behaviour) =>
       Effect.suspend(() => {
         child.send(behaviour)

@@ -4,9 +4,9 @@ import { constants, setPriority } from "node:os"
 import { text } from "node:stream/consumers"
 import { setTimeout as pause } from "node:timers/promises"
 import { listening } from "../test/support/Listening.ts"
-import { Behaviour, type Report, Role } from "./neighbour.ts"
+import { Behaviour, HttpRole, type Report } from "./neighbour.ts"
 
-/** Another service, as the process of `neighbour.ts`: its role is an argument, its behaviours are messages. */
+/** Another service that speaks HTTP, as the process of `neighbour.ts`: its role is an argument, its behaviours are messages. */
 
 const report = (value: typeof Report.Type) => process.send?.(value)
 
@@ -52,7 +52,7 @@ const discovery = (origin: string) => ({
 })
 
 /** The body of a response, while it works. A mail is taken as soon as it has come, whatever its response is. */
-const BODIES: Readonly<Record<Role, (request: IncomingMessage, body: string) => unknown>> = {
+const BODIES: Readonly<Record<HttpRole, (request: IncomingMessage, body: string) => unknown>> = {
   engine: () => ({ trip: { legs: [], locations: [] }, version: "3.9.1" }),
   mail: ({ headers: { "idempotency-key": key } }, body) => {
     report({ mail: typeof key === "string" ? { body, key } : { body } })
@@ -65,7 +65,7 @@ const BODIES: Readonly<Record<Role, (request: IncomingMessage, body: string) => 
 // Elsewhere it is another machine: it has only what the service and PostgreSQL leave of this one.
 setPriority(constants.priority.PRIORITY_LOW)
 
-const bodyOf = BODIES[Schema.decodeUnknownSync(Role)(process.argv[2])]
+const bodyOf = BODIES[Schema.decodeUnknownSync(HttpRole)(process.argv[2])]
 
 const state: { behaviour: Behaviour } = { behaviour: "normal" }
 
@@ -89,6 +89,6 @@ process.on("message", (message) => {
 process.once("disconnect", () => process.exit())
 
 await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
-  report({ port: yield* listening(server) })
+  report({ url: `http://127.0.0.1:${yield* listening(server)}` })
   return yield* Effect.never
 })))

@@ -18,6 +18,8 @@ export interface NamedNeighbour {
   readonly name: string
   readonly neighbour: Neighbour
   readonly perSecond: number
+  /** Whether the service uses it, or does within the time that it may take once the other works again. */
+  readonly isUsed: Effect.Effect<boolean>
   readonly call: (ask: Asking["ask"]) => Promise<unknown>
 }
 
@@ -72,7 +74,7 @@ const counted = (callOf: (n: number) => Ask) => {
   return (ask: Asking["ask"]) => ask(callOf(state.asked++))
 }
 
-/** All services that the service calls, and the settings by which it finds them. */
+/** All services that the service calls over HTTP, and the settings by which it finds them. */
 export const allNeighbours = Effect.fnUntraced(function*(keeper: Keeper) {
   const mails = mailbox()
   const engine = yield* neighbour(keeper, "engine")
@@ -85,11 +87,18 @@ export const allNeighbours = Effect.fnUntraced(function*(keeper: Keeper) {
       if (seen.lost === 0 || performance.now() > deadline) return Effect.succeed(seen)
       return Effect.andThen(Effect.sleep("250 millis"), settled(deadline))
     })
+  const isUsed = Effect.succeed(true)
   const named: ReadonlyArray<NamedNeighbour> = [
-    { name: "routing engine", neighbour: engine, call: counted(routing), perSecond: 20 },
-    { name: "mail provider", neighbour: provider, call: mails.want, perSecond: 4 },
-    { name: "identity provider", neighbour: identity, call: counted(signIn), perSecond: 10 },
-    { name: "OTLP collector", neighbour: collector, call: counted(() => ({ path: "/health/live" })), perSecond: 20 }
+    { name: "routing engine", neighbour: engine, call: counted(routing), perSecond: 20, isUsed },
+    { name: "mail provider", neighbour: provider, call: mails.want, perSecond: 4, isUsed },
+    { name: "identity provider", neighbour: identity, call: counted(signIn), perSecond: 10, isUsed },
+    {
+      name: "OTLP collector",
+      neighbour: collector,
+      call: counted(() => ({ path: "/health/live" })),
+      perSecond: 20,
+      isUsed
+    }
   ]
   return {
     settings: {

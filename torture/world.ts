@@ -35,17 +35,44 @@ export const world = Effect.fnUntraced(function*(
   const programs = bin === undefined ? {} : { bin }
   const database = yield* postgres({ directory: join(directory, "postgres"), keeper, ...programs })
   const network = yield* networkTo(database.port)
-  const process = yield* service(keeper, { DATABASE_URL: through(network, database.url()), ...env })
+  const one = yield* served(keeper, { DATABASE_URL: through(network, database.url()), ...env })
+  const made: World = {
+    ...one,
+    postgres: database,
+    network,
+    accounts: yield* accounts(database.url(), one.asking, "client", ACCOUNTS)
+  }
+  yield* warmUp(made)
+  return made
+})
+
+/** A process that is ready, and its clients. */
+const served = Effect.fnUntraced(function*(keeper: Keeper, env: Readonly<Record<string, string>>) {
+  const process = yield* service(keeper, env)
   yield* process.spawn
   if (!(yield* process.ready)) return yield* Effect.die(new Error(`The service is not ready:\n${process.tail()}`))
   const client = asking(process.origin)
   yield* Effect.addFinalizer(() => Effect.sync(client.close))
+  return { service: process, asking: client }
+})
+
+/** The same with a further process, which has rate limits for accounts and for forwarded addresses, and accounts of its own. */
+export const limited = Effect.fnUntraced(function*(
+  world: World,
+  keeper: Keeper,
+  people: number,
+  env: Readonly<Record<string, string>>
+) {
+  const limits = {
+    DATABASE_URL: through(world.network, world.postgres.url()),
+    RATE_LIMITS_ENABLED: "true",
+    TRUSTED_PROXIES: "127.0.0.0/8"
+  }
   const made: World = {
-    postgres: database,
-    network,
-    service: process,
-    asking: client,
-    accounts: yield* accounts(database.url(), client, "client", ACCOUNTS)
+    ...world,
+    ...(yield* served(keeper, { ...limits, ...env })),
+    // Of the process without limits: they would refuse so many sign-ins.
+    accounts: yield* accounts(world.postgres.url(), world.asking, "limited", people)
   }
   yield* warmUp(made)
   return made

@@ -17,7 +17,7 @@ import { RateLimiter } from "effect/persistence"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
 import { redisCounters } from "./RedisConnection.ts"
 
-const TIMEOUT = Duration.millis(250)
+const TIMEOUT = Duration.millis(50)
 
 /**
  * Timers run before sockets in an iteration of the event loop: after a stall one long timer would end although the

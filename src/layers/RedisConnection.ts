@@ -1,5 +1,6 @@
 import { Duration, Effect, Redacted } from "effect"
 import { RateLimiter, Redis } from "effect/persistence"
+import { withBoundedReplies } from "./RedisReplies.ts"
 
 const CONNECT_TIMEOUT = Duration.seconds(2)
 
@@ -9,24 +10,30 @@ const notUsed = Effect.suspend(() =>
   Effect.fail(new Redis.RedisError({ cause: new Error("counters need one connection and no subscription") }))
 )
 
-// `close` waits for replies, which a hanging Redis never sends.
+/** Pending commands fail at once: `close` waits for replies, which a hanging Redis never sends. */
+const end = (client: { readonly isOpen: boolean; readonly destroy: () => void }) => {
+  if (client.isOpen) client.destroy()
+}
+
 const clientOf = (url: Redacted.Redacted) =>
   Effect.acquireRelease(
     Effect.tryPromise({
       // 40 % of the modules of the service: loaded only with `REDIS_URL`.
       try: async () => {
         const { createClient } = await import("redis")
-        return createClient({
+        const client = createClient({
           url: Redacted.value(url),
           disableOfflineQueue: true,
           commandsQueueMaxLength: MAX_PENDING,
           socket: { reconnectStrategy: false, connectTimeout: Duration.toMillis(CONNECT_TIMEOUT) }
-          // An error without a listener ends the process. Its message may contain the address, and a password with it.
-        }).on("error", () => {})
+        })
+        // What cannot be read as a reply leaves the connection open, and its commands without an end. The message of an
+        // error may contain the address, and a password with it.
+        return client.on("error", () => end(client))
       },
       catch: (cause) => new Redis.RedisError({ cause })
     }),
-    (client) => Effect.sync(() => client.isOpen && client.destroy())
+    (client) => Effect.sync(() => end(client))
   )
 
 const fromPromise = <A>(call: () => Promise<A>) =>
@@ -38,7 +45,7 @@ const fromPromise = <A>(call: () => Promise<A>) =>
  */
 export const redisCounters = Effect.fnUntraced(function*(url: Redacted.Redacted, prefix: string) {
   const client = yield* clientOf(url)
-  yield* Effect.timeout(fromPromise(() => client.connect()), CONNECT_TIMEOUT)
+  yield* Effect.timeout(fromPromise(() => withBoundedReplies(() => client.connect())), CONNECT_TIMEOUT)
   const redis = yield* Redis.make({
     send: <A>(command: string, ...rest: ReadonlyArray<string>) =>
       fromPromise(() => client.sendCommand<A>([command, ...rest])),

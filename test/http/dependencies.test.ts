@@ -50,7 +50,7 @@ layer(serverLayer)("while all that the service depends on is at fault", (it) => 
         yield* engine.misbehave(HTTP_FAULTS[fault])
         yield* provider.misbehave(DISCOVERY, HTTP_FAULTS[fault])
         yield* redis.become("hang")
-        // The first that Redis does not count wait for a quarter of a second.
+        // The first that Redis does not count wait for 50 milliseconds.
         const first = yield* Effect.forkChild(readsOf(1))
         yield* until(
           Effect.andThen(TestClock.adjust("250 millis"), Effect.sync(() => first.pollUnsafe() !== undefined))

@@ -1,5 +1,5 @@
 import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Fiber, Layer, Logger } from "effect"
+import { Clock, ConfigProvider, Context, Effect, Fiber, Layer, Logger } from "effect"
 import { TestClock } from "effect/testing"
 import { rateCountersLayer } from "../../src/layers/Redis.ts"
 import { CounterState } from "../../src/services/limits/RateCounters.ts"
@@ -65,6 +65,35 @@ for (const [fault, begin] of FAULTS) {
       assert.isAbove(yield* redis.counts, before)
     }).pipe(onStandIn, Effect.scoped))
 }
+
+const AT_ONCE: ReadonlyArray<RedisMode> = ["garbage", "endless"]
+
+for (const mode of AT_ONCE) {
+  it.effect(`a connection that sends what no Redis sends (${mode}) ends at once`, () =>
+    Effect.gen(function*() {
+      const redis = yield* StandInRedis
+      const { count, state } = yield* counting
+      yield* until(Effect.map(state, (state) => state === "redis"))
+      yield* redis.become(mode)
+      // The clock stands still: what ends it is no timeout.
+      yield* count("moderate", "somebody", "GET /x")
+      yield* until(Effect.map(redis.connections, (connections) => connections === 0))
+    }).pipe(onStandIn, Effect.scoped))
+}
+
+it.effect("a request waits for a Redis that hangs for at most 0.1 seconds", () =>
+  Effect.gen(function*() {
+    const redis = yield* StandInRedis
+    const { count, state } = yield* counting
+    yield* until(Effect.map(state, (state) => state === "redis"))
+    yield* redis.become("hang")
+    const first = yield* Effect.forkChild(count("moderate", "somebody", "GET /x"))
+    const began = yield* Clock.currentTimeMillis
+    yield* until(
+      Effect.andThen(TestClock.adjust("10 millis"), Effect.sync(() => first.pollUnsafe() !== undefined))
+    )
+    assert.isAtMost((yield* Clock.currentTimeMillis) - began, 100)
+  }).pipe(onStandIn, Effect.scoped))
 
 it.effect("a process that ends while Redis hangs does not wait for its replies", () =>
   Effect.gen(function*() {

@@ -35,7 +35,8 @@ const drip = (socket: Socket, reply: string) => {
 
 const pour = (socket: Socket): void => {
   const chunk = "x".repeat(65_536)
-  if (!socket.destroyed) socket.write(chunk, () => pour(socket))
+  // After an error the callbacks of further writes come at once, and without end.
+  if (!socket.destroyed) socket.write(chunk, (error) => error ?? pour(socket))
 }
 
 /** A server that speaks as much of Redis as counting needs, and does not have to behave. */

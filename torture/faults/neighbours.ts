@@ -1,95 +1,53 @@
-import { Effect, Fiber } from "effect"
-import { setTimeout as pause } from "node:timers/promises"
-import { P99, quantile } from "../../bench/statistics.ts"
-import type { Ask, Reply } from "../ask.ts"
+import { Effect, Option, Schedule } from "effect"
+import { beside, judged } from "../bystanders.ts"
 import { type Fault, outcomeOf, type Run } from "../fault.ts"
-import { type Behaviour, FAILURES } from "../neighbour.ts"
+import { FAILURES, neighbour } from "../neighbour.ts"
 import { allNeighbours, type NamedNeighbour } from "../neighbours.ts"
 import { formOf } from "../options.ts"
 import { makeRecorder, type Recorder } from "../recorder.ts"
-import { type World, world } from "../world.ts"
-
-const PER_SECOND = 40
-
-const SECONDS = { short: 0.7, full: 10 }
+import type { Service } from "../service.ts"
+import { limited, type World, world } from "../world.ts"
 
 /** What the outbox may take to send what waits, once the provider works. */
 const DELIVERED_WITHIN = { short: 20_000, full: 180_000 }
 
-/** Of the p99 of everything else while all of them work. */
-const TIMES = 1.5
+/** As many as everything else can be asked by without being refused. */
+const LIMITED_ACCOUNTS = 41
 
-/** Smaller differences are noise of the machine. */
-const LEAST = 20
+const SHARED = /^rate_limits_shared 1$/m
 
-const OTHERS: ReadonlyArray<Ask> = [
-  { path: "/api/v1/users/me" },
-  { path: "/api/v1/routes?limit=3&geometry=none" },
-  { method: "POST", path: "/api/v1/routes", body: JSON.stringify({ name: "Beside", waypoints: [{ coord: [9, 47] }] }) },
-  { path: "/api/v1/routes/public?limit=3" }
-]
+/** A process looks for its Redis every two seconds. */
+const SHARED_WITHIN = "10 seconds"
 
-/** The times of everything else at a steady rate, for some seconds. */
-const beside = ({ accounts, asking: { ask } }: World, recorder: Recorder, seconds: number) =>
-  Effect.promise(async () => {
-    const began = performance.now()
-    const replies: Array<Promise<Reply>> = []
-    while (replies.length < PER_SECOND * seconds) {
-      const early = began + replies.length * 1000 / PER_SECOND - performance.now()
-      if (early > 0) await pause(early)
-      const call = OTHERS[replies.length % OTHERS.length]
-      const token = accounts[replies.length % accounts.length]?.token
-      if (call !== undefined) replies.push(recorder.watch(() => ask({ ...call, token }), call.path))
-    }
-    const answered = await Promise.all(replies)
-    const failed = answered.filter(({ status }) => status < 200 || status >= 300).length
-    return { failed, p99: quantile(answered.map(({ began, ended }) => ended - began), P99) }
-  })
+/** Whether a process counts in Redis, within the time that it has for that. */
+const isCounted = ({ origin }: Service) =>
+  Effect.promise(() => fetch(`${origin}/metrics`).then((response) => response.text())).pipe(
+    Effect.repeat({ until: (text) => SHARED.test(text), schedule: Schedule.spaced("100 millis") }),
+    Effect.timeoutOption(SHARED_WITHIN),
+    Effect.map(Option.isSome)
+  )
 
-/** Calls that need the neighbour, for as long as they are not interrupted. */
-const needing = ({ asking: { ask } }: World, { call, perSecond }: NamedNeighbour) =>
-  Effect.promise(async (signal) => {
-    while (!signal.aborted) {
-      void call(ask)
-      await pause(1000 / perSecond)
-    }
-  })
-
-const measured = Effect.fnUntraced(
-  function*(world: World, recorder: Recorder, one: NamedNeighbour, behaviour: Behaviour, seconds: number) {
-    yield* one.neighbour.become(behaviour)
-    const calls = yield* Effect.forkChild(needing(world, one))
-    const seen = yield* beside(world, recorder, seconds)
-    yield* Fiber.interrupt(calls)
-    yield* one.neighbour.become("normal")
-    return seen
+/** Of a further process, which counts each request in Redis: the other has no limits. */
+const redisFailures = Effect.fnUntraced(function*(world: World, run: Run, recorder: Recorder) {
+  const redis = yield* neighbour(run.keeper, "redis")
+  const counting = yield* limited(world, run.keeper, LIMITED_ACCOUNTS, { REDIS_URL: redis.url })
+  const isUsed = isCounted(counting.service)
+  yield* beside(counting, makeRecorder(), 2)
+  const one: NamedNeighbour = {
+    name: "Redis",
+    neighbour: redis,
+    perSecond: 20,
+    isUsed,
+    call: (ask) => ask({ path: "/health/ready" })
   }
-)
-
-const judged = Effect.fnUntraced(
-  function*(world: World, recorder: Recorder, one: NamedNeighbour, form: "short" | "full") {
-    const seconds = SECONDS[form]
-    const normal = yield* measured(world, recorder, one, "normal", seconds)
-    const failing = yield* Effect.forEach(
-      FAILURES,
-      (behaviour) =>
-        Effect.map(measured(world, recorder, one, behaviour, seconds), ({ failed, p99 }) => {
-          const isSlower = p99 > normal.p99 * TIMES && p99 - normal.p99 > LEAST
-          recorder.reportSlowness(
-            `${one.name}, ${behaviour}: p99 of everything else above 1.5 times`,
-            isSlower ? 1 : 0
-          )
-          recorder.report(`${one.name}, ${behaviour}: everything else failed`, failed)
-          return `${behaviour} ${p99.toFixed(0)} ms`
-        })
-    )
-    return `${one.name}: p99 of everything else: normal ${normal.p99.toFixed(0)} ms, ${failing.join(", ")}`
-  }
-)
+  const figures = yield* judged(counting, recorder, one, formOf(run.options))
+  if (!(yield* isUsed)) recorder.report("Redis: it works again, and is not used")
+  return figures
+})
 
 export const neighbours: Fault = {
   key: "neighbours",
-  title: "engine, mail, identity and collector failures",
+  title: "engine, mail, identity, collector, Redis fail",
   isInShortForm: true,
   run: Effect.fnUntraced(function*(run: Run) {
     const form = formOf(run.options)
@@ -98,13 +56,14 @@ export const neighbours: Fault = {
     const recorder = makeRecorder()
     yield* beside(made, makeRecorder(), 2)
     const figures = yield* Effect.forEach(all.named, (one) => judged(made, recorder, one, form))
+    const ofRedis = yield* Effect.scoped(redisFailures(made, run, recorder))
     const { lost, twice, sent, given } = yield* all.mails(DELIVERED_WITHIN[form])
     return outcomeOf(recorder, {
-      rounds: all.named.length * FAILURES.length,
+      rounds: (all.named.length + 1) * FAILURES.length,
       requests: recorder.requests(),
       lost,
       twice,
-      figures: [...figures, `${sent} mails wanted, the provider was given ${given}`]
+      figures: [...figures, ofRedis, `${sent} mails wanted, the provider was given ${given}`]
     })
   })
 }
