@@ -2,6 +2,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Context, Effect, Layer, Option, type Scope } from "effect"
 import { FetchHttpClient, HttpEffect, HttpServer, HttpServerRequest } from "effect/http"
 import { NetAddress } from "effect/net"
+import { withJoinedBody } from "../http/request/BodyPieces.ts"
 
 type Handle = (request: Request) => Promise<Response>
 
@@ -26,7 +27,7 @@ export const inProcessServerLayer = Layer.effectContext(Effect.sync(() => {
     serve: (httpEffect, middleware) =>
       Effect.map(
         Effect.context<never>(),
-        (context) => served.resolve(toHandle(context)(fromLoopback(httpEffect), middleware))
+        (context) => served.resolve(toHandle(context)(Effect.map(fromLoopback(httpEffect), withJoinedBody), middleware))
       )
   })
   const handle: Handle = (request) => served.promise.then((handle) => handle(request))

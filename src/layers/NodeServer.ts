@@ -13,6 +13,7 @@ import { host, port } from "../services/settings/Addresses.ts"
 import { listenByMany } from "./Acceptors.ts"
 import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
+import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { Starting } from "./process/Starting.ts"
 import { requestFault } from "./RequestRules.ts"
@@ -53,6 +54,7 @@ export const makeServer = Effect.gen(function*() {
   const lowestReadRate = yield* LowestReadRate
   const server = new GatedServer({
     ...LIMITS,
+    ServerResponse: PiecedResponse,
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })

@@ -131,13 +131,17 @@ layer(outboxLayer)("the quota of an address", (it) => {
         yield* outbox.request({ kind: "reset-password", email: "asked@example.com" })
         yield* outbox.put(userId, noticeTo("told@example.com"))
       }
-      yield* outbox.wake
-      yield* until(Effect.map(waiting, (rows) => rows.length === 2))
+      // A look that fails on a busy machine is followed by the next one after some seconds of this clock.
+      const left = outbox.wake.pipe(
+        Effect.andThen(TestClock.adjust("1 second")),
+        Effect.andThen(waiting),
+        Effect.map((rows) => rows.length)
+      )
+      yield* until(Effect.map(left, (count) => count === 2))
       assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
       assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR)
       yield* TestClock.adjust("1 hour")
-      yield* outbox.wake
-      yield* until(Effect.map(waiting, (rows) => rows.length === 0))
+      yield* until(Effect.map(left, (count) => count === 0))
       assert.strictEqual(yield* sentTo("asked@example.com"), MAILS_AN_HOUR)
       assert.strictEqual(yield* sentTo("told@example.com"), MAILS_AN_HOUR + 2)
     }))

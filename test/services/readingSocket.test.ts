@@ -1,9 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
 import { once } from "node:events"
-import { createServer, type Socket } from "node:net"
+import { createServer, Socket } from "node:net"
+import { databaseLive } from "../../src/layers/Database.ts"
 import { plainAddress, readingSocket } from "../../src/layers/database/ReadingSocket.ts"
+import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
+import { configLayer } from "../support/TestServer.ts"
 
 const SENT = Buffer.from(Array.from({ length: 4 * 1024 * 1024 + 1 }, (_, n) => n * n % 251))
 
@@ -27,7 +32,36 @@ const received = (socket: Socket) => {
   return { buffers, bytes: () => Buffer.concat(chunks) }
 }
 
+/** What each socket that this process connects with gets until the scope closes. */
+const watched = Effect.gen(function*() {
+  const all: Array<ReturnType<typeof received>> = []
+  const see = (message: unknown) => {
+    if (message instanceof Object && "socket" in message && message.socket instanceof Socket) {
+      all.push(received(message.socket))
+    }
+  }
+  yield* Effect.acquireRelease(
+    Effect.sync(() => subscribe("net.client.socket", see)),
+    () => Effect.sync(() => unsubscribe("net.client.socket", see))
+  )
+  return all
+})
+
 describe("a connection to the database", () => {
+  it.effect("of the service is one that reads into one buffer", () =>
+    Effect.gen(function*() {
+      const sockets = yield* watched
+      // Tests connect by a Unix socket.
+      const url = new URL(yield* clonedDatabase)
+      url.searchParams.delete("host")
+      const settings = configLayer(url.href, { DATABASE_POOL_SIZE: "1" })
+      const context = yield* Layer.build(databaseLive.pipe(Layer.provide(settings)))
+      const sql = Context.get(context, SqlClient.SqlClient)
+      for (let n = 0; n < 4; n++) yield* sql`SELECT repeat('long', 100000) AS line`
+      const long = sockets.filter(({ bytes }) => bytes().length > 1_000_000)
+      assert.deepStrictEqual(long.map(({ buffers }) => buffers.size), [1])
+    }))
+
   it.effect("reads all that it gets into one buffer, in order, and ends", () =>
     Effect.gen(function*() {
       const port = yield* sender

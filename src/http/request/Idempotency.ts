@@ -7,16 +7,20 @@ import { IdempotencyKeys, type StoredResponse } from "../../services/idempotency
 import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { IdempotencyHeader } from "../api/Requests.ts"
+import { withJoinedBody } from "./BodyPieces.ts"
 
 const KEPT_HEADERS = [HEADERS.etag.key, HEADERS.location.key]
 
-const kept = ({ body, headers, status }: HttpServerResponse.HttpServerResponse): StoredResponse => ({
-  status,
-  headers: Object.fromEntries(
-    KEPT_HEADERS.flatMap((name) => headers[name] === undefined ? [] : [[name, headers[name]]])
-  ),
-  body: body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
-})
+const kept = (response: HttpServerResponse.HttpServerResponse): StoredResponse => {
+  const { body, headers, status } = withJoinedBody(response)
+  return {
+    status,
+    headers: Object.fromEntries(
+      KEPT_HEADERS.flatMap((name) => headers[name] === undefined ? [] : [[name, headers[name]]])
+    ),
+    body: body._tag === "Uint8Array" ? new TextDecoder().decode(body.body) : ""
+  }
+}
 
 const given = ({ body, headers, status }: StoredResponse) =>
   HttpServerResponse.text(body, { status, headers, contentType: MEDIA_TYPES.json })

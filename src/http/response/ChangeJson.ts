@@ -1,9 +1,9 @@
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { StoredChange } from "../../services/changes/ChangedRows.ts"
 import type { StoredChanges } from "../../services/changes/ChangeFeed.ts"
 import { type JsonParts, withMembers } from "../../services/json/JsonText.ts"
+import { piecedResponse } from "../request/BodyPieces.ts"
 import { collectionJson } from "./CollectionJson.ts"
 import { jsonArray, routeJson } from "./RouteJson.ts"
 
@@ -28,6 +28,6 @@ const changeJson = (change: StoredChange): JsonParts => {
 
 export const changePage = Effect.fnUntraced(function*({ changes, cursor, hasMore }: StoredChanges) {
   const after = `,${JSON.stringify({ cursor, hasMore }).slice(1)}`
-  const body = yield* jsonArray(changes, changeJson, { before: "{\"changes\":", after })
-  return HttpServerResponse.uint8Array(body, { contentType: MEDIA_TYPES.json })
+  const pieces = yield* jsonArray(changes, changeJson, { before: "{\"changes\":", after })
+  return piecedResponse(pieces, { contentType: MEDIA_TYPES.json })
 })

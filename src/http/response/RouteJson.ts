@@ -1,22 +1,12 @@
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/http"
 import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
-import {
-  exactRoom,
-  hadRoom,
-  type JsonPart,
-  type JsonParts,
-  lengthOf,
-  roomFor,
-  textOf,
-  withMembers,
-  writeTo
-} from "../../services/json/JsonText.ts"
+import { type JsonParts, piecesOf, textOf, withMembers } from "../../services/json/JsonText.ts"
+import { piecedResponse } from "../request/BodyPieces.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
 import { pageHeaders } from "./Pagination.ts"
@@ -75,40 +65,17 @@ export const importedRoute = (versioned: Versioned, warnings: ReadonlyArray<Impo
   json: () => withMembers(textOf(versioned.json()), ["warnings", JSON.stringify(warnings)])
 })
 
-/** Encoding 16 MiB at once would block other requests for more than 50 ms. */
+/** Other requests have a turn after so many bytes. */
 const SLICE = 1024 * 1024
 
-function* slicesOf(all: Iterable<JsonParts>): Generator<JsonParts> {
-  let slice: Array<JsonPart> = []
-  let length = 0
-  for (const parts of all) {
-    for (const part of parts) {
-      slice.push(part)
-      length += part.length
-    }
-    if (length < SLICE) continue
-    yield slice
-    slice = []
-    length = 0
-  }
-  yield slice
-}
-
 function* partsOf<A>(before: string, items: ReadonlyArray<A>, toJson: (item: A) => JsonParts, after: string) {
-  yield [`${before}[`]
-  for (const [index, item] of items.entries()) yield index === 0 ? toJson(item) : [",", ...toJson(item)]
-  yield [`]${after}`]
-}
-
-/** Returns where the last slice ends. */
-const writeSlices = Effect.fnUntraced(function*(bytes: Buffer, slices: ReadonlyArray<JsonParts>) {
-  let at = 0
-  for (const slice of slices) {
-    if (at > 0) yield* Effect.yieldNow
-    at = writeTo(bytes, at, slice)
+  yield `${before}[`
+  for (const [index, item] of items.entries()) {
+    if (index > 0) yield ","
+    yield* toJson(item)
   }
-  return at
-})
+  yield `]${after}`
+}
 
 /** A JSON array in UTF-8 between two texts, encoded in several iterations of the event loop where it is long. */
 export const jsonArray = Effect.fnUntraced(function*<A>(
@@ -116,21 +83,21 @@ export const jsonArray = Effect.fnUntraced(function*<A>(
   toJson: (item: A) => JsonParts,
   { after = "", before = "" } = {}
 ) {
-  const slices: Array<JsonParts> = []
-  for (const slice of slicesOf(partsOf(before, items, toJson, after))) {
-    if (slices.length > 0) yield* Effect.yieldNow
-    slices.push(slice)
+  const pieces: Array<Uint8Array> = []
+  let length = 0
+  for (const piece of piecesOf(partsOf(before, items, toJson, after))) {
+    pieces.push(piece)
+    length += piece.length
+    if (length < SLICE) continue
+    yield* Effect.yieldNow
+    length = 0
   }
-  const bytes = roomFor(slices.reduce((length, slice) => length + lengthOf(slice), 0))
-  const end = yield* writeSlices(bytes, slices)
-  if (hadRoom(bytes, end)) return bytes.subarray(0, end)
-  const exact = exactRoom(slices.flat())
-  return exact.subarray(0, yield* writeSlices(exact, slices))
+  return pieces
 })
 
 export const routePage = Effect.fnUntraced(
   function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
-    return HttpServerResponse.uint8Array(yield* jsonArray(found.items, (route) => routeJson(route)), {
+    return piecedResponse(yield* jsonArray(found.items, (route) => routeJson(route)), {
       headers: pageHeaders(url, page, found),
       contentType: MEDIA_TYPES.json
     })

@@ -4,11 +4,20 @@ import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
-import { encoded, isLong, type Json, type JsonParts, textOf } from "../../services/json/JsonText.ts"
+import {
+  encoded,
+  type Json,
+  type JsonParts,
+  lengthOf,
+  partsOf,
+  piecesOf,
+  textOf
+} from "../../services/json/JsonText.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { MatchHeader, NoneMatchHeader } from "../api/Requests.ts"
+import { piecedResponse } from "../request/BodyPieces.ts"
 import { staleConflict } from "./PublicErrors.ts"
 
 export interface Versioned {
@@ -52,10 +61,18 @@ export const expectedVersions = (
     ? undefined
     : listed(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
 
-/** A short text is one write with its headers; a long one is encoded at once, and not measured twice before. */
+/** Up to there a text, which is written together with its headers, costs less than its bytes. */
+const LONG = 16 * 1024
+
+/** From there on to copy the bytes of a line costs more than a piece of its own. */
+const PIECED = 64 * 1024
+
+/** Encoded at once where it is long, and not measured twice before. */
 export const jsonResponse = (json: Json, options?: HttpServerResponse.Options) => {
   const typed = { ...options, contentType: MEDIA_TYPES.json }
-  return isLong(json)
+  const length = lengthOf(json)
+  if (length > PIECED) return piecedResponse([...piecesOf(partsOf(json))], typed)
+  return length > LONG
     ? HttpServerResponse.uint8Array(encoded(json), typed)
     : HttpServerResponse.text(textOf(json), typed)
 }

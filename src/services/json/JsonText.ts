@@ -37,14 +37,11 @@ const partText = (part: JsonPart): string =>
 
 export const textOf = (json: Json): string => isPart(json) ? partText(json) : json.map(partText).join("")
 
-/** Up to there a text, which is written together with its headers, costs less than its bytes. */
-const LONG = 16 * 1024
+export const partsOf = (json: Json): JsonParts => isPart(json) ? [json] : json
 
 /** Its characters, and the bytes of what is UTF-8 already. */
-export const lengthOf = (parts: JsonParts): number => parts.reduce((length, part) => length + part.length, 0)
-
-/** Whether it is to be sent as bytes (`encoded`). */
-export const isLong = (json: Json): boolean => (isPart(json) ? json.length : lengthOf(json)) > LONG
+export const lengthOf = (json: Json): number =>
+  isPart(json) ? json.length : json.reduce((length, part) => length + part.length, 0)
 
 /** No character takes more bytes: where there is as much room behind a text, all of it was written. */
 const MOST_BYTES = 4
@@ -56,13 +53,10 @@ const PLAIN = 32
  * Room for parts of such a length, of whose characters most take one byte, as those of a long line do. To count their bytes
  * takes more than twice as long as to write them.
  */
-export const roomFor = (length: number): Buffer => Buffer.allocUnsafe(length + Math.ceil(length / PLAIN) + MOST_BYTES)
+const roomFor = (length: number): Buffer => Buffer.allocUnsafe(length + Math.ceil(length / PLAIN) + MOST_BYTES)
 
 /** Whether a text that ends there was written whole. */
-export const hadRoom = (bytes: Buffer, end: number): boolean => bytes.length - end >= MOST_BYTES
-
-export const exactRoom = (parts: JsonParts): Buffer =>
-  Buffer.allocUnsafe(parts.reduce((length, part) => length + Buffer.byteLength(part), 0))
+const hadRoom = (bytes: Buffer, end: number): boolean => bytes.length - end >= MOST_BYTES
 
 const writePart = (bytes: Buffer, at: number, part: JsonPart): number => {
   if (typeof part === "string") return at + bytes.write(part, at)
@@ -71,13 +65,38 @@ const writePart = (bytes: Buffer, at: number, part: JsonPart): number => {
   return at + part.length
 }
 
-/** Returns where the next parts begin. What has no room is cut off. */
-export const writeTo = (bytes: Buffer, start: number, parts: JsonParts): number =>
-  parts.reduce((at, part) => writePart(bytes, at, part), start)
+/** Returns where the last part ends. What has no room is cut off. */
+const writeTo = (bytes: Buffer, parts: JsonParts): number => parts.reduce((at, part) => writePart(bytes, at, part), 0)
 
 export const encoded = (json: Json): Buffer => {
   if (isPart(json)) return Buffer.from(json)
   const bytes = roomFor(lengthOf(json))
-  const end = writeTo(bytes, 0, json)
+  const end = writeTo(bytes, json)
   return hadRoom(bytes, end) ? bytes.subarray(0, end) : Buffer.from(textOf(json))
+}
+
+/** Shorter bytes are copied: each piece costs more than that, and keeps the buffer that it is a view of. */
+const KEPT = 8 * 1024
+
+/** Encoding 16 MiB at once would block other requests for more than 50 ms. */
+const LONGEST = 1024 * 1024
+
+/** UTF-8 in pieces that are to be sent one after the other: long bytes as they are, what is between them encoded. */
+export function* piecesOf(parts: Iterable<JsonPart>): Generator<Uint8Array> {
+  let between: Array<JsonPart> = []
+  let length = 0
+  for (const part of parts) {
+    const piece = typeof part !== "string" && part.length >= KEPT ? part : undefined
+    if (piece === undefined) {
+      between.push(part)
+      length += part.length
+    }
+    if (length > (piece === undefined ? LONGEST : 0)) {
+      yield encoded(between)
+      between = []
+      length = 0
+    }
+    if (piece !== undefined) yield piece
+  }
+  if (length > 0) yield encoded(between)
 }

@@ -1,0 +1,58 @@
+import { HttpServerResponse } from "effect/http"
+
+/**
+ * The bytes of a body, which are sent one piece after the other: of a list of long lines most are views of what came from
+ * PostgreSQL, and to join them would be another copy of all.
+ */
+export class BodyPieces {
+  readonly pieces: ReadonlyArray<Uint8Array>
+  readonly length: number
+
+  constructor(pieces: ReadonlyArray<Uint8Array>) {
+    this.pieces = pieces
+    this.length = pieces.reduce((length, piece) => length + piece.length, 0)
+  }
+
+  /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
+  get held(): number {
+    return [...new Set(this.pieces.map(({ buffer }) => buffer))].reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
+  get joined(): Uint8Array {
+    return Buffer.concat(this.pieces, this.length)
+  }
+}
+
+/** Of a response whose body is in pieces. */
+export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyPieces | undefined =>
+  body._tag === "Raw" && body.body instanceof BodyPieces ? body.body : undefined
+
+/** The driver's buffers of many long rows have twice their bytes; for a slow client no more may be kept. */
+const MOST_HELD = 2.5
+
+/**
+ * Several pieces are sent by `layers/PiecedResponse.ts`; any other server needs `withJoinedBody`. They are joined where that
+ * takes much less memory.
+ */
+export const piecedResponse = (
+  pieces: ReadonlyArray<Uint8Array>,
+  options: HttpServerResponse.Options.WithContentType
+) => {
+  const [only, ...more] = pieces
+  if (only !== undefined && more.length === 0) return HttpServerResponse.uint8Array(only, options)
+  const body = new BodyPieces(pieces)
+  if (body.held > MOST_HELD * body.length) return HttpServerResponse.uint8Array(body.joined, options)
+  return HttpServerResponse.raw(body, { ...options, contentLength: body.length })
+}
+
+/** The same response; its body is one piece. */
+export const withJoinedBody = (response: HttpServerResponse.HttpServerResponse) => {
+  const body = piecesIn(response)
+  return body === undefined
+    ? response
+    : HttpServerResponse.uint8Array(body.joined, {
+      status: response.status,
+      headers: response.headers,
+      cookies: response.cookies
+    })
+}
