@@ -7,15 +7,14 @@ import { HttpServerResponse } from "effect/http"
 export class BodyPieces {
   readonly pieces: ReadonlyArray<Uint8Array>
   readonly length: number
+  /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
+  readonly held: number
 
   constructor(pieces: ReadonlyArray<Uint8Array>) {
     this.pieces = pieces
     this.length = pieces.reduce((length, piece) => length + piece.length, 0)
-  }
-
-  /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
-  get held(): number {
-    return [...new Set(this.pieces.map(({ buffer }) => buffer))].reduce((sum, { byteLength }) => sum + byteLength, 0)
+    const buffers = new Set(pieces.map(({ buffer }) => buffer))
+    this.held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)
   }
 
   get joined(): Uint8Array {
