@@ -78,7 +78,13 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
 }) {}
 
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
-  reason: Schema.Literals([REASONS.tokenMalformed, REASONS.tokenUnknown, REASONS.tokenRevoked, REASONS.tokenExpired])
+  reason: Schema.Literals([
+    REASONS.tokenMalformed,
+    REASONS.tokenUnknown,
+    REASONS.tokenRevoked,
+    REASONS.tokenExpired,
+    REASONS.accountPendingDeletion
+  ])
 }) {}
 
 export class TooManyLinks extends Schema.TaggedError<TooManyLinks>()("TooManyLinks", { limit: Schema.Int }) {}

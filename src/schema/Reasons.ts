@@ -12,6 +12,7 @@ export const REASONS = {
   tokenUnknown: "token_unknown",
   tokenRevoked: "token_revoked",
   tokenExpired: "token_expired",
+  accountPendingDeletion: "account_pending_deletion",
   cursorExpired: "cursor_expired",
   downloadNotAllowed: "download_not_allowed"
 } as const

@@ -47,7 +47,8 @@ const REFUSED_TOKEN = {
   token_malformed: "The token is malformed: its checksum does not fit",
   token_unknown: "The token is unknown",
   token_revoked: "The token was revoked",
-  token_expired: "The token has expired"
+  token_expired: "The token has expired",
+  account_pending_deletion: "The account is pending deletion: the token works again after the deletion is cancelled"
 } as const
 
 const overQuota = ({ limit, quota, used }: QuotaExceeded) =>

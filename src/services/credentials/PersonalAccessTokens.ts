@@ -9,11 +9,13 @@ import { TimestampColumn } from "../../schema/Columns.ts"
 import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
-import type { TokenPrincipal } from "../../schema/Principal.ts"
+import { DeletionState, type TokenPrincipal } from "../../schema/Principal.ts"
 import { REASONS } from "../../schema/Reasons.ts"
 import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { DELETION_STATE } from "../identity/AccountState.ts"
+import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
 import { countRows } from "../sql/Pages.ts"
@@ -41,7 +43,7 @@ const personalAccessTokens = tableOf("personal_access_tokens", TokenRecord)
 const TokenRow = TokenRecord.select.mapFields(Struct.omit(["userId", "tokenHash"]))
 
 const FoundRow = TokenRecord.select.mapFields(Struct.pick(["id", "userId", "scope", "expiresAt"])).pipe(
-  Schema.fieldsAssign({ isStale: Schema.Boolean, isExpired: Schema.Boolean, isSuspended: Schema.Boolean })
+  Schema.fieldsAssign({ isStale: Schema.Boolean, isExpired: Schema.Boolean, deletion: DeletionState })
 )
 
 const PREFIX = "service_pat_"
@@ -54,6 +56,9 @@ const toBase62 = (value: number): string =>
   value < 62 ? BASE62.charAt(value) : toBase62(Math.floor(value / 62)) + BASE62.charAt(value % 62)
 
 const withChecksum = (text: string) => text + toBase62(crc32(text)).padStart(CHECKSUM_LENGTH, "0")
+
+/** Nobody can cancel a deletion whose grace period is over. */
+const REFUSED_WHILE = { pending: REASONS.accountPendingDeletion, over: REASONS.tokenRevoked } as const
 
 export const looksLikeToken = (credential: string): boolean => credential.startsWith(PREFIX)
 
@@ -75,7 +80,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
   readonly revokeAll: (owner: UserId) => Effect.Effect<void>
-  /** In one query. A token of a user whose deletion is pending counts as revoked. */
+  /** In one query. While the deletion of its account is pending a token is refused; it works again after a cancel. */
   readonly authenticate: (token: string) => Effect.Effect<TokenPrincipal, TokenRefused>
 }>()("route-planning-service/PersonalAccessTokens") {
   static readonly layer = Layer.effect(
@@ -125,13 +130,13 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       })
 
       const findByHash = gatheredRead(sql, {
-        key: { hash: "text", now: "timestamptz", stale: "timestamptz" },
+        key: { hash: "text", now: "timestamptz", stale: "timestamptz", cutoff: "timestamptz" },
         Result: FoundRow,
         select: sql`
           SELECT t.id, t.user_id AS "userId", t.scope, t.expires_at AS "expiresAt",
             t.last_used_at IS NULL OR t.last_used_at < k.stale AS "isStale",
             coalesce(t.expires_at <= k.now, false) AS "isExpired",
-            u.deletion_requested_at IS NOT NULL AS "isSuspended"
+            ${sql.literal(DELETION_STATE)}
           FROM personal_access_tokens t JOIN users u ON u.id = t.user_id WHERE t.token_hash = k.hash`
       })
 
@@ -213,16 +218,16 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const now = new Date(millis)
           const stale = new Date(millis - Duration.toMillis(SEEN_PRECISION))
           const hash = known ?? digest(token)
-          const found = yield* findByHash({ hash, now, stale })
+          const found = yield* findByHash({ hash, now, stale, cutoff: deletionCutoffAt(millis) })
           if (Option.isNone(found)) {
             digests.delete(token)
             return yield* new TokenRefused({
               reason: (yield* isRevoked(hash)) ? REASONS.tokenRevoked : REASONS.tokenUnknown
             })
           }
-          const { expiresAt, id, isExpired, isStale, isSuspended, scope, userId } = found.value
+          const { deletion, expiresAt, id, isExpired, isStale, scope, userId } = found.value
           if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
-          if (isSuspended) return yield* new TokenRefused({ reason: REASONS.tokenRevoked })
+          if (deletion !== "none") return yield* new TokenRefused({ reason: REFUSED_WHILE[deletion] })
           if (known === undefined) digests.set(copyOf(token), hash)
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }

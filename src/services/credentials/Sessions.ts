@@ -11,7 +11,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
 import type { Session } from "../../schema/Session.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
-import { canSignIn, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
+import { canSignIn, DELETION_STATE, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { Roles } from "../identity/Roles.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -86,8 +86,7 @@ export class Sessions extends Context.Service<Sessions, {
         select: sql`
           SELECT u.id AS "userId", u.email, ${sql.literal(IS_EMAIL_VERIFIED)},
             u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
-            CASE WHEN u.deletion_requested_at IS NULL THEN 'none'
-              WHEN u.deletion_requested_at > k.cutoff THEN 'pending' ELSE 'over' END AS deletion
+            ${sql.literal(DELETION_STATE)}
           FROM sessions s JOIN users u ON u.id = s.user_id
           WHERE s.id = k.id AND s.user_id = k.user_id AND s.revoked_at IS NULL AND s.expires_at > k.now`
       })
