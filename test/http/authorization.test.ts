@@ -126,6 +126,10 @@ const callersFor = (n: number, made: Effect.Success<typeof lasting>) => ({
   "session": sessionsFor(n, made).session,
   "session, account pending deletion": sessionsFor(n, made).pending,
   "session, 30 days of the deletion over": sessionsFor(n, made).over,
+  "session as a bearer token, 30 days of the deletion over": Effect.flatMap(
+    sessionsFor(n, made).over,
+    ({ token }) => withToken(token)
+  ),
   "session of an administrator": sessionsFor(n, made).admin,
   "token `read`": Effect.succeed(made.read),
   "token `write`": Effect.succeed(made.write),
@@ -159,7 +163,8 @@ const HEADING = `# Who may do what
 
 What each kind of caller gets from each endpoint: \`yes\` (the call goes on to its own checks), \`401\` or \`403\`. A test
 walks the whole contract with every kind of caller and compares with this table; \`UPDATE_DOCS=1 npx vitest run
-test/http/authorization.test.ts\` generates it.
+test/http/authorization.test.ts\` generates it. Sessions are sent as the cookie, unless the column says otherwise: where
+authentication is optional, a cookie that is no longer valid counts as none, and a bearer token is refused.
 `
 
 layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it) => {
