@@ -36,12 +36,34 @@ export const isCodePointLength = (min: number, max: number) =>
 export const isNormalizedLength = (min: number, max: number) =>
   Schema.makeFilter((text: string) => hasCodePoints(text.normalize("NFKC"), min, max), lengthOptions(min, max))
 
-export const trimmedText = (min: number, max: number, documented: JsonSchema.JsonSchema = {}) =>
-  givenText({ minLength: min, maxLength: max, pattern: min === 0 ? STORABLE : NOT_BLANK, ...documented }).annotate({
-    description: `${min} to ${max} characters after trimming`
-  }).pipe(
-    Schema.decodeTo(Schema.String.check(isCodePointLength(min, max)), SchemaTransformation.trim())
-  )
+const changedText = (change: (text: string) => string) => {
+  const changed = SchemaTransformation.transform<string, string>({ decode: change, encode: (text) => text })
+  return (min: number, max: number, documented: JsonSchema.JsonSchema = {}) =>
+    givenText({ minLength: min, maxLength: max, pattern: min === 0 ? STORABLE : NOT_BLANK, ...documented }).annotate({
+      description: `${min} to ${max} characters after trimming`
+    }).pipe(Schema.decodeTo(Schema.String.check(isCodePointLength(min, max)), changed))
+}
+
+export const trimmedText = changedText((text) => text.trim())
+
+/** Joiners that no script or emoji needs: those after Latin, Greek and Cyrillic letters, digits and signs. */
+const JOINERS =
+  /(?<![\p{M}\p{Emoji_Modifier}\p{Extended_Pictographic}[\p{L}--[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]]])[\u200C\u200D]/gv
+
+/** Tags outside of flags, such as that of Scotland. */
+const TAGS = /(?<!\u{1F3F4}[\u{E0020}-\u{E007E}]{0,6})[\u{E0020}-\u{E007F}]/gu
+
+const OTHER_FORMAT = /[\p{Cf}--[\u200C\u200D\u{E0020}-\u{E007F}]]/gv
+
+/** Removes invisible characters (Unicode category Cf), which reorder or hide the text around them. */
+export const withoutFormat = (text: string): string =>
+  text.replace(OTHER_FORMAT, "").replace(TAGS, "").replace(JOINERS, "")
+
+/** For the names of people. */
+export const nameText = changedText((text) => withoutFormat(text).trim())
+
+/** A name that a client chose, amid our own text. */
+export const inOneLine = (text: string): string => withoutFormat(text).replace(/[\p{Cc}\s]+/gu, " ").trim()
 
 /** As it is stored: an empty text clears its member. */
 export const textOrNull = (text: string | null | undefined) => text === "" ? null : text

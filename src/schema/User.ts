@@ -3,7 +3,7 @@ import { UserId } from "./Ids.ts"
 import { grouped } from "./Limits.ts"
 import { Metres } from "./Measures.ts"
 import { Preferences, PreferencesPatch } from "./Preferences.ts"
-import { isCodePointLength, isNormalizedLength, trimmedText, WellFormedString } from "./Text.ts"
+import { isCodePointLength, isNormalizedLength, nameText, trimmedText, WellFormedString } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { Usage } from "./Usage.ts"
 
@@ -17,7 +17,7 @@ const RESERVED_HANDLES: ReadonlySet<string> = new Set(Object.values(USER_PATHS))
 export const isReservedHandle = (handle: string): boolean => RESERVED_HANDLES.has(handle)
 
 export const MAX_DISPLAY_NAME = 100
-export const DisplayName = trimmedText(1, MAX_DISPLAY_NAME)
+export const DisplayName = nameText(1, MAX_DISPLAY_NAME)
 
 const Avatar = Schema.String
 

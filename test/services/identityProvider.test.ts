@@ -70,6 +70,7 @@ describe("the user of a credential", () => {
       const nameFrom = (name: unknown) =>
         provider.token({ name }).pipe(Effect.flatMap(withToken), Effect.map((identity) => identity.name))
       assert.strictEqual(yield* nameFrom("  A\u0000d\u0007a\n "), "Ada")
+      assert.strictEqual(yield* nameFrom("\u202EA\u200Bda\uFEFF"), "Ada")
       assert.strictEqual(yield* nameFrom("🚲".repeat(101)), "🚲".repeat(100))
       assert.strictEqual(yield* nameFrom("\u0000 "), undefined)
       assert.strictEqual(yield* nameFrom(undefined), undefined)

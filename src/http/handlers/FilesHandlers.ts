@@ -6,6 +6,7 @@ import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { withoutFormat } from "../../schema/Text.ts"
 import type { TrackChoice } from "../../services/files/Choice.ts"
 import { FILE_ENCODINGS } from "../../services/files/draft/PackedFile.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
@@ -123,5 +124,8 @@ const MAX_FILE_NAME = 100
 
 /** Removes characters with a meaning in paths on Windows, macOS or Linux. */
 const fileName = (name: string): string =>
-  [...name.replace(/[\p{Cc}\s\\/:*?"<>|]+/gu, " ").trim()].slice(0, MAX_FILE_NAME).join("").replace(/^\.+|[. ]+$/g, "")
+  [...withoutFormat(name).replace(/[\p{Cc}\s\\/:*?"<>|]+/gu, " ").trim()].slice(0, MAX_FILE_NAME).join("").replace(
+    /^\.+|[. ]+$/g,
+    ""
+  )
   || "route"

@@ -2,9 +2,10 @@ import { Context, DateTime, Effect, Layer, Option, type Redacted, Schema, Struct
 import { SqlClient, SqlSchema } from "effect/sql"
 import { SignUpClosed } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { inOneLine } from "../../schema/Text.ts"
 import { type MailedTokenPurpose, MailedTokens } from "../credentials/MailedTokens.ts"
 import { emailKey, localPartOf } from "../identity/EmailAddresses.ts"
-import { Handles } from "../identity/Handles.ts"
+import { FALLBACK, Handles } from "../identity/Handles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -20,7 +21,8 @@ export interface ProvenPerson {
 
 const MAX_HANDLE_ATTEMPTS = 10
 
-export const nameFrom = (email: string, name: string | undefined): string => name ?? localPartOf(email)
+export const nameFrom = (email: string, name: string | undefined): string =>
+  name ?? (inOneLine(localPartOf(email)) || FALLBACK)
 
 /** Creates accounts. Call both methods in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {

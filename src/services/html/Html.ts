@@ -1,3 +1,5 @@
+import { withoutFormat } from "../../schema/Text.ts"
+
 export interface Html {
   readonly html: string
 }
@@ -12,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;"
 }
 
-const escape = (text: string) => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "")
+const escape = (text: string) => withoutFormat(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "")
 
 const isList = (part: object): part is ReadonlyArray<Html> => Array.isArray(part)
 
@@ -22,7 +24,7 @@ const render = (part: Part): string => {
   return isList(part) ? part.map(({ html }) => html).join("") : part.html
 }
 
-/** Escapes values for elements and quoted attributes, except `Html`. */
+/** Escapes values for elements and quoted attributes, except `Html`, and removes format characters. */
 export const html = (strings: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html => ({
   html: strings.map((text, index) => `${text}${render(parts[index])}`).join("")
 })

@@ -6,7 +6,8 @@ import { localPartOf } from "./EmailAddresses.ts"
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-const FALLBACK = "rider"
+/** For people of whom there is no name. */
+export const FALLBACK = "rider"
 
 const spell = (text: string) =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")

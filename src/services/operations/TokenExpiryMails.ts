@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { DateColumn, TimestampColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { inWords, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
+import { inOneLine } from "../../schema/Text.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { runSweep, scheduled, sweepUntilShort } from "../retention/Sweeps.ts"
@@ -73,7 +74,10 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
 const expiryMail = ({ email, expiresAt, hint, name }: ExpiringToken): Mail => ({
   to: email,
   subject: `Your access token expires in ${inWords(TOKEN_EXPIRY_MAILED)}`,
-  text: `The personal access token "${name}" (${hint}) expires on ${expiresAt.slice(0, 10)} (UTC). What uses it is `
+  text:
+    `The personal access token "${inOneLine(name)}" (${hint}) expires on ${
+      expiresAt.slice(0, 10)
+    } (UTC). What uses it is `
     + "refused from then on: make a new token and replace it there.",
   link: undefined,
   ifNotYou: "If you do not use this token any more, do nothing, or revoke it."

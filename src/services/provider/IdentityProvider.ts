@@ -1,6 +1,7 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
 import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
+import { withoutFormat } from "../../schema/Text.ts"
 import { ProviderBusy, ProviderNotConfigured } from "../../schema/UpstreamErrors.ts"
 import { isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
@@ -128,7 +129,7 @@ const identityOf = (issuer: string, { email, name, picture, sub }: Claims): Iden
 
 const nameOf = (name: unknown) => {
   if (typeof name !== "string") return undefined
-  const text = name.replace(/\p{Cc}/gu, "").toWellFormed().trim()
+  const text = withoutFormat(name.replace(/\p{Cc}/gu, "")).toWellFormed().trim()
   return [...text].slice(0, MAX_DISPLAY_NAME).join("").trim() || undefined
 }
 

@@ -6,6 +6,7 @@ import { CollectionRef } from "../../../schema/Ids.ts"
 import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
+import { withoutFormat } from "../../../schema/Text.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/html/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
@@ -52,7 +53,7 @@ const partsOf = (address: string, root: string) => {
 
 const common = (title: string, user: StoredRoute["user"], root: string) => ({
   version: "1.0",
-  title,
+  title: withoutFormat(title),
   author_name: user.name,
   author_url: `${root}u/${user.handle}`,
   provider_name: SERVICE_TITLE,

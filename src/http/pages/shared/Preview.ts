@@ -1,4 +1,5 @@
 import { SERVICE_TITLE } from "../../../schema/ServiceName.ts"
+import { withoutFormat } from "../../../schema/Text.ts"
 import { type Html, html } from "../../../services/html/Html.ts"
 import { picturePath } from "./Pictured.ts"
 
@@ -20,7 +21,7 @@ export const previewPicture = (root: string, ref: string): string => `${root}${p
 
 /** `<` would end the element, whatever the text around it. */
 const linkedData = (data: object): Html => ({
-  html: `<script type="application/ld+json">${JSON.stringify(data).replaceAll("<", "\\u003c")}</script>`
+  html: `<script type="application/ld+json">${withoutFormat(JSON.stringify(data)).replaceAll("<", "\\u003c")}</script>`
 })
 
 const property = (name: string, content: string | number) => html`<meta property="og:${name}" content="${content}">\n`
