@@ -9,7 +9,7 @@ import { Tier } from "../../src/http/api/Access.ts"
 import { Api } from "../../src/http/api/Api.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { exported, type Files, filesOf, imported, manifestOf, unzipped } from "../support/Archives.ts"
-import { created, newRoute } from "../support/Routes.ts"
+import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { mint, scriptOf } from "../support/Tokens.ts"
@@ -113,10 +113,14 @@ layer(TestServer.layer())("an export", (it) => {
       })
   )
 
-  it.effect("has no secret", () =>
+  it.effect("has no secret but the share tokens of routes and collections", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const { token } = yield* mint(rider, "write")
+      const route = created((yield* rider.post("/routes", newRoute({ visibility: "unlisted" }))).body)
+      const collection = created((yield* rider.post("/collections", { name: "x", visibility: "unlisted" })).body)
+      const links = [`/routes/${route.id}/links`, `/collections/${collection.id}/links`]
+      const linked = yield* Effect.forEach(links, (path) => rider.post(path, {}))
       const text = Object.values(yield* filesOf(rider)).join("\n")
       const sql = yield* SqlClient.SqlClient
       const secrets = yield* sql<{ secret: string }>`
@@ -124,9 +128,21 @@ layer(TestServer.layer())("an export", (it) => {
         UNION ALL SELECT token_hash FROM personal_access_tokens WHERE user_id = ${rider.id}
         UNION ALL SELECT id::text FROM sessions WHERE user_id = ${rider.id}`
       assert.strictEqual(secrets.length, 3)
-      for (const secret of [token, rider.token, rider.password, ...secrets.map(({ secret }) => secret)]) {
+      const linkTokens = linked.map(({ body }) =>
+        Schema.decodeUnknownSync(Schema.Struct({ token: Schema.String }))(body).token
+      )
+      for (
+        const secret of [
+          token,
+          rider.token,
+          rider.password,
+          ...linkTokens,
+          ...secrets.map(({ secret }) => secret)
+        ]
+      ) {
         assert.notInclude(text, secret)
       }
+      for (const shared of [route, collection]) assert.include(text, shareTokenOf(shared))
     }))
 
   it.effect("is for the account's own session, and stays open while it is to be deleted; an import does not", () =>

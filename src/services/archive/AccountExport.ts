@@ -36,8 +36,8 @@ interface Order {
 
 /**
  * An account as one ZIP archive. `routes.json` and `collections.json` are JSON arrays with one element per line, to be
- * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. No secrets: tokens and
- * sessions only as listed, without session ids. No deleted routes.
+ * read line by line. `manifest.json` comes last, with size and SHA-256 of every other file. No secrets but share tokens:
+ * tokens and sessions only as listed, without session ids, no links. No deleted routes.
  * No transaction or connection stays open while a client reads, so this is no snapshot: a route changed or deleted
  * after it was written to `routes.json` gets no GPX file, and is listed in `changedMeanwhile`.
  */
