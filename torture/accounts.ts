@@ -42,7 +42,7 @@ const signedIn = Effect.fnUntraced(function*(asking: Asking, email: string) {
       method: "POST",
       path: "/api/v1/auth/tokens",
       token: accessToken,
-      body: JSON.stringify({ name: "torture", scope: "write", expiresInDays: null })
+      body: JSON.stringify({ name: "torture", scope: "write", expiresInDays: null, currentPassword: PASSWORD })
     })
   )
   const account: Account = { id: user.id, email, token: Schema.decodeUnknownSync(Minted)(text).token }

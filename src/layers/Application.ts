@@ -80,7 +80,8 @@ const identityLayer = Layer.mergeAll(
 )
   .pipe(
     Layer.provideMerge(AccountDeletion.layer),
-    Layer.provideMerge(Layer.mergeAll(Outbox.layer, PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(Layer.mergeAll(PersonalAccessTokens.layer, Profiles.layer, Sessions.layer)),
+    Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(NewAccounts.layer),
     Layer.provideMerge(Layer.mergeAll(
       Devices.layer,

@@ -13,6 +13,7 @@ export const AuditEvent = Schema.Literals([
   "password.change_failed",
   "password.removed",
   "token.minted",
+  "token.mint_failed",
   "token.revoked",
   "link.created",
   "link.changed",

@@ -3,19 +3,21 @@ import { TokenId } from "./Ids.ts"
 import { DEFAULT_TOKEN_DAYS } from "./Limits.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { PasswordAttempt } from "./User.ts"
 
 /** `write` includes `read`. */
 export const Scope = Schema.Literals(["read", "write"])
 export type Scope = typeof Scope.Type
 
-const MAX_DAYS = 366
+export const MAX_TOKEN_DAYS = 366
 
 export const NewToken = Schema.Struct({
   name: trimmedText(1, 100),
   scope: Scope,
   expiresInDays: Schema.optionalKey(
-    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_DAYS })))
-  )
+    Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: MAX_TOKEN_DAYS })))
+  ),
+  currentPassword: Schema.optionalKey(Schema.NullOr(Schema.RedactedFromValue(PasswordAttempt)))
 }).annotate({ identifier: "TokenInput" })
 export type NewToken = typeof NewToken.Type
 

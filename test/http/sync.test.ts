@@ -132,7 +132,7 @@ layer(TestServer.withSweeps())("the change feed", (it) => {
   it.effect("has an erasure too, and expires cursors from before deletions that were purged", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const { token } = yield* mint(rider, "read", { expiresInDays: null })
+      const { token } = yield* mint(rider, "read", { expiresInDays: null, currentPassword: rider.password })
       const script = yield* withToken(token)
       const id = yield* makeRoute(rider)
       const before = yield* cursorOf(rider)

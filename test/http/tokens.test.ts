@@ -58,7 +58,7 @@ layer(TestServer.withSweeps())("personal access tokens", (it) => {
     Effect.gen(function*() {
       const rider = yield* signedIn
       const day = yield* mint(rider, "read", { expiresInDays: 1 })
-      const forever = yield* mint(rider, "read", { expiresInDays: null })
+      const forever = yield* mint(rider, "read", { expiresInDays: null, currentPassword: rider.password })
       assert.deepInclude(listIn((yield* rider.get("/auth/tokens")).body)[0], { id: forever.id, expiresAt: null })
       yield* TestClock.adjust("23 hours")
       assert.strictEqual(yield* statusOf(day.token), 200)

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { Conflict, NotFound } from "../../schema/Errors.ts"
+import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { MintedToken, NewToken, PersonalAccessToken } from "../../schema/Token.ts"
@@ -18,7 +18,7 @@ export class TokensApi extends HttpApiGroup.make("tokens")
     HttpApiEndpoint.post("mint", "/", {
       payload: NewToken,
       success: MintedToken.pipe(HttpApiSchema.status("Created")),
-      error: Conflict
+      error: [Conflict, Forbidden]
     })
       .annotate(Tier, "strict")
       .annotateMerge(texts.mint),

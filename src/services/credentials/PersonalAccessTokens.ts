@@ -6,15 +6,33 @@ import { LRUCache } from "lru-cache"
 import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
 import { TimestampColumn } from "../../schema/Columns.ts"
-import { Missing, TokenRefused, TooManyTokens } from "../../schema/DomainErrors.ts"
+import {
+  InvalidInput,
+  Missing,
+  type Overloaded,
+  TokenRefused,
+  TooManyTokens,
+  WrongPassword
+} from "../../schema/DomainErrors.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
 import { DeletionState, type TokenPrincipal } from "../../schema/Principal.ts"
 import { REASONS } from "../../schema/Reasons.ts"
-import { daysOf, type MintedToken, type NewToken, type PersonalAccessToken, Scope } from "../../schema/Token.ts"
+import { inOneLine } from "../../schema/Text.ts"
+import {
+  daysOf,
+  MAX_TOKEN_DAYS,
+  type MintedToken,
+  type NewToken,
+  type PersonalAccessToken,
+  Scope
+} from "../../schema/Token.ts"
 import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { DELETION_STATE } from "../identity/AccountState.ts"
+import { UserRecord } from "../identity/UserRecord.ts"
+import type { Mail } from "../mail/Mail.ts"
+import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
@@ -24,6 +42,7 @@ import { ifThereIsRoom } from "../sql/ServerState.ts"
 import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { isUnexpired } from "../visibility/Visibility.ts"
+import { Passwords } from "./Passwords.ts"
 import { SEEN_PRECISION } from "./SeenPrecision.ts"
 
 class TokenRecord extends Model.Class<TokenRecord>("TokenRecord")({
@@ -76,7 +95,11 @@ const copyOf = (token: string) => Buffer.from(token).toString()
 
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
-  readonly mint: (owner: UserId, token: NewToken) => Effect.Effect<MintedToken, TooManyTokens>
+  /** Mails the owner. A token without an end requires the current password. */
+  readonly mint: (
+    owner: UserId,
+    token: NewToken
+  ) => Effect.Effect<MintedToken, InvalidInput | Overloaded | TooManyTokens | WrongPassword>
   readonly list: (owner: UserId) => Effect.Effect<ReadonlyArray<PersonalAccessToken>>
   readonly revoke: (owner: UserId, id: TokenId) => Effect.Effect<void, Missing>
   readonly revokeAll: (owner: UserId) => Effect.Effect<void>
@@ -89,6 +112,8 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
       const audit = yield* Audit
+      const outbox = yield* Outbox
+      const passwords = yield* Passwords
       const lockAccount = yield* accountLock
       const pepper = createSecretKey(Redacted.value(yield* Config.Redacted("PAT_PEPPER")), "utf8")
 
@@ -118,8 +143,32 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
         execute: (values) => sql`${personalAccessTokens.insert(sql, values)} RETURNING ${columns}`
       })
 
+      const findOwner = SqlSchema.findOne({
+        Request: UserId,
+        Result: OwnerRow,
+        execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM users WHERE id = ${id}`
+      })
+
+      /** The digest of the current password. */
+      const provePassword = Effect.fnUntraced(function*(owner: UserId, attempt: Redacted.Redacted | null | undefined) {
+        const { passwordHash } = yield* findOwner(owner)
+        if (passwordHash === null) {
+          return yield* InvalidInput.at(
+            "expiresInDays",
+            `Expected 1 to ${MAX_TOKEN_DAYS}, since the account has no password: give an end, or set a password first`
+          )
+        }
+        if (attempt === null || attempt === undefined) {
+          return yield* InvalidInput.at("currentPassword", "Expected the current password, for a token without an end")
+        }
+        if (!(yield* passwords.verify(attempt, passwordHash))) {
+          yield* audit.record("token.mint_failed", { userId: owner })
+          return yield* new WrongPassword()
+        }
+        return passwordHash
+      })
+
       const requireRoom = Effect.fnUntraced(function*(owner: UserId, now: Date) {
-        yield* lockAccount(owner)
         const live = yield* countRows(
           sql,
           sql`personal_access_tokens WHERE user_id = ${owner} AND ${isUnexpired(sql, now)}`
@@ -128,6 +177,30 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           return yield* new TooManyTokens({ limit: MAX_TOKENS })
         }
       })
+
+      /** `proven` is the digest of the password that was verified. */
+      const insertToken = Effect.fnUntraced(function*(owner: UserId, request: NewToken, proven: string | undefined) {
+        const now = yield* DateTime.nowAsDate
+        yield* lockAccount(owner)
+        const { email, passwordHash } = yield* findOwner(owner)
+        // The password was changed since it was verified.
+        if (proven !== undefined && proven !== passwordHash) return yield* new WrongPassword()
+        yield* requireRoom(owner, now)
+        const token = yield* generate
+        const days = daysOf(request)
+        const row = yield* insert({
+          userId: owner,
+          name: request.name,
+          scope: request.scope,
+          tokenHash: digest(token),
+          hint: token.slice(-4),
+          createdAt: now,
+          expiresAt: days === null ? null : new Date(now.getTime() + Duration.toMillis(Duration.days(days)))
+        })
+        yield* audit.record("token.minted", { userId: owner })
+        yield* outbox.put(owner, mintedMail(email, row))
+        return { ...row, token }
+      }, sql.withTransaction)
 
       const findByHash = gatheredRead(sql, {
         key: { hash: "text", now: "timestamptz", stale: "timestamptz", cutoff: "timestamptz" },
@@ -164,27 +237,12 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       })
 
       return PersonalAccessTokens.of({
-        mint: traced("PersonalAccessTokens.mint")(
-          function*(owner, request) {
-            const now = yield* DateTime.nowAsDate
-            yield* requireRoom(owner, now)
-            const token = yield* generate
-            const days = daysOf(request)
-            const row = yield* insert({
-              userId: owner,
-              name: request.name,
-              scope: request.scope,
-              tokenHash: digest(token),
-              hint: token.slice(-4),
-              createdAt: now,
-              expiresAt: days === null ? null : new Date(now.getTime() + Duration.toMillis(Duration.days(days)))
-            })
-            yield* audit.record("token.minted", { userId: owner })
-            return { ...row, token }
-          },
-          sql.withTransaction,
-          databaseDefects
-        ),
+        mint: traced("PersonalAccessTokens.mint")(function*(owner, request) {
+          const proven = daysOf(request) === null ? yield* provePassword(owner, request.currentPassword) : undefined
+          const minted = yield* insertToken(owner, request, proven)
+          yield* outbox.wake
+          return minted
+        }, databaseDefects),
 
         list: traced("PersonalAccessTokens.list")(function*(owner) {
           return yield* findOwn({ owner, now: yield* DateTime.nowAsDate })
@@ -237,3 +295,21 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
     })
   )
 }
+
+const OwnerRow = UserRecord.select.mapFields(Struct.pick(["email", "passwordHash"]))
+
+const instantInWords = (instant: string) => `${instant.slice(0, 10)} at ${instant.slice(11, 16)} (UTC)`
+
+const MAY = { read: "read", write: "read and change" } as const
+
+const mintedMail = (to: string, { createdAt, expiresAt, hint, name, scope }: typeof TokenRow.Type): Mail => ({
+  to,
+  subject: "A new access token was made",
+  text:
+    `The personal access token "${inOneLine(name)}" (${hint}) was made on ${instantInWords(createdAt)}. Its scope is `
+    + `"${scope}": whoever has it can ${MAY[scope]} your routes and collections. `
+    + (expiresAt === null ? "It never expires." : `It expires on ${instantInWords(expiresAt)}.`),
+  link: undefined,
+  ifNotYou: "If this was not you, somebody else is signed in to your account: revoke the token and request a password "
+    + "reset, which signs out every session."
+})

@@ -127,7 +127,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   created: "How many are new",
   credential: "The ID token as one-tap posts it",
   code: "An authorization code of the popup flow",
-  currentPassword: "The current password; not needed where there is none",
+  currentPassword: "The current password; needed to change one, and for a token without an end",
   defaultActivity: "Known: `run`, `cycle`, `walk`",
   deletionRequestedAt: "When the account's deletion was requested",
   description: "A text of one's own",
@@ -142,7 +142,8 @@ const MEMBERS: Readonly<Record<string, string>> = {
   erasureDueAt: "From when on the account is erased",
   event: "What happened",
   expiresAt: "When it expires; `null` is never",
-  expiresInDays: `Days until it expires: ${DEFAULT_TOKEN_DAYS} if absent, \`null\` never`,
+  expiresInDays:
+    `Days until it expires: ${DEFAULT_TOKEN_DAYS} if absent, \`null\` never, which needs \`currentPassword\``,
   handle: "The public address of the profile",
   hint: "The last four characters of the token",
   id: "The id",
