@@ -95,7 +95,10 @@ const CountryCode = Schema.String.check(
 )
 
 const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
-  .annotate({ description: "`-` is descending; `-createdAt` if absent. `relevance` needs `q`" })
+  .annotate({
+    description: "`-` is descending; `-createdAt` if absent. `name` is by letters, then accents, then case (the root "
+      + "order of Unicode). `relevance` needs `q`"
+  })
 export type RouteSort = typeof Sort.Type
 
 const isSortable = Schema.makeFilter(({ q, sort }: { readonly q?: string; readonly sort?: RouteSort }) =>

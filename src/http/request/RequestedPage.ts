@@ -32,7 +32,7 @@ const foreign = () =>
   )
 
 export const makeRequestedPage = Effect.map(
-  signedCursors("cursors v1", ListPosition),
+  signedCursors("cursors v2", ListPosition),
   ({ open, seal }) =>
     Effect.fnUntraced(function*({ query, request }: ListRequest, caller: Option.Option<UserId>) {
       const list = listOf(request.url, caller)

@@ -27,7 +27,7 @@ const ORDERS: Readonly<Record<RouteSort, ListOrder>> = {
   "-createdAt": by("r.created_at", "timestamptz", "DESC"),
   createdAt: by("r.created_at", "timestamptz", "ASC"),
   "-updatedAt": by("r.updated_at", "timestamptz", "DESC"),
-  name: by("lower(r.name)", "text", "ASC"),
+  name: by("r.name COLLATE name_order", "text", "ASC"),
   "-distance": by("coalesce(r.distance, -1)", "float8", "DESC"),
   distance: by("coalesce(r.distance, 'Infinity')", "float8", "ASC"),
   relevance: by("m.rank", "real", "DESC")
