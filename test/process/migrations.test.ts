@@ -279,3 +279,35 @@ it.live("usage and statistics count what accounts had before they were counted",
       ])
     }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
   }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
+
+it.live("a public route of before gets the instant at which it was published, and none is stored without", () =>
+  Effect.gen(function*() {
+    const url = yield* emptyDatabase
+    yield* Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateBelow(38)
+      yield* sql`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        VALUES ('a@example.com', 'a@example.com', now(), 'a', 'ada', now(), now())`
+      const insert = (visibility: string, publishedAt: string | null) =>
+        sql`
+          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, published_at,
+            created_at, updated_at)
+          SELECT id, 'x', ${visibility}, '{}', false, '[]', 'generation', md5(random()::text), ${publishedAt}::timestamptz,
+            '2026-01-01Z', '2026-02-01Z' FROM users`
+      yield* insert("public", null)
+      yield* insert("public", "2026-01-02T00:00:00Z")
+      yield* insert("private", null)
+      yield* migrateBelow(Infinity)
+      const routes = yield* sql`SELECT visibility, published_at, version::int FROM routes ORDER BY id`
+      assert.deepStrictEqual<unknown>(routes, [
+        { visibility: "public", published_at: new Date("2026-02-01T00:00:00Z"), version: 1 },
+        { visibility: "public", published_at: new Date("2026-01-02T00:00:00Z"), version: 1 },
+        { visibility: "private", published_at: null, version: 1 }
+      ])
+      const publish = sql`UPDATE routes SET visibility = 'public' WHERE visibility = 'private'`
+      for (const write of [insert("public", null), publish]) {
+        assert.strictEqual((yield* Effect.flip(write)).reason._tag, "ConstraintError")
+      }
+    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
+  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))

@@ -37,9 +37,10 @@ const usersWhoLeft = Effect.fnUntraced(function*(name: string, count: number, re
       SELECT address, address, ${name}, ${name} || '-' || n, ${requestedAt}, ${requestedAt}, ${requestedAt}
       FROM generate_series(1, ${count}) n, LATERAL (SELECT ${name} || n || '@example.com' AS address) a RETURNING id
     ), routes AS (
-      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
-        updated_at)
-      SELECT id, 'x', 'public', '{}', false, '[]', 'generation', md5(${name} || id), ${requestedAt}, ${requestedAt}
+      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token,
+        published_at, created_at, updated_at)
+      SELECT id, 'x', 'public', '{}', false, '[]', 'generation', md5(${name} || id), ${requestedAt},
+        ${requestedAt}, ${requestedAt}
       FROM gone
     )
     INSERT INTO audit_events (created_at, event, user_id)

@@ -43,10 +43,10 @@ const routes = Effect.fnUntraced(function*(count: number, columns: { geometry?: 
       VALUES ('r@example.com', 'r@example.com', 'rider', 'rider', now(), now()) RETURNING id
     )
     INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
-      place_city, place_region, created_at, updated_at, version)
+      place_city, place_region, published_at, created_at, updated_at, version)
     SELECT rider.id, 'x', 'public', '{}', false, ${columns.waypoints ?? `[{"coord":[1,1]}]`},
       coalesce(${columns.geometry ?? null}, '[[' || n || '.5,47.1,400],[' || n || '.6,47.2,410]]'),
-      'generation', md5('r' || n), 'Kreuzberg', 'Berlin', '2020-01-01', '2020-01-01', 7
+      'generation', md5('r' || n), 'Kreuzberg', 'Berlin', '2020-01-01', '2020-01-01', '2020-01-01', 7
     FROM rider, generate_series(1, ${count}) n`
 })
 

@@ -25,9 +25,10 @@ const routes = Effect.fnUntraced(function*(count: number) {
       INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
       VALUES ('r@example.com', 'r@example.com', 'rider', 'rider', now(), now()) RETURNING id
     )
-    INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, created_at,
-      updated_at)
-    SELECT rider.id, 'Gravel ' || n, 'public', '{}', false, '[{"coord":[1,1]}]', 'generation', md5('r' || n), now(), now()
+    INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token,
+      published_at, created_at, updated_at)
+    SELECT rider.id, 'Gravel ' || n, 'public', '{}', false, '[{"coord":[1,1]}]', 'generation', md5('r' || n), now(), now(),
+      now()
     FROM rider, generate_series(1, ${count}) n`
   yield* sql`DELETE FROM route_words`
   yield* sql`DELETE FROM route_words_due`
