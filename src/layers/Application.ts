@@ -21,6 +21,7 @@ import { ChangeSignals } from "../services/changes/ChangeSignals.ts"
 import { changeSweepLayer } from "../services/changes/ChangeSweep.ts"
 import { ChangeWaits } from "../services/changes/ChangeWaits.ts"
 import { Collections } from "../services/collections/Collections.ts"
+import { CollectionTrash } from "../services/collections/CollectionTrash.ts"
 import { PublicAddresses } from "../services/collections/PublicAddresses.ts"
 import { CallerCredential } from "../services/credentials/CallerCredential.ts"
 import { Devices } from "../services/credentials/Devices.ts"
@@ -111,6 +112,7 @@ const servicesLayer = Layer.mergeAll(
   Batches.layer,
   changesLayer,
   Collections.layer,
+  CollectionTrash.layer,
   Health.layer,
   IdempotencyKeys.layer,
   invitationsLayer,

@@ -5,10 +5,14 @@ import { PageUrl } from "./PageUrl.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { TRASHED, type Trashed } from "./Trash.ts"
 import { UserSummary } from "./User.ts"
 import { Visibility } from "./Visibility.ts"
 
 export const MAX_ROUTES = 1000
+
+/** Of an account: the trash counts for no quota. */
+export const MAX_IN_TRASH = 1000
 
 const Name = trimmedText(1, 100)
 const Description = trimmedText(0, 255)
@@ -68,6 +72,12 @@ export const Collection = Schema.Struct({
 }).annotate({ identifier: "Collection" })
 export type Collection = typeof Collection.Type
 
+export const DeletedCollection = Schema.Struct({ ...Collection.fields, ...TRASHED }).annotate({
+  identifier: "DeletedCollection"
+})
+
 export interface StoredCollection extends Collection {
   readonly version: number
 }
+
+export type DeletedStoredCollection = StoredCollection & Trashed

@@ -11,6 +11,7 @@ import { AllowDownload } from "./ShareLink.ts"
 import { Tags } from "./Tags.ts"
 import { trimmedText } from "./Text.ts"
 import { Timestamp } from "./Timestamp.ts"
+import { TRASHED, type Trashed } from "./Trash.ts"
 import { UserSummary } from "./User.ts"
 import { Visibility } from "./Visibility.ts"
 
@@ -145,6 +146,8 @@ export const CollectionRoute = Schema.Struct({
   )
 }).annotate({ identifier: "CollectionRoute" })
 
+export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annotate({ identifier: "DeletedRoute" })
+
 type JsonText = string
 
 /** A route whose long members are still text, so that no read parses them. */
@@ -158,6 +161,8 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   /** The revision of the owner's privacy zones, where they cut a part off. `distance` is of the whole route. */
   readonly cutRevision?: number
 }
+
+export type DeletedStoredRoute = StoredRoute & Trashed
 
 export type StoredCollectionRoute =
   & Omit<StoredRoute, "shareToken">

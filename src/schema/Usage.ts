@@ -6,13 +6,13 @@ export type Quota = typeof QUOTAS[number]
 
 const used = (description: string) => Schema.Struct({ used: Count, limit: Count }).annotate({ description })
 
-/** Counts what is in the trash until it is purged. */
+/** Counts routes in the trash until they are erased. */
 export const Usage = Schema.Struct({
   routes: used("Routes, including those in the trash"),
   storedBytes: used(
     "Bytes of the routes' geometry in every stored form, of their waypoints and descriptions, and of the responses kept "
       + "for `Idempotency-Key`"
   ),
-  collections: used("Collections, including deleted ones until they are purged")
+  collections: used("Collections, without those in the trash")
 }).annotate({ identifier: "Usage" })
 export type Usage = typeof Usage.Type

@@ -25,7 +25,7 @@ const counted = Effect.fnUntraced(function*(rider: Rider) {
       ), 0)::int FROM routes WHERE user_id = u.id) AS bytes,
       (SELECT coalesce(sum(coalesce(octet_length(body), 0) + coalesce(octet_length(headers), 0)), 0)::int
         FROM idempotency_keys WHERE user_id = u.id) AS kept,
-      (SELECT count(*)::int FROM collections WHERE user_id = u.id) AS collections
+      (SELECT count(*)::int FROM collections WHERE user_id = u.id AND deleted_at IS NULL) AS collections
     FROM users u WHERE id = ${rider.id}`
   return { routes: row?.routes, storedBytes: (row?.bytes ?? 0) + (row?.kept ?? 0), collections: row?.collections }
 })
@@ -142,7 +142,7 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
       assert.strictEqual((yield* rider.post("/routes", tight)).status, 201)
     }))
 
-  it.effect("of collections is exact under 64 writers at once, and deleted ones count until they are purged", () =>
+  it.effect("of collections is exact under 64 writers at once, and deleted ones do not count", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
       const answers = yield* all((n) => rider.post("/collections", { name: `c${n}` }))
@@ -152,10 +152,10 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
         conflict(answer, { quota: "collections", limit: 5, used: 5 })
       }
       yield* rider.delete(`/collections/${idOf(kept[0]?.body)}`)
-      conflict(yield* rider.post("/collections", { name: "another" }), { quota: "collections", limit: 5, used: 5 })
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`DELETE FROM collections WHERE user_id = ${rider.id} AND deleted_at IS NOT NULL`
       assert.strictEqual((yield* rider.post("/collections", { name: "another" })).status, 201)
+      conflict(yield* rider.post("/collections", { name: "more" }), { quota: "collections", limit: 5, used: 5 })
+      yield* rider.delete("/collections/deleted")
+      conflict(yield* rider.post("/collections", { name: "more" }), { quota: "collections", limit: 5, used: 5 })
     }))
 
   it.effect("refuses a change that makes a route longer, and no other change of an account that is full", () =>
@@ -279,6 +279,11 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
           sql<{ id: number }>`SELECT id::float8 FROM routes WHERE user_id = ${rider.id} ORDER BY id`,
           (rows) => `/routes/${rows[pick % Math.max(1, rows.length)]?.id ?? 1}`
         )
+      const ownCollection = (rider: Rider, pick: number) =>
+        Effect.map(
+          sql<{ id: number }>`SELECT id::float8 FROM collections WHERE user_id = ${rider.id} ORDER BY id`,
+          (rows) => rows[pick % Math.max(1, rows.length)]?.id ?? 1
+        )
       const operations: ReadonlyArray<(rider: Rider, n: number) => Effect.Effect<unknown, unknown>> = [
         (rider, n) => rider.post("/routes", newRoute({ geometry: lineOf(n % 60) })),
         (rider, n) =>
@@ -292,6 +297,13 @@ layer(TestServer.layer(LIMITS))("a quota", (it) => {
           Effect.flatMap(ownRoute(rider, n), (path) => rider.delete(path)),
         (rider, n) => Effect.flatMap(ownRoute(rider, n), (path) => rider.post(`${path}/restore`)),
         (rider, n) => rider.post("/collections", { name: `c${n}` }),
+        (rider, n) =>
+          Effect.flatMap(ownCollection(rider, n), (id) =>
+            n % 2 === 0 ? rider.delete(`/collections/${id}`) : rider.post(`/collections/${id}/restore`)),
+        (rider, n) =>
+          Effect.flatMap(ownCollection(rider, n), (id) =>
+            rider.delete(`/collections/deleted/${id}`)),
+        (rider, n) => rider.delete(n % 2 === 0 ? "/routes/deleted" : "/collections/deleted"),
         (_, n) => sql`DELETE FROM routes WHERE deleted_at IS NOT NULL AND id % 2 = ${n % 2}`,
         (_, n) => sql`DELETE FROM idempotency_keys WHERE key = ${`k${n % 7}`}`,
         (rider, n) =>

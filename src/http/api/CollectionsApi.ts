@@ -1,6 +1,13 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { Addition, Collection, CollectionPatch, NewCollection, RouteIds } from "../../schema/Collection.ts"
+import {
+  Addition,
+  Collection,
+  CollectionPatch,
+  DeletedCollection,
+  NewCollection,
+  RouteIds
+} from "../../schema/Collection.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
@@ -43,6 +50,23 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       success: Success,
       error: [NotFound, Conflict, PreconditionRequired]
     }).annotateMerge(texts.remove),
+    HttpApiEndpoint.post("restore", "/:id/restore", {
+      headers: ConfirmHeader,
+      params,
+      success: Collection,
+      error: [NotFound, Conflict, PreconditionRequired]
+    }).annotateMerge(texts.restore),
+    HttpApiEndpoint.delete("emptyTrash", "/deleted", {
+      headers: ConfirmHeader,
+      success: Success,
+      error: PreconditionRequired
+    }).annotateMerge(texts.emptyTrash),
+    HttpApiEndpoint.delete("purge", "/deleted/:id", {
+      headers: ConfirmHeader,
+      params,
+      success: Success,
+      error: [NotFound, PreconditionRequired]
+    }).annotateMerge(texts.purge),
     HttpApiEndpoint.put("setRoutes", "/:id/routes", {
       headers: MatchHeader,
       params,
@@ -80,6 +104,14 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
   )
   .annotateEndpoints(Tier, "moderate")
   .add(
+    HttpApiEndpoint.get("listDeleted", "/deleted", {
+      query: listQuery({}),
+      success: Schema.Array(DeletedCollection)
+    })
+      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
+      .middleware(CallerAuthentication)
+      .annotate(RequiredScope, "read")
+      .annotateMerge(texts.listDeleted),
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
       query: listQuery({}),

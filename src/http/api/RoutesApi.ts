@@ -6,7 +6,7 @@ import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
 import { CreatedRoute } from "../../schema/Import.ts"
 import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
-import { NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
+import { DeletedRoute, NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { BatchResults, RouteBatch } from "../../schema/RouteBatch.ts"
 import { OwnRoutesQuery, TagCount } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
@@ -66,7 +66,18 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       params: { id: RouteIdFromPath },
       success: Route,
       error: [NotFound, PreconditionRequired]
-    }).annotateMerge(texts.restore)
+    }).annotateMerge(texts.restore),
+    HttpApiEndpoint.delete("emptyTrash", "/deleted", {
+      headers: ConfirmHeader,
+      success: Success,
+      error: PreconditionRequired
+    }).annotateMerge(texts.emptyTrash),
+    HttpApiEndpoint.delete("purge", "/deleted/:id", {
+      headers: ConfirmHeader,
+      params: { id: RouteIdFromPath },
+      success: Success,
+      error: [NotFound, PreconditionRequired]
+    }).annotateMerge(texts.purge)
   )
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
@@ -102,7 +113,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotateMerge(texts.batch),
     HttpApiEndpoint.get("listDeleted", "/deleted", {
       query: listQuery(FormQuery),
-      success: Schema.Array(Route)
+      success: Schema.Array(DeletedRoute)
     })
       .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(CallerAuthentication)

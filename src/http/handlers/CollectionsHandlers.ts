@@ -4,6 +4,7 @@ import type { StoredCollection } from "../../schema/Collection.ts"
 import type { StaleVersion } from "../../schema/DomainErrors.ts"
 import type { CollectionId, UserId } from "../../schema/Ids.ts"
 import { Collections } from "../../services/collections/Collections.ts"
+import { CollectionTrash } from "../../services/collections/CollectionTrash.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import type { ExpectedVersion } from "../../services/routes/Routes.ts"
 import { Api } from "../api/Api.ts"
@@ -11,7 +12,15 @@ import { Caller, Viewer } from "../api/Authentication.ts"
 import type { MatchHeader } from "../api/Requests.ts"
 import { success } from "../api/Success.ts"
 import { bodyDigest } from "../request/BodyParts.ts"
-import { deleting, publishing, requireConfirmed } from "../request/Confirmation.ts"
+import {
+  deleting,
+  isConfirmed,
+  publishing,
+  purging,
+  purgingAll,
+  requireConfirmed,
+  unconfirmed
+} from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { collectionPage, makeVersionedCollection } from "../response/CollectionJson.ts"
@@ -31,6 +40,7 @@ export const CollectionsHandlers = handlersOf(
   "collections",
   Effect.gen(function*() {
     const collections = yield* Collections
+    const trash = yield* CollectionTrash
     const idempotency = yield* Idempotency
     const { lists } = yield* Bulkheads
     const requestedPage = yield* makeRequestedPage
@@ -99,6 +109,34 @@ export const CollectionsHandlers = handlersOf(
           yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
           const change = collections.remove(caller.userId, id, expectedVersions(headers))
           yield* withCurrentTag(change, current(caller.userId, id))
+          return success
+        }, worded),
+        listDeleted: Effect.fnUntraced(function*({ query, request }) {
+          const { userId } = yield* Caller
+          const page = yield* requestedPage({ query, request }, Option.some(userId))
+          return collectionPage(request.url, page, yield* lists(trash.list(userId, page)))
+        }, worded),
+        restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
+          const caller = yield* Caller
+          const mayPublish = isConfirmed(caller, headers)
+          if (!mayPublish) {
+            const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
+            if (visibility === "public") return yield* unconfirmed(publishing("collection", name, id))
+          }
+          return versionedResponse(versionedCollection(yield* trash.restore(caller.userId, id, { mayPublish })))
+        }, worded),
+        emptyTrash: Effect.fnUntraced(function*({ headers }) {
+          const caller = yield* Caller
+          const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("collection", count))
+          yield* requireConfirmed(caller, headers, impact)
+          yield* trash.empty(caller.userId)
+          return success
+        }, worded),
+        purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
+          const caller = yield* Caller
+          const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("collection", name, id))
+          yield* requireConfirmed(caller, headers, impact)
+          yield* trash.purge(caller.userId, id)
           return success
         }, worded),
         setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),

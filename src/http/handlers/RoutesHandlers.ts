@@ -16,7 +16,15 @@ import { Api } from "../api/Api.ts"
 import { Caller, Viewer } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { bodyDigest, makeWithGeometry } from "../request/BodyParts.ts"
-import { deleting, isConfirmed, publishing, requireConfirmed, unconfirmed } from "../request/Confirmation.ts"
+import {
+  deleting,
+  isConfirmed,
+  publishing,
+  purging,
+  purgingAll,
+  requireConfirmed,
+  unconfirmed
+} from "../request/Confirmation.ts"
 import { Idempotency } from "../request/Idempotency.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
@@ -148,6 +156,20 @@ export const RoutesHandlers = handlersOf(
             if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
           }
           return versionedResponse(versionedRoute(yield* trash.restore(caller.userId, id, { mayPublish })))
+        }, worded),
+        emptyTrash: Effect.fnUntraced(function*({ headers }) {
+          const caller = yield* Caller
+          const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("route", count))
+          yield* requireConfirmed(caller, headers, impact)
+          yield* trash.empty(caller.userId)
+          return success
+        }, worded),
+        purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
+          const caller = yield* Caller
+          const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("route", name, id))
+          yield* requireConfirmed(caller, headers, impact)
+          yield* trash.purge(caller.userId, id)
+          return success
         }, worded),
         listPublic: Effect.fnUntraced(function*({ query, request }) {
           const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =

@@ -29,6 +29,20 @@ export const deleting = (resource: Resource, name: string, id: number): Impact =
   summary: `"${name}" will be deleted for everyone${LEFT[resource]}.`
 })
 
+export const purging = (resource: Resource, name: string, id: number): Impact => ({
+  action: `${resource}.purge`,
+  resource,
+  id,
+  summary: `"${name}" will be erased for good.`
+})
+
+/** Of the whole trash. */
+export const purgingAll = (resource: Resource, count: number): Impact => ({
+  action: `${resource}.purge`,
+  resource,
+  summary: `${count} deleted ${count === 1 ? resource : `${resource}s`} will be erased for good.`
+})
+
 const MESSAGE = `Send ${HEADERS.confirm.name}: true to confirm`
 
 export const unconfirmed = (impact: Impact) =>

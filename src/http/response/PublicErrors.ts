@@ -37,10 +37,12 @@ const ABSENT = {
   link: "No such link"
 } as const
 
+const COUNTED = `deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`
+
 const OVER: Readonly<Record<Quota, (limit: number) => string>> = {
-  routes: (limit) => `An account may have at most ${limit} routes`,
-  storedBytes: (limit) => `The routes and kept responses of an account may have at most ${limit} bytes`,
-  collections: (limit) => `An account may have at most ${limit} collections`
+  routes: (limit) => `An account may have at most ${limit} routes; ${COUNTED}`,
+  storedBytes: (limit) => `The routes and kept responses of an account may have at most ${limit} bytes; ${COUNTED}`,
+  collections: (limit) => `An account may have at most ${limit} collections; those in the trash do not count`
 }
 
 const REFUSED_TOKEN = {
@@ -53,7 +55,7 @@ const REFUSED_TOKEN = {
 
 const overQuota = ({ limit, quota, used }: QuotaExceeded) =>
   new Conflict({
-    message: `${OVER[quota](limit)}; deleted ones count until they are purged after ${inWords(GRACE_PERIOD)}`,
+    message: OVER[quota](limit),
     details: { quota, limit, used }
   })
 

@@ -1,6 +1,6 @@
 import { Schema, Struct } from "effect"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
-import { DateColumn, TimestampColumn } from "../../schema/Columns.ts"
+import { DeletionColumn, TimestampColumn } from "../../schema/Columns.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
 import { OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
@@ -113,7 +113,7 @@ export const OwnerRow = RouteRecord.select.mapFields(Struct.pick(["userId"]))
 
 export const DeletionColumns = UserRecord.select.mapFields(Struct.pick(["id", "email", "name", "handle"]))
 
-export const DeletionRow = Schema.Struct({ ...DeletionColumns.fields, deletionRequestedAt: DateColumn })
+export const DeletionRow = Schema.Struct({ ...DeletionColumns.fields, deletionRequestedAt: DeletionColumn })
 
 export const toDeletion = ({ deletionRequestedAt, ...user }: typeof DeletionRow.Type): PendingDeletion => ({
   ...user,

@@ -13,17 +13,17 @@ export const importRoom = Effect.gen(function*() {
   const quotas = yield* Quotas
   const rows = yield* importedRows
 
-  const missingOf = Effect.fnUntraced(function*(
+  const uncountedOf = Effect.fnUntraced(function*(
     table: ImportedTable,
     owner: UserId,
     contents: Contents,
     turn: Turn
   ) {
-    const missing: Array<ShareToken> = []
+    const uncounted: Array<ShareToken> = []
     for (const origins of Arrays.chunksOf([...contents.keys()], ORIGINS_AT_ONCE)) {
-      missing.push(...yield* turn(rows.missing(table, owner, origins)))
+      uncounted.push(...yield* turn(rows.uncounted(table, owner, origins)))
     }
-    return missing
+    return uncounted
   })
 
   return {
@@ -42,8 +42,8 @@ export const importRoom = Effect.gen(function*() {
       archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,
       turn: Turn
     ) {
-      const routes = yield* missingOf("routes", owner, archived.routes.contents, turn)
-      const collections = yield* missingOf("collections", owner, archived.collections.contents, turn)
+      const routes = yield* uncountedOf("routes", owner, archived.routes.contents, turn)
+      const collections = yield* uncountedOf("collections", owner, archived.collections.contents, turn)
       yield* turn(quotas.requireRoom(owner, {
         routes: routes.length,
         storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),

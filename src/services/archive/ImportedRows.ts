@@ -42,9 +42,11 @@ export const importedRows = Effect.gen(function*() {
 
   const findKnown = SqlSchema.findAll({
     Request: Schema.Struct({ table: Schema.String, owner: UserId, origins: Schema.Array(ShareToken) }),
-    Result: Schema.Struct({ origin: ShareToken }),
+    Result: Schema.Struct({ origin: ShareToken, isLive: Schema.Boolean }),
     execute: ({ origins, owner, table }) =>
-      sql`SELECT coalesce(imported_from, share_token) AS origin FROM ${sql(table)} WHERE ${hasOrigin(owner, origins)}`
+      sql`
+        SELECT coalesce(imported_from, share_token) AS origin, deleted_at IS NULL AS "isLive" FROM ${sql(table)}
+        WHERE ${hasOrigin(owner, origins)}`
   })
 
   const findIds = SqlSchema.findAll({
@@ -169,10 +171,13 @@ export const importedRows = Effect.gen(function*() {
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))
 
   return {
-    missing: (table: ImportedTable, owner: UserId, origins: ReadonlyArray<ShareToken>) =>
+    /** Those that no quota counts yet: of collections also what is in the trash. */
+    uncounted: (table: ImportedTable, owner: UserId, origins: ReadonlyArray<ShareToken>) =>
       Effect.map(Effect.orDie(findKnown({ table, owner, origins })), (rows) => {
-        const known = new Set(rows.map(({ origin }) => origin))
-        return origins.filter((origin) => !known.has(origin))
+        const counted = new Set(
+          rows.filter(({ isLive }) => isLive || table === "routes").map(({ origin }) => origin)
+        )
+        return origins.filter((origin) => !counted.has(origin))
       }),
 
     newestRoute: (owner: UserId) => Effect.orDie(Effect.map(findNewest(owner), ({ newest }) => newest ?? 0)),

@@ -1,13 +1,15 @@
 import { DateTime, Effect, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
-import type { StoredCollection } from "../../schema/Collection.ts"
+import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
+import { DeletionColumn } from "../../schema/Columns.ts"
 import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Visibility.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { LinkUses } from "../links/LinkUses.ts"
+import { trashedAt } from "../retention/DeletionCutoff.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
@@ -63,11 +65,20 @@ const toStoredCollection = (
   version: row.version
 })
 
+const DeletedCollectionRow = Schema.Struct({ ...CollectionRow.fields, deletedAt: DeletionColumn })
+
+const toDeletedCollection = (
+  row: typeof DeletedCollectionRow.Type,
+  pseudonyms: Pseudonyms["Service"]
+): DeletedStoredCollection => ({ ...toStoredCollection(row, pseudonyms), ...trashedAt(row.deletedAt) })
+
 /** A share token gives access to unlisted routes, so only viewers who have it, or the owner, get it. */
 const withoutToken = (collection: StoredCollection): StoredCollection => Struct.omit(collection, ["shareToken"])
 
 const OwnCollection = Schema.Struct({ owner: UserId, id: CollectionId })
-const NEWEST: ListOrder = { by: "c.created_at", type: "timestamptz", id: "c.id", direction: "DESC" }
+const latest = (by: string): ListOrder => ({ by, type: "timestamptz", id: "c.id", direction: "DESC" })
+const NEWEST = latest("c.created_at")
+const NEWEST_DELETION = latest("c.deleted_at")
 
 /** Queries on `collections c`, their members `m` and the members' routes `r`. */
 export const collectionQueries = Effect.gen(function*() {
@@ -76,6 +87,7 @@ export const collectionQueries = Effect.gen(function*() {
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
+  const decodeDeleted = readableRows("collections", DeletedCollectionRow)
 
   const columns = (viewer: number) =>
     sql`
@@ -166,6 +178,24 @@ export const collectionQueries = Effect.gen(function*() {
         wanted,
         pseudonyms
       ),
+
+    /** An owner's deleted collections, newest deletion first. */
+    deleted: Effect.fnUntraced(
+      function*(owner: UserId, since: Date, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
+        const { items, ...found } = yield* selectPage(sql, {
+          columns: sql`${columns(owner)}, c.deleted_at AS "deletedAt"`,
+          tables,
+          where: sql`c.user_id = ${owner} AND c.deleted_at > ${since}`,
+          order: NEWEST_DELETION,
+          decode: decodeDeleted
+        }, wanted)
+        return {
+          ...found,
+          items: items.map((row) => toDeletedCollection(row, pseudonyms))
+        }
+      },
+      Effect.orDie
+    ),
 
     /** An owner's collections of these ids that are not deleted, in no order. */
     ownByIds: Effect.fnUntraced(

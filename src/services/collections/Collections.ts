@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import {
   type Addition,
   type CollectionPatch,
+  MAX_IN_TRASH,
   MAX_ROUTES,
   type NewCollection,
   type StoredCollection
@@ -61,6 +62,7 @@ export class Collections extends Context.Service<Collections, {
     id: CollectionId
   ) => Effect.Effect<Pick<StoredCollection, "id" | "name">, Missing>
   readonly update: Change<CollectionPatch>
+  /** Moves it to the trash, which keeps the newest `MAX_IN_TRASH`. */
   readonly remove: (
     owner: UserId,
     id: CollectionId,
@@ -123,6 +125,16 @@ export class Collections extends Context.Service<Collections, {
               collections.set(sql, { ...changes, updatedAt })
             }, version = version + 1 WHERE id = ${id}`
         )
+
+      // One that is being restored is left out: its transaction may wait for this one.
+      const purgeExcess = (owner: UserId) =>
+        sql`
+          DELETE FROM collections WHERE id IN (
+            SELECT id FROM collections WHERE id IN (
+              SELECT id FROM collections WHERE user_id = ${owner} AND deleted_at IS NOT NULL
+              ORDER BY deleted_at DESC, id DESC OFFSET ${MAX_IN_TRASH}
+            ) FOR UPDATE SKIP LOCKED
+          )`
 
       const changing = <A>(
         name: string,
@@ -190,6 +202,7 @@ export class Collections extends Context.Service<Collections, {
           function*(owner, id, expected) {
             yield* requireVersion(owner, id, expected)
             yield* touch(id, { deletedAt: new Date(yield* sharedTime) })
+            yield* purgeExcess(owner)
           },
           sql.withTransaction,
           databaseDefects

@@ -23,6 +23,8 @@ export interface Selection {
   readonly page: Page
   readonly form: GeometryForm
   readonly seenBy: SeenBy
+  /** More columns of `r`. */
+  readonly also?: string
 }
 
 interface Bounded {
@@ -34,17 +36,18 @@ interface Bounded {
   readonly limit: number
   readonly form: GeometryForm
   readonly seenBy: SeenBy
+  readonly also?: string | undefined
 }
 
 /** Sizes are read before texts, so that nothing over the page is read. */
 const bounded = (
   sql: SqlClient.SqlClient,
-  { form, ids, limit, order, position, seenBy }: Bounded
+  { also, form, ids, limit, order, position, seenBy }: Bounded
 ) =>
   sql`
     SELECT r.page_rows, r.page_place, r.list_position, ${
     sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
-  } FROM (
+  } ${sql.literal(also === undefined ? "" : `, ${also}`)} FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
         sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
       FROM (${ids}) f JOIN routes r ON r.id = f.id
@@ -54,7 +57,7 @@ const bounded = (
     ORDER BY r.page_place`
 
 /** At most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort narrow rows. */
-export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page, seenBy }: Selection) => {
+export const boundedPage = (sql: SqlClient.SqlClient, { also, form, from, order, page, seenBy }: Selection) => {
   const { after, bounds } = keyset(sql, order, page)
   const direction = sql.literal(order.direction)
   return bounded(sql, {
@@ -65,7 +68,8 @@ export const boundedPage = (sql: SqlClient.SqlClient, { form, from, order, page,
     position: sql`json_build_array(f.sort, f.id)::text`,
     limit: page.limit,
     form,
-    seenBy
+    seenBy,
+    also
   })
 }
 

@@ -47,6 +47,20 @@ const route = {
   url: `https://routes.example.com/r/${SHARE_TOKEN}`
 }
 
+const collection = {
+  id: 4,
+  name: "Alpine passes",
+  visibility: "private",
+  routeIds: [12],
+  routeCount: 1,
+  shareToken: SHARE_TOKEN,
+  user: summary,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  updatedAt: "2025-06-01T08:30:00.000Z"
+}
+
+const trashed = { deletedAt: "2025-06-02T10:00:00.000Z", purgedAt: "2025-07-02T10:00:00.000Z" }
+
 const imported = { created: 12, restored: 1, unchanged: 0 }
 
 const importWarning = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 }
@@ -106,19 +120,11 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
   ...LINK_EXAMPLES,
   ...SYNC_EXAMPLES,
   Addition: { routeId: 12, position: 0 },
-  Collection: {
-    id: 4,
-    name: "Alpine passes",
-    visibility: "private",
-    routeIds: [12],
-    routeCount: 1,
-    shareToken: SHARE_TOKEN,
-    user: summary,
-    createdAt: "2025-06-01T08:30:00.000Z",
-    updatedAt: "2025-06-01T08:30:00.000Z"
-  },
+  Collection: collection,
   CollectionRoute: route,
   CreatedRoute: route,
+  DeletedCollection: { ...collection, ...trashed },
+  DeletedRoute: { ...route, ...trashed },
   CollectionPatch: { name: "Alpine passes by bike", description: null },
   DryRun: {
     format: "gpx",

@@ -20,6 +20,8 @@ export const BODIES: Readonly<Record<string, string>> = {
   CollectionRoute: "A route in a collection.",
   CreatedRoute: "The route that was made.",
   CreateOperation: "Stores a route.",
+  DeletedCollection: "A collection in the trash.",
+  DeletedRoute: "A route in the trash.",
   DeleteOperation: "Moves a route to the trash.",
   DryRun: "What an import would store, and what it would leave out.",
   ElevationAnswer: "A line with elevations.",

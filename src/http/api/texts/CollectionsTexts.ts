@@ -1,3 +1,5 @@
+import { MAX_IN_TRASH } from "../../../schema/Collection.ts"
+import { GRACE_PERIOD, grouped, inWords } from "../../../schema/Limits.ts"
 import { BOUNDED_PAGE, described, PAGED, titled } from "./Described.ts"
 
 export const texts = {
@@ -18,7 +20,32 @@ export const texts = {
   ),
   remove: described(
     "Delete a collection",
-    "Deletes a collection; its routes stay. A personal access token must confirm."
+    `Deletes a collection; its routes stay. A personal access token must confirm. The trash keeps the ${
+      grouped(MAX_IN_TRASH)
+    } newest of an account.`
+  ),
+  listDeleted: described(
+    "List deleted collections",
+    `The caller's deleted collections, newest deletion first. They can be restored for ${
+      inWords(GRACE_PERIOD)
+    }, until \`purgedAt\`, and count for no quota. ${PAGED}`
+  ),
+  restore: described(
+    "Restore a deleted collection",
+    `Restores a deleted collection as it was, within ${
+      inWords(GRACE_PERIOD)
+    }. It counts for the quota again: 409 where that is full. A personal access token must confirm where the collection `
+      + "was public, since it is public again."
+  ),
+  emptyTrash: described(
+    "Empty the trash of collections",
+    "Erases all deleted collections of the caller for good; their routes stay. A personal access token must confirm. "
+      + "After an error a part of them may be erased: the same call erases the rest."
+  ),
+  purge: described(
+    "Erase a deleted collection",
+    "Erases a collection in the trash for good; its routes stay. A personal access token must confirm. 404 for a "
+      + "collection that is not in the trash."
   ),
   setRoutes: described("Set the routes of a collection", "Sets the routes and their order."),
   addRoute: described(

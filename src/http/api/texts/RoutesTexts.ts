@@ -43,6 +43,16 @@ export const texts = {
     }. A personal access token must confirm where the route was `
       + "public, since it is public again."
   ),
+  emptyTrash: described(
+    "Empty the trash of routes",
+    "Erases all deleted routes of the caller for good, and with them what they count for in `usage`. A personal access "
+      + "token must confirm. After an error a part of them may be erased: the same call erases the rest."
+  ),
+  purge: described(
+    "Erase a deleted route",
+    "Erases a route in the trash for good, and with it what it counts for in `usage`. A personal access token must "
+      + "confirm. 404 for a route that is not in the trash."
+  ),
   batch: described(
     "Change several routes",
     `Up to ${MAX_OPERATIONS} operations: creates, changes, deletes and restores routes, adds them to collections and takes `
@@ -68,7 +78,7 @@ export const texts = {
     "List deleted routes",
     `The caller's deleted routes, newest deletion first. They can be restored for ${
       inWords(GRACE_PERIOD)
-    }. ${PAGED} ${BOUNDED_PAGE}`
+    }, until \`purgedAt\`, and count for the quotas of routes and bytes until they are erased. ${PAGED} ${BOUNDED_PAGE}`
   ),
   tags: described(
     "List own tags",

@@ -1,0 +1,89 @@
+import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
+import { Missing, type Overloaded, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import { CollectionId, UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { quotaFailures } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
+import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { trashQueries } from "../routes/TrashQueries.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { traced } from "../tracing/Traced.ts"
+import { collectionQueries, CollectionRecord } from "./CollectionRows.ts"
+
+/** Deleted collections, for the grace period. No quota counts them. Changes take a turn of the account (`WriterTurns`). */
+export class CollectionTrash extends Context.Service<CollectionTrash, {
+  /** An owner's collections that can be restored, newest deletion first. */
+  readonly list: (owner: UserId, page: Page) => Effect.Effect<PageOf<DeletedStoredCollection>>
+  /** How many `list` has. */
+  readonly count: (owner: UserId) => Effect.Effect<number>
+  /** For a confirmation before restoring or erasing. */
+  readonly requireOwn: (owner: UserId, id: CollectionId) => Effect.Effect<typeof DeletedRow.Type, Missing>
+  /** Restores a collection as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. */
+  readonly restore: (
+    owner: UserId,
+    id: CollectionId,
+    options: { readonly mayPublish: boolean }
+  ) => Effect.Effect<StoredCollection, Missing | QuotaExceeded | Overloaded>
+  /** Erases a collection before its time. */
+  readonly purge: (owner: UserId, id: CollectionId) => Effect.Effect<void, Missing | Overloaded>
+  /** Erases all of them, and what it leaves when it fails with another call. */
+  readonly empty: (owner: UserId) => Effect.Effect<void, Overloaded>
+}>()("route-planning-service/CollectionTrash") {
+  static readonly layer = Layer.effect(
+    CollectionTrash,
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const pseudonyms = yield* Pseudonyms
+      const queries = yield* collectionQueries
+      const trash = yield* trashQueries("collection")
+      const writers = yield* WriterTurns
+
+      const findDeleted = SqlSchema.findOneOption({
+        Request: Schema.Struct({ owner: UserId, id: CollectionId, since: Schema.Date }),
+        Result: DeletedRow,
+        execute: ({ id, owner, since }) =>
+          sql`
+            SELECT name, visibility FROM collections
+            WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${since}`
+      })
+
+      return CollectionTrash.of({
+        list: traced("CollectionTrash.list")(function*(owner, page) {
+          return yield* queries.deleted(owner, yield* deletionCutoff, page, pseudonyms)
+        }),
+
+        count: traced("CollectionTrash.count")((owner) => trash.count(owner), Effect.orDie),
+
+        requireOwn: traced("CollectionTrash.requireOwn")(function*(owner, id) {
+          const row = yield* findDeleted({ owner, id, since: yield* deletionCutoff })
+          return Option.isSome(row) ? row.value : yield* new Missing({ kind: "collection" })
+        }, databaseDefects),
+
+        restore: traced("CollectionTrash.restore")(
+          function*(owner, id, { mayPublish }) {
+            const rows = yield* sql`
+              UPDATE collections SET deleted_at = NULL, updated_at = ${yield* DateTime.nowAsDate}, version = version + 1
+              WHERE id = ${id} AND user_id = ${owner} AND deleted_at > ${yield* deletionCutoff}
+                AND (${mayPublish} OR visibility <> 'public')
+              RETURNING id`
+            const restored = rows.length === 0
+              ? Option.none()
+              : yield* queries.find(id, Option.some(owner), pseudonyms)
+            return Option.isSome(restored) ? restored.value : yield* new Missing({ kind: "collection" })
+          },
+          sql.withTransaction,
+          (restoring, owner) => writers.run(owner, restoring),
+          quotaFailures
+        ),
+
+        purge: traced("CollectionTrash.purge")((owner, id) => trash.purge(owner, id), databaseDefects),
+        empty: traced("CollectionTrash.empty")((owner) => trash.empty(owner), databaseDefects)
+      })
+    })
+  )
+}
+
+const DeletedRow = CollectionRecord.select.mapFields(Struct.pick(["name", "visibility"]))
