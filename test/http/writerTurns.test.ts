@@ -6,8 +6,12 @@ import { Overloaded } from "../../src/schema/DomainErrors.ts"
 import { UserId } from "../../src/schema/Ids.ts"
 import { RunningRequests } from "../../src/services/limits/RunningRequests.ts"
 import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
-import { anonymous, signedIn } from "../support/Actors.ts"
-import { created, newRoute } from "../support/Routes.ts"
+import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
+import { archiveOf, imported } from "../support/Archives.ts"
+import { makeRoute } from "../support/Collections.ts"
+import { gpx, trk } from "../support/Files.ts"
+import { untilLocked, whileLocked } from "../support/Locks.ts"
+import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -16,33 +20,81 @@ const figure = (name: string) =>
     Effect.map(({ text }) => Number(new RegExp(`^${name}\\{class="writes"\\} (\\d+)$`, "m").exec(text)?.[1]))
   )
 
-layer(TestServer.layer({ DATABASE_POOL_SIZE: "4" }), { timeout: "60 seconds" })("writes of one account", (it) => {
-  it.effect("hold two connections while they wait for its usage, whatever they are, and those of others go on", () =>
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const rider = yield* signedIn
-      const other = yield* signedIn
-      const { body } = yield* rider.post("/routes", newRoute({}))
-      const writes = [
-        rider.post("/routes", newRoute({})),
-        rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "a-key-of-this-test" } }),
-        rider.patch(`/routes/${created(body).id}`, { geometry: [[9, 47], [9.1, 47.1], [9.2, 47.2]] }),
-        rider.post("/routes/batch", { operations: [{ op: "create", route: newRoute({}) }] }),
-        rider.post("/collections", { name: "Alps" })
-      ]
-      const running = yield* sql.withTransaction(Effect.gen(function*() {
-        yield* sql`SELECT FROM route_usage JOIN collection_usage USING (user_id) WHERE user_id = ${rider.id} FOR UPDATE`
-        const calls = yield* Effect.forkChild(Effect.all(writes, { concurrency: "unbounded" }))
-        yield* until(Effect.map(figure("bulkhead_waiting"), (waiting) => waiting === writes.length - 2))
-        assert.strictEqual(yield* figure("bulkhead_running"), 2)
-        assert.strictEqual((yield* other.post("/routes", newRoute({}))).status, 201)
-        return calls
+const ADMIN = "admin@example.com"
+
+layer(TestServer.layer({ DATABASE_POOL_SIZE: "4", ADMIN_EMAILS: ADMIN }), { timeout: "60 seconds" })(
+  "writes of one account",
+  (it) => {
+    it.effect("hold two connections while they wait for its usage, whatever they are, and those of others go on", () =>
+      Effect.gen(function*() {
+        const sql = yield* SqlClient.SqlClient
+        const rider = yield* signedIn
+        const other = yield* signedIn
+        const admin = yield* signedInAs({ email: ADMIN })
+        const changed = yield* makeRoute(rider)
+        const [removed, restored, adminRemoved] = yield* Effect.replicateEffect(makeRoute(rider), 3)
+        yield* rider.delete(`/routes/${restored}`)
+        const writes = [
+          rider.post("/routes", newRoute({})),
+          rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "a-key-of-this-test" } }),
+          rider.patch(`/routes/${changed}`, { geometry: [[9, 47], [9.1, 47.1], [9.2, 47.2]] }),
+          rider.post("/routes/batch", { operations: [{ op: "create", route: newRoute({}) }] }),
+          rider.post("/collections", { name: "Alps" }),
+          rider.delete(`/routes/${removed}`),
+          rider.post(`/routes/${restored}/restore`),
+          admin.delete(`/admin/routes/${adminRemoved}`),
+          rider.post("/routes/import", undefined, {
+            raw: gpx(trk("<trkpt lat=\"47\" lon=\"9\"/><trkpt lat=\"48\" lon=\"9\"/>")),
+            headers: { "content-type": "application/gpx+xml" }
+          })
+        ]
+        const running = yield* sql.withTransaction(Effect.gen(function*() {
+          yield* sql`SELECT FROM route_usage JOIN collection_usage USING (user_id) WHERE user_id = ${rider.id} FOR UPDATE`
+          const calls = yield* Effect.forkChild(Effect.all(writes, { concurrency: "unbounded" }))
+          yield* until(Effect.map(figure("bulkhead_waiting"), (waiting) => waiting === writes.length - 2))
+          assert.strictEqual(yield* figure("bulkhead_running"), 2)
+          assert.strictEqual((yield* other.post("/routes", newRoute({}))).status, 201)
+          return calls
+        }))
+        const responses = yield* Fiber.join(running)
+        assert.deepStrictEqual(responses.map(({ status }) => status), [
+          201,
+          201,
+          200,
+          200,
+          201,
+          200,
+          200,
+          200,
+          201
+        ])
+        assert.strictEqual(yield* figure("bulkhead_running"), 0)
       }))
-      const responses = yield* Fiber.join(running)
-      assert.deepStrictEqual(responses.map(({ status }) => status), [201, 201, 200, 200, 201])
-      assert.strictEqual(yield* figure("bulkhead_running"), 0)
-    }))
-})
+
+    it.effect("such as an import and 12 deletes at once are all done, and those of others are done meanwhile", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const other = yield* signedIn
+        const ids = yield* Effect.replicateEffect(makeRoute(rider), 12)
+        const otherId = yield* makeRoute(other)
+        const archive = yield* archiveOf(other)
+        const writes = [imported(rider, archive), ...ids.map((id) => rider.delete(`/routes/${id}`))]
+        const running = yield* whileLocked(
+          (sql) => sql`SELECT FROM route_usage WHERE user_id = ${rider.id} FOR UPDATE`,
+          Effect.gen(function*() {
+            const calls = yield* Effect.forkChild(Effect.all(writes, { concurrency: "unbounded" }))
+            yield* until(Effect.map(figure("bulkhead_waiting"), (waiting) => waiting === writes.length - 2))
+            yield* untilLocked(2)
+            assert.strictEqual((yield* other.get("/routes")).status, 200)
+            assert.strictEqual((yield* other.delete(`/routes/${otherId}`)).status, 200)
+            return calls
+          })
+        )
+        const responses = yield* Fiber.join(running)
+        assert.deepStrictEqual(responses.map(({ status }) => status), [201, ...ids.map(() => 200)])
+      }))
+  }
+)
 
 layer(WriterTurns.layer.pipe(
   Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: "5" })))

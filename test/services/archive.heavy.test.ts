@@ -14,6 +14,7 @@ import { Audit } from "../../src/services/audit/Audit.ts"
 import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { Quotas } from "../../src/services/limits/Quotas.ts"
+import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
 import { RouteViews } from "../../src/services/routes/RouteViews.ts"
 import { namelessFile } from "../../src/services/spool/NamelessFile.ts"
 import { sealed, zipped } from "../support/Archives.ts"
@@ -77,7 +78,7 @@ const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, ow
     Layer.provide(PrivacyZones.layer),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS))),
     Layer.provide([Audit.layer, RouteViews.layer]),
-    Layer.provide([Quotas.layer, Bulkheads.layer, heavy, nowhere, randomnessLive])
+    Layer.provide([Quotas.layer, Bulkheads.layer, WriterTurns.layer, heavy, nowhere, randomnessLive])
   )
   return yield* AccountImport.use((imports) => imports.restore(owner, Stream.make(bytes))).pipe(
     Effect.provide(importLayer, { local: true })

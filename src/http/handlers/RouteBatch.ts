@@ -51,6 +51,10 @@ const refusal = ({ error, index }: FailedOperation<Refusal>) => {
   }
 }
 
+/** An operation uses the turn of its batch, and waits for none. */
+const inBatch = <A, E extends { readonly _tag: string }>(change: Effect.Effect<A, E | Overloaded>) =>
+  worded(Effect.catchTag(change, "Overloaded", Effect.die))
+
 const changed = (operations: ReadonlyArray<BatchOperation>) => ({
   routes: operations.flatMap((operation) => "id" in operation ? [operation.id] : []),
   collections: operations.flatMap((operation) => "collectionId" in operation ? [operation.collectionId] : [])
@@ -105,7 +109,7 @@ export const routeBatch = Effect.gen(function*() {
     const change = operation.op === "addToCollection"
       ? collections.addRoute(owner, collectionId, operation, expected(operation))
       : collections.removeRoute(owner, collectionId, operation.routeId, expected(operation))
-    return Effect.map(worded(withCurrentTag(change, collectionNow(owner, collectionId))), collectionOutcome)
+    return Effect.map(inBatch(withCurrentTag(change, collectionNow(owner, collectionId))), collectionOutcome)
   }
 
   // Lines are measured before the transaction begins.
@@ -117,19 +121,19 @@ export const routeBatch = Effect.gen(function*() {
     switch (operation.op) {
       case "create": {
         const route = withDuration(yield* withGeometry(operation.route))
-        return Effect.map(worded(routes.create(owner, route)), (route) => routeOutcome(route, 201))
+        return Effect.map(inBatch(routes.create(owner, route)), (route) => routeOutcome(route, 201))
       }
       case "update": {
         const { changes, id } = operation
         const change = routes.update(owner, id, yield* withGeometry(changes), expected(operation))
-        return Effect.map(worded(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
+        return Effect.map(inBatch(withCurrentTag(change, routeNow(owner, id))), (route) => routeOutcome(route))
       }
       case "delete": {
         const change = routes.remove(owner, operation.id, expected(operation))
-        return Effect.as(worded(withCurrentTag(change, routeNow(owner, operation.id))), done)
+        return Effect.as(inBatch(withCurrentTag(change, routeNow(owner, operation.id))), done)
       }
       case "restore":
-        return Effect.map(worded(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
+        return Effect.map(inBatch(trash.restore(owner, operation.id, { mayPublish })), (route) => routeOutcome(route))
       case "addToCollection":
       case "removeFromCollection":
         return collectionChange(owner, operation)
@@ -167,7 +171,7 @@ export const routeBatch = Effect.gen(function*() {
       { headers, request },
       yield* bodyDigest,
       batches.run(caller.userId, changed(operations), changes, { isAtomic }).pipe(
-        Effect.mapError(refusal),
+        Effect.mapError((error) => "index" in error ? refusal(error) : error),
         Effect.map((results) => batchResults(operations, results))
       )
     )

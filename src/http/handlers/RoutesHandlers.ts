@@ -5,7 +5,6 @@ import type { RouteId, UserId } from "../../schema/Ids.ts"
 import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
-import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
 import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
 import { RouteProfiles } from "../../services/routes/RouteProfiles.ts"
@@ -47,7 +46,6 @@ export const RoutesHandlers = handlersOf(
   Effect.gen(function*() {
     const routes = yield* Routes
     const { lists } = yield* Bulkheads
-    const writers = yield* WriterTurns
     const ownRoutes = yield* RouteSearch
     const publicRoutes = yield* PublicRoutes
     const requestedPage = yield* makeRequestedPage
@@ -111,8 +109,7 @@ export const RoutesHandlers = handlersOf(
             caller.userId,
             { headers, request },
             () => isElevated ? `${digest()} elevation` : digest(),
-            Effect.map(routes.create(caller.userId, route), response),
-            Effect.map(routes.createInTurn(caller.userId, route), response)
+            Effect.map(routes.create(caller.userId, route), response)
           )
         }, worded),
         get: Effect.fnUntraced(function*({ headers, params, query }) {
@@ -132,8 +129,7 @@ export const RoutesHandlers = handlersOf(
             yield* requireConfirmed(caller, headers, publishingOwn(caller.userId, id))
           }
           const { userId } = caller
-          const update = routes.update(userId, id, yield* withGeometry(payload), expectedVersions(headers))
-          const change = writers.run(userId, update)
+          const change = routes.update(userId, id, yield* withGeometry(payload), expectedVersions(headers))
           return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
         }, worded),
         remove: Effect.fnUntraced(function*({ headers, params: { id } }) {

@@ -4,7 +4,6 @@ import type { KeyInUse, KeyReused, Overloaded, QuotaExceeded } from "../../schem
 import type { UserId } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { IdempotencyKeys, type StoredResponse } from "../../services/idempotency/IdempotencyKeys.ts"
-import { WriterTurns } from "../../services/limits/WriterTurns.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { IdempotencyHeader } from "../api/Requests.ts"
 import { withJoinedBody } from "./BodyPieces.ts"
@@ -33,26 +32,24 @@ interface Call {
 /** `Idempotency-Key`: repeats after a lost response have no second effect. */
 export class Idempotency extends Context.Service<Idempotency, {
   /**
-   * Runs the work once per key, then replays its response; without a key, runs it always, or `unkeyed`, which takes its
-   * turn (`WriterTurns`) by itself. Fails like `IdempotencyKeys.once`, for example if the digest differs.
+   * Runs the work once per key, then replays its response; without a key, runs it always. Fails like
+   * `IdempotencyKeys.once`, for example if the digest differs.
    */
   readonly once: <E, R>(
     userId: UserId,
     call: Call,
     digest: () => string,
-    work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
-    unkeyed?: Effect.Effect<HttpServerResponse.HttpServerResponse, E | Overloaded, R>
+    work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
   ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E | KeyInUse | KeyReused | QuotaExceeded | Overloaded, R>
 }>()("route-planning-service/Idempotency") {
   static readonly layer = Layer.effect(
     Idempotency,
     Effect.gen(function*() {
       const keys = yield* IdempotencyKeys
-      const writers = yield* WriterTurns
       return Idempotency.of({
-        once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work, unkeyed) {
+        once: Effect.fnUntraced(function*(userId, { headers, request }, digest, work) {
           const key = headers[HEADERS.idempotencyKey.key]
-          if (key === undefined) return yield* unkeyed ?? writers.run(userId, work)
+          if (key === undefined) return yield* work
           const endpoint = `${request.method} ${new URL(request.url, "http://localhost").pathname}`
           return given(yield* keys.once({ userId, endpoint, key, requestHash: digest() }, Effect.map(work, kept)))
         })

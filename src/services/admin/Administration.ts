@@ -1,8 +1,8 @@
 import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
-import { Missing, OwnAccount } from "../../schema/DomainErrors.ts"
-import type { RouteId, UserId } from "../../schema/Ids.ts"
+import { Missing, type Overloaded, OwnAccount } from "../../schema/DomainErrors.ts"
+import { RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -11,6 +11,7 @@ import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { STATISTICS } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { asSeenBy, SEEN_CITY } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { newest } from "../sql/Keyset.ts"
@@ -49,8 +50,11 @@ export class Administration extends Context.Service<Administration, {
   readonly deleteUser: (admin: UserId, id: UserId) => Effect.Effect<void, Missing | OwnAccount>
   /** Live routes of every visibility, newest first. The query is a part of the route's name or its owner's. */
   readonly routes: (admin: UserId, query: Query, page: Page) => Effect.Effect<PageOf<AdminRoute>>
-  /** Soft delete that also makes the route private, so that restoring it does not publish it. */
-  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing>
+  /**
+   * Soft delete that also makes the route private, so that restoring it does not publish it. In a turn of its owner
+   * (`WriterTurns`).
+   */
+  readonly deleteRoute: (admin: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Accounts whose deletion is pending, next to be erased first. */
   readonly deletions: (admin: UserId, page: Page) => Effect.Effect<PageOf<PendingDeletion>>
 }>()("route-planning-service/Administration") {
@@ -63,6 +67,7 @@ export class Administration extends Context.Service<Administration, {
       const deletion = yield* AccountDeletion
       const pseudonyms = yield* Pseudonyms
       const roles = yield* Roles
+      const writers = yield* WriterTurns
 
       // No index for substrings: queries are rare, and scanning a million accounts stays within the statement timeout.
       const has = (query: Query, ...columns: ReadonlyArray<string>) =>
@@ -102,6 +107,21 @@ export class Administration extends Context.Service<Administration, {
                 FROM routes WHERE deleted_at IS NULL) r,
               (SELECT count(*)::int AS collections FROM collections WHERE deleted_at IS NULL) c`
       })
+
+      const findOwner = SqlSchema.findOneOption({
+        Request: RouteId,
+        Result: OwnerRow,
+        execute: (id) => sql`SELECT ${sql.literal(columnsOf(OwnerRow))} FROM routes WHERE id = ${id}`
+      })
+
+      const deleteRoute = Effect.fnUntraced(function*(admin: UserId, id: RouteId, owner: UserId) {
+        const now = new Date(yield* sharedTime)
+        const rows = yield* sql`
+          UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
+          WHERE id = ${id} AND deleted_at IS NULL RETURNING id`
+        if (rows.length === 0) return yield* new Missing({ kind: "route" })
+        yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owner })
+      }, sql.withTransaction)
 
       return Administration.of({
         overview: Effect.gen(function*() {
@@ -165,20 +185,12 @@ export class Administration extends Context.Service<Administration, {
           return { ...found, items: items.map((row) => toAdminRoute(row, pseudonyms)) }
         }, Effect.orDie),
 
-        deleteRoute: traced("Administration.deleteRoute")(
-          function*(admin, id) {
-            const now = new Date(yield* sharedTime)
-            const owners = yield* Schema.decodeUnknownEffect(Schema.Array(OwnerRow))(
-              yield* sql`
-                UPDATE routes SET deleted_at = ${now}, visibility = 'private', version = version + 1
-                WHERE id = ${id} AND deleted_at IS NULL RETURNING ${sql.literal(columnsOf(OwnerRow))}`
-            )
-            if (owners[0] === undefined) return yield* new Missing({ kind: "route" })
-            yield* audit.record("admin.route_deleted", { userId: admin, subjectId: owners[0].userId })
-          },
-          sql.withTransaction,
-          databaseDefects
-        ),
+        deleteRoute: traced("Administration.deleteRoute")(function*(admin, id) {
+          const owner = yield* findOwner(id)
+          if (Option.isNone(owner)) return yield* new Missing({ kind: "route" })
+          const { userId } = owner.value
+          yield* writers.run(userId, deleteRoute(admin, id, userId))
+        }, databaseDefects),
 
         deletions: traced("Administration.deletions")(function*(admin, page) {
           const { items, ...found } = yield* selectPage(sql, {

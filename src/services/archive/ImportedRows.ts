@@ -6,6 +6,7 @@ import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { Places } from "../places/Places.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { placeValues } from "../routes/RouteColumns.ts"
@@ -33,6 +34,7 @@ export const importedRows = Effect.gen(function*() {
   const shareToken = yield* shareTokens
   const visibility = routeVisibility(sql)
   const findSame = yield* sameLines
+  const writers = yield* WriterTurns
 
   const hasOrigin = (owner: number, origins: ReadonlyArray<string>) =>
     sql`
@@ -165,7 +167,7 @@ export const importedRows = Effect.gen(function*() {
     const created = missing.length === 0 ? 0 : yield* insert(missing, now)
     const outcome: Outcome = { created, restored, unchanged: items.length - created - restored }
     return outcome
-  }, sql.withTransaction)
+  }, (change, _, owner) => writers.run(owner, sql.withTransaction(change)))
 
   const idsOf = (owner: UserId, origins: ReadonlyArray<ShareToken>) =>
     Effect.map(findIds({ owner, origins }), (rows): ByOrigin => new Map(rows.map(({ id, origin }) => [origin, id])))

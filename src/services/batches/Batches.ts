@@ -1,6 +1,8 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 
@@ -19,19 +21,21 @@ export interface FailedOperation<E> {
 export class Batches extends Context.Service<Batches, {
   /**
    * Runs operations in their order. What fails is undone alone; in an atomic batch nothing of it is left, and it fails
-   * with the first failed operation. Rows are locked before, in one order, so that no two batches wait for each other.
+   * with the first failed operation. Rows are locked before, in one order, so that no two batches wait for each other. In
+   * a turn of the account (`WriterTurns`), which is that of the operations.
    */
   readonly run: <A, E>(
     owner: UserId,
     locked: Locked,
     operations: ReadonlyArray<Effect.Effect<A, E>>,
     options: { readonly isAtomic: boolean }
-  ) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, FailedOperation<E>>
+  ) => Effect.Effect<ReadonlyArray<Result.Result<A, E>>, FailedOperation<E> | Overloaded>
 }>()("route-planning-service/Batches") {
   static readonly layer = Layer.effect(
     Batches,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const writers = yield* WriterTurns
 
       const lock = Effect.fnUntraced(function*(owner: UserId, { collections, routes }: Locked) {
         if (collections.length > 0) {
@@ -65,6 +69,7 @@ export class Batches extends Context.Service<Batches, {
             return results
           },
           sql.withTransaction,
+          (changes, owner) => writers.run(owner, changes),
           databaseDefects
         )
       })

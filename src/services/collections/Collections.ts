@@ -8,7 +8,14 @@ import {
   type NewCollection,
   type StoredCollection
 } from "../../schema/Collection.ts"
-import { CollectionFull, Missing, type QuotaExceeded, RoutesMissing, StaleVersion } from "../../schema/DomainErrors.ts"
+import {
+  CollectionFull,
+  Missing,
+  type Overloaded,
+  type QuotaExceeded,
+  RoutesMissing,
+  StaleVersion
+} from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
@@ -17,6 +24,7 @@ import { textOrNull } from "../../schema/Text.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import type { ExpectedVersion } from "../routes/Routes.ts"
 import { databaseDefects, type DatabaseError } from "../sql/DatabaseDefects.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
@@ -27,7 +35,7 @@ import { collectionOrder } from "./CollectionOrder.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
-type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull
+type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull | Overloaded
 
 type Change<A> = (
   owner: UserId,
@@ -36,13 +44,16 @@ type Change<A> = (
   expected: ExpectedVersion
 ) => Effect.Effect<StoredCollection, ChangeFailure>
 
-/** Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. */
+/**
+ * Ordered lists of routes, the owner's and others' public ones. Visibility works as for routes. Changes take a turn of the
+ * account (`WriterTurns`), and fail with `Overloaded` like it.
+ */
 export class Collections extends Context.Service<Collections, {
   /** `RoutesMissing` for routes neither own nor public. */
   readonly create: (
     owner: UserId,
     collection: NewCollection
-  ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded>
+  ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded | Overloaded>
   /** The owner's collections of every visibility, newest first; with `q` those that have its words. */
   readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
   /** A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending. */
@@ -67,7 +78,7 @@ export class Collections extends Context.Service<Collections, {
     owner: UserId,
     id: CollectionId,
     expected: ExpectedVersion
-  ) => Effect.Effect<void, Missing | StaleVersion>
+  ) => Effect.Effect<void, Missing | StaleVersion | Overloaded>
   readonly setRoutes: Change<ReadonlyArray<RouteId>>
   /** Adds a route at an index, or moves it there. */
   readonly addRoute: Change<Addition>
@@ -84,6 +95,7 @@ export class Collections extends Context.Service<Collections, {
       const members = yield* collectionRouteQueries
       const arrange = yield* collectionOrder
       const { requireActive } = yield* activeUsers
+      const writers = yield* WriterTurns
 
       const insert = SqlSchema.findOne({
         Request: NewCollectionRow,
@@ -151,6 +163,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
+          (changed, owner) => writers.run(owner, changed),
           databaseDefects
         )
 
@@ -173,6 +186,7 @@ export class Collections extends Context.Service<Collections, {
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
+          (change, owner) => writers.run(owner, change),
           quotaFailures
         ),
 
@@ -205,6 +219,7 @@ export class Collections extends Context.Service<Collections, {
             yield* purgeExcess(owner)
           },
           sql.withTransaction,
+          (change, owner) => writers.run(owner, change),
           databaseDefects
         ),
 

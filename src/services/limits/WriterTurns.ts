@@ -11,9 +11,15 @@ export const QUEUE = { longest: 256, longestCrowded: 8 }
 
 export const LONGEST_WAIT = Duration.seconds(2)
 
+/** The account whose turn a fiber has. */
+const HeldTurn = Context.Reference<UserId | undefined>("route-planning-service/WriterTurns/HeldTurn", {
+  defaultValue: () => undefined
+})
+
 /**
  * Writes that count the usage of one account wait for each other in the database. Here they do so before they have a
- * connection, so that an account leaves the others to the rest. Fails with `Overloaded` after 2 seconds.
+ * connection, so that an account leaves the others to the rest: each service that makes such a write takes a turn around
+ * its transaction. Work in a turn of the same account needs no other. Fails with `Overloaded` after 2 seconds.
  */
 export class WriterTurns extends Context.Service<WriterTurns, {
   readonly run: <A, E, R>(owner: UserId, work: Effect.Effect<A, E, R>) => Effect.Effect<A, E | Overloaded, R>
@@ -42,15 +48,16 @@ export class WriterTurns extends Context.Service<WriterTurns, {
 
       return WriterTurns.of({
         run: (owner, work) =>
-          Effect.acquireUseRelease(
-            Effect.sync(() => enter(owner)),
-            ({ turns }) => turns(work),
-            (account) =>
-              Effect.sync(() => {
-                account.writers -= 1
-                if (account.writers === 0) accounts.delete(owner)
-              })
-          )
+          Effect.flatMap(HeldTurn, (held) =>
+            held === owner ? work : Effect.acquireUseRelease(
+              Effect.sync(() => enter(owner)),
+              ({ turns }) => turns(Effect.provideService(work, HeldTurn, owner)),
+              (account) =>
+                Effect.sync(() => {
+                  account.writers -= 1
+                  if (account.writers === 0) accounts.delete(owner)
+                })
+            ))
       })
     })
   )

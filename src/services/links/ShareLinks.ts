@@ -2,11 +2,12 @@ import { Context, DateTime, Effect, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn } from "../../schema/Columns.ts"
-import { AlreadyPast, Missing, TooManyLinks } from "../../schema/DomainErrors.ts"
+import { AlreadyPast, Missing, type Overloaded, TooManyLinks } from "../../schema/DomainErrors.ts"
 import { CollectionId, LinkId, RouteId, ShareToken, type UserId } from "../../schema/Ids.ts"
 import { MAX_LINKS, type NewShareLink, type ShareLink, type ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Audit } from "../audit/Audit.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
@@ -52,7 +53,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     owner: UserId,
     shared: Shared,
     link: NewShareLink
-  ) => Effect.Effect<ShareLink, AlreadyPast | Missing | TooManyLinks>
+  ) => Effect.Effect<ShareLink, AlreadyPast | Missing | TooManyLinks | Overloaded>
   readonly change: (
     owner: UserId,
     shared: Shared,
@@ -68,6 +69,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
+      const writers = yield* WriterTurns
       const shareToken = yield* shareTokens
       const own = { route: routeVisibility(sql).own, collection: collectionVisibility(sql).own }
 
@@ -139,6 +141,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             return link
           },
           sql.withTransaction,
+          (creation, owner) => writers.run(owner, creation),
           databaseDefects
         ),
 

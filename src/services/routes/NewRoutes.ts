@@ -17,7 +17,6 @@ import { refreshShown, RouteViews } from "./RouteViews.ts"
 const AddedColumns = RouteRecord.select.mapFields(Struct.pick(["id", "version", "shareToken", "routingPreferences"]))
 
 const AddedRow = Schema.Struct({ ...AddedColumns.fields, ...OwnerColumns })
-type AddedRow = typeof AddedRow.Type
 
 const decodeAdded = Schema.decodeUnknownEffect(Schema.Array(AddedRow))
 
@@ -26,7 +25,7 @@ const LONG = 256 * 1024
 
 const lengthOf = ({ geometry, waypoints }: NewRouteRow) => (geometry?.length ?? 0) + waypoints.length
 
-/** Stores new routes. */
+/** Stores a new route in a turn of its account (`WriterTurns`), which others that wait for one may share. */
 export const newRoutes = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const makeToken = yield* shareTokens
@@ -61,32 +60,24 @@ export const newRoutes = Effect.gen(function*() {
       lengthOf(row) > LONG || isAlone(context) ? turns.run(row.userId, insert(row)) : insertGathered(row.userId, row)
     )
 
-  const storedBy = <E>(insert: (row: NewRouteRow) => Effect.Effect<AddedRow, E>) =>
-    Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
-      const now = yield* DateTime.nowAsDate
-      const line = lineOf(route.geometry)
-      yield* requireOnLine(route.cues, line?.positionCount ?? 0)
-      const values = {
-        ...valuesWithoutPlace(route, line),
-        ...placeValues(yield* places.at(startOf(line, route.waypoints))),
-        userId: owner,
-        shareToken: yield* makeToken,
-        importedFrom: null,
-        publishedAt: route.visibility === "public" ? now : null,
-        createdAt: now,
-        updatedAt: now
-      }
-      const added = yield* insert(values)
-      const instant = now.toISOString()
-      const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
-      yield* refreshShown(views, row)
-      return toStoredRoute(row, pseudonyms)
-    })
-
-  return {
-    /** In the transaction of its caller. */
-    store: storedBy(insert),
-    /** In a turn of its account, with others that wait for one. */
-    storeInTurn: storedBy(insertInTurn)
-  }
+  return Effect.fnUntraced(function*(owner: UserId, route: RouteDraft) {
+    const now = yield* DateTime.nowAsDate
+    const line = lineOf(route.geometry)
+    yield* requireOnLine(route.cues, line?.positionCount ?? 0)
+    const values = {
+      ...valuesWithoutPlace(route, line),
+      ...placeValues(yield* places.at(startOf(line, route.waypoints))),
+      userId: owner,
+      shareToken: yield* makeToken,
+      importedFrom: null,
+      publishedAt: route.visibility === "public" ? now : null,
+      createdAt: now,
+      updatedAt: now
+    }
+    const added = yield* insertInTurn(values)
+    const instant = now.toISOString()
+    const row = { ...values, ...added, createdAt: instant, updatedAt: instant, polyline6: null }
+    yield* refreshShown(views, row)
+    return toStoredRoute(row, pseudonyms)
+  })
 })

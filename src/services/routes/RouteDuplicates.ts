@@ -1,11 +1,12 @@
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type CueBeyondLine, DuplicateRoutes, type QuotaExceeded } from "../../schema/DomainErrors.ts"
+import { type CueBeyondLine, DuplicateRoutes, type Overloaded, type QuotaExceeded } from "../../schema/DomainErrors.ts"
 import type { Duplicate } from "../../schema/Duplicate.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { accountLock } from "../identity/AccountLock.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
@@ -22,7 +23,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
   readonly createUnlessThere: (
     owner: UserId,
     drafts: ReadonlyArray<ReadDraft>
-  ) => Effect.Effect<ReadonlyArray<StoredRoute>, CueBeyondLine | DuplicateRoutes | QuotaExceeded>
+  ) => Effect.Effect<ReadonlyArray<StoredRoute>, CueBeyondLine | DuplicateRoutes | QuotaExceeded | Overloaded>
 }>()("route-planning-service/RouteDuplicates") {
   static readonly layer = Layer.effect(
     RouteDuplicates,
@@ -31,6 +32,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
       const routes = yield* Routes
       const lockAccount = yield* accountLock
       const findSame = yield* sameLines
+      const writers = yield* WriterTurns
 
       const find = (owner: UserId, drafts: ReadonlyArray<ReadDraft>) =>
         findSame({
@@ -50,6 +52,7 @@ export class RouteDuplicates extends Context.Service<RouteDuplicates, {
             return yield* routes.createAll(owner, drafts)
           },
           sql.withTransaction,
+          (change, owner) => writers.run(owner, change),
           databaseDefects
         )
       })

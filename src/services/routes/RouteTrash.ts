@@ -7,6 +7,7 @@ import { RouteId, UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import type { DeletedStoredRoute, StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { deletionCutoff, trashedAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
@@ -29,12 +30,15 @@ export class RouteTrash extends Context.Service<RouteTrash, {
   readonly count: (owner: UserId) => Effect.Effect<number>
   /** For a confirmation before restoring or erasing. */
   readonly requireOwn: (owner: UserId, id: RouteId) => Effect.Effect<typeof DeletedRow.Type, Missing>
-  /** Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. */
+  /**
+   * Restores a route as it was, a public one only if it `mayPublish`. Of concurrent callers one succeeds. In a turn of the
+   * account (`WriterTurns`).
+   */
   readonly restore: (
     owner: UserId,
     id: RouteId,
     options: { readonly mayPublish: boolean }
-  ) => Effect.Effect<StoredRoute, Missing>
+  ) => Effect.Effect<StoredRoute, Missing | Overloaded>
   /** Erases a route before its time, and so no longer counts it. In a turn of the account (`WriterTurns`), as `empty`. */
   readonly purge: (owner: UserId, id: RouteId) => Effect.Effect<void, Missing | Overloaded>
   /** Erases all of them, and what it leaves when it fails with another call. */
@@ -46,6 +50,7 @@ export class RouteTrash extends Context.Service<RouteTrash, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const views = yield* RouteViews
+      const writers = yield* WriterTurns
       const queries = yield* trashQueries("route")
       const decodeRows = readableRows("routes", DeletedRouteRow)
 
@@ -110,13 +115,9 @@ export class RouteTrash extends Context.Service<RouteTrash, {
         }, databaseDefects),
 
         restore: traced("RouteTrash.restore")(function*(owner, id, { mayPublish }) {
-          const row = yield* restoreRow({
-            owner,
-            id,
-            mayPublish,
-            since: yield* deletionCutoff,
-            now: yield* DateTime.nowAsDate
-          })
+          const since = yield* deletionCutoff
+          const now = yield* DateTime.nowAsDate
+          const row = yield* writers.run(owner, restoreRow({ owner, id, mayPublish, since, now }))
           if (Option.isNone(row)) return yield* new Missing({ kind: "route" })
           if (row.value.zonesRevision !== null) yield* views.refresh(owner)
           return toStoredRoute(row.value, pseudonyms)

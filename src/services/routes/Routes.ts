@@ -6,6 +6,7 @@ import { RouteId, type RouteRef, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { LinkUses } from "../links/LinkUses.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -33,12 +34,13 @@ import { seenRoutes } from "./SeenRoutes.ts"
 /** Versions that the caller accepts to change; undefined accepts any. */
 export type ExpectedVersion = ReadonlyArray<number> | undefined
 
-/** Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. */
+/**
+ * Planned routes, their owners and visibility. A route that the viewer may not see is `Missing`. Changes take a turn of
+ * the account (`WriterTurns`), and fail with `Overloaded` like it.
+ */
 export class Routes extends Context.Service<Routes, {
-  /** Derives the place, and the distance unless given. In a turn or the transaction of its caller. */
-  readonly create: (owner: UserId, route: RouteDraft) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded>
-  /** Like `create`, with a turn of its own (`WriterTurns`), which other routes of the account may share. */
-  readonly createInTurn: (
+  /** Derives the place, and the distance unless given. */
+  readonly create: (
     owner: UserId,
     route: RouteDraft
   ) => Effect.Effect<StoredRoute, CueBeyondLine | QuotaExceeded | Overloaded>
@@ -46,7 +48,7 @@ export class Routes extends Context.Service<Routes, {
   readonly createAll: (
     owner: UserId,
     routes: ReadonlyArray<RouteDraft>
-  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded>
+  ) => Effect.Effect<Array<StoredRoute>, CueBeyondLine | QuotaExceeded | Overloaded>
   /**
    * By id: the owner's own, or public. By share token or link: public and unlisted for anyone, private for the owner. For
    * others without what is in the owner's privacy zones; `Overloaded` where that cannot be cut under load.
@@ -64,13 +66,13 @@ export class Routes extends Context.Service<Routes, {
     id: RouteId,
     patch: RouteChange,
     expected: ExpectedVersion
-  ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded>
+  ) => Effect.Effect<StoredRoute, CueBeyondLine | Missing | StaleVersion | QuotaExceeded | Overloaded>
   /** Soft delete: hidden from everyone at once, erased after the grace period. */
   readonly remove: (
     owner: UserId,
     id: RouteId,
     expected: ExpectedVersion
-  ) => Effect.Effect<void, Missing | StaleVersion>
+  ) => Effect.Effect<void, Missing | StaleVersion | Overloaded>
 }>()("route-planning-service/Routes") {
   static readonly layer = Layer.effect(
     Routes,
@@ -85,7 +87,8 @@ export class Routes extends Context.Service<Routes, {
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
       const { findName, lockPositions, lockStart, lockVersion } = yield* ownRouteQueries
       const seen = yield* seenRoutes
-      const { store, storeInTurn } = yield* newRoutes
+      const store = yield* newRoutes
+      const writers = yield* WriterTurns
 
       const applyPatch = SqlSchema.findOneOption({
         Request: Schema.Struct({
@@ -149,10 +152,9 @@ export class Routes extends Context.Service<Routes, {
       return Routes.of({
         create: traced("Routes.create")(store, quotaFailures),
 
-        createInTurn: traced("Routes.createInTurn")(storeInTurn, quotaFailures),
-
         createAll: traced("Routes.createAll")(
-          (owner, routes) => sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route))),
+          (owner, routes) =>
+            writers.run(owner, sql.withTransaction(Effect.forEach(routes, (route) => store(owner, route)))),
           quotaFailures
         ),
 
@@ -187,6 +189,7 @@ export class Routes extends Context.Service<Routes, {
             return yield* found(Option.map(row, (row) => withLine(row, patch.geometry, values.cues)))
           },
           sql.withTransaction,
+          (change, owner) => writers.run(owner, change),
           quotaFailures
         ),
 
@@ -200,6 +203,7 @@ export class Routes extends Context.Service<Routes, {
             if (rows.length === 0) return yield* new Missing({ kind: "route" })
           },
           sql.withTransaction,
+          (change, owner) => writers.run(owner, change),
           databaseDefects
         )
       })
