@@ -1,5 +1,5 @@
 import { Exit, Option } from "effect"
-import { SqlError } from "effect/sql"
+import { hasWaited } from "../../services/sql/ServerState.ts"
 
 /** Milliseconds: how long a text is blocked, how long one that tries may take, and how long an unused text is kept. */
 const PERIODS = { blocked: 1000, tried: 5000, kept: 5000 }
@@ -8,14 +8,12 @@ const PERIODS = { blocked: 1000, tried: 5000, kept: 5000 }
 const commonText = (text: string) =>
   text.replaceAll(/\$\d+/g, "$$").replaceAll(/\(\$(?:, ?\$)*\)(?:, ?\(\$(?:, ?\$)*\))*/g, "($$)")
 
-const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
-
 /** An interrupted statement may have waited as well. */
 const mayHaveWaited = (exit: Exit.Exit<unknown, unknown>) =>
   Exit.isFailure(exit) &&
   Option.match(Exit.findErrorOption(exit), {
     onNone: () => true,
-    onSome: (error) => SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
+    onSome: hasWaited
   })
 
 /**

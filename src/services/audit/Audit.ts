@@ -40,7 +40,10 @@ export interface AuditFilter {
 export class Audit extends Context.Service<Audit, {
   /** In the transaction of the caller. */
   readonly record: (event: AuditEvent, named?: Named) => Effect.Effect<void>
-  /** Logged where the database has no room. */
+  /**
+   * For a read, which waits for no lock: where a named user is locked, the entry is written later. Logged where it cannot be
+   * written, as in a database without room.
+   */
   readonly recordRead: (event: AuditEvent, named: Named) => Effect.Effect<void>
   /** Newest first. Records itself, after the entries are read. */
   readonly list: (admin: UserId, filter: AuditFilter, page: Page) => Effect.Effect<PageOf<AuditEntry>>
@@ -49,6 +52,7 @@ export class Audit extends Context.Service<Audit, {
     Audit,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
+      const scope = yield* Effect.scope
 
       const decodeRows = readableRows("audit_events", AuditRecord.select)
 
@@ -74,10 +78,27 @@ export class Audit extends Context.Service<Audit, {
         Effect.orDie
       )
 
+      // An entry refers to its users, which locks them.
+      const insertUnlessLocked = Effect.fnUntraced(function*(event: AuditEvent, named: Named) {
+        const ids = [named.userId, named.subjectId].filter((id) => id !== undefined)
+        const unlocked = yield* sql`SELECT FROM users WHERE ${sql.in("id", ids)} FOR KEY SHARE SKIP LOCKED`
+        if (unlocked.length < new Set(ids).size) return false
+        yield* insert(event, named)
+        return true
+      }, sql.withTransaction)
+
+      const insertLater = (event: AuditEvent, named: Named) =>
+        insert(event, named).pipe(
+          Effect.catchCause((cause) => Effect.logWarning("audit entry not written", { event, ...named }, cause)),
+          Effect.uninterruptible,
+          Effect.forkIn(scope)
+        )
+
       const recordRead = traced("Audit.recordRead")(
         (event: AuditEvent, named: Named) =>
           ifThereIsRoom(
-            sql.withTransaction(insert(event, named)),
+            Effect.flatMap(insertUnlessLocked(event, named), (isWritten) =>
+              isWritten ? Effect.void : insertLater(event, named)),
             Effect.logWarning("audit entry not written", { event, ...named })
           ),
         Effect.orDie
@@ -87,21 +108,17 @@ export class Audit extends Context.Service<Audit, {
         record,
         recordRead,
 
-        list: traced("Audit.list")(
-          function*(admin, filter, page) {
-            const found = yield* selectPage(sql, {
-              columns: sql.literal(columnsOf(AuditRecord.select)),
-              tables: sql`audit_events`,
-              where: matches(filter),
-              order: newest("id"),
-              decode: decodeRows
-            }, page)
-            yield* recordRead("admin.audit_read", { userId: admin })
-            return found
-          },
-          sql.withTransaction,
-          Effect.orDie
-        )
+        list: traced("Audit.list")(function*(admin, filter, page) {
+          const found = yield* selectPage(sql, {
+            columns: sql.literal(columnsOf(AuditRecord.select)),
+            tables: sql`audit_events`,
+            where: matches(filter),
+            order: newest("id"),
+            decode: decodeRows
+          }, page)
+          yield* recordRead("admin.audit_read", { userId: admin })
+          return found
+        }, Effect.orDie)
       })
     })
   )

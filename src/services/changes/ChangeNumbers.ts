@@ -3,6 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { DateColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
+import { hasWaited } from "../sql/ServerState.ts"
 
 /** A statement has five seconds. */
 const NUMBERED_AT_ONCE = 10_000
@@ -87,6 +88,7 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
 
   const numberSome = Effect.fnUntraced(
     function*(owner: UserId, now: Date) {
+      yield* sql`SET LOCAL lock_timeout = '250ms'`
       const counters = yield* lockCounter(owner)
       if (counters.length > 0) return yield* numberPending({ owner, now })
       yield* forget(owner)
@@ -111,13 +113,18 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   return {
     state: (owner: UserId) => findState(owner),
 
-    /** Numbers what is pending, which is nothing for an erased account, and returns the last number. */
+    /**
+     * Numbers what is pending, which is nothing for an erased account, and returns the last number. Fails where another
+     * transaction keeps the counter or the rows locked for 250 ms.
+     */
     number,
 
-    /** The state after numbering what was pending. */
+    /** The state after numbering what was pending, or as it is while another transaction keeps that from being done. */
     current: Effect.fnUntraced(function*(owner: UserId, now: Date) {
       const state = yield* findState(owner)
-      return state.hasPending ? { ...state, last: yield* number(owner, now) } : state
+      if (!state.hasPending) return state
+      const last = yield* Effect.catchIf(number(owner, now), hasWaited, () => Effect.succeed(state.last))
+      return { ...state, last }
     }),
 
     pendingAccounts: SqlSchema.findAll({

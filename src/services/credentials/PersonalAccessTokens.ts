@@ -219,8 +219,10 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
 
       const noteUse = (id: TokenId, now: Date, stale: Date) =>
         ifThereIsRoom(sql`
-          UPDATE personal_access_tokens SET last_used_at = ${now}
-          WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale})`)
+          UPDATE personal_access_tokens SET last_used_at = ${now} WHERE id = (
+            SELECT id FROM personal_access_tokens
+            WHERE id = ${id} AND (last_used_at IS NULL OR last_used_at < ${stale}) FOR NO KEY UPDATE SKIP LOCKED
+          )`)
 
       /** How many it revoked; each is audited. */
       const revokeLive = Effect.fnUntraced(function*(owner: UserId, which: Statement.Fragment) {

@@ -163,9 +163,10 @@ export class Sessions extends Context.Service<Sessions, {
           if (Option.isNone(found)) return Option.none()
           const row = found.value
           if (now.getTime() - Date.parse(row.lastSeenAt) >= Duration.toMillis(SEEN_PRECISION)) {
-            yield* ifThereIsRoom(
-              sql`UPDATE sessions SET last_seen_at = ${now} WHERE id = ${sessionId} AND last_seen_at < ${now}`
-            )
+            yield* ifThereIsRoom(sql`
+              UPDATE sessions SET last_seen_at = ${now} WHERE id = (
+                SELECT id FROM sessions WHERE id = ${sessionId} AND last_seen_at < ${now} FOR NO KEY UPDATE SKIP LOCKED
+              )`)
           }
           const role = roles.of(row)
           const principal: SessionPrincipal = {

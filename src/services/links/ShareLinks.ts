@@ -76,13 +76,20 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       const linksOf = ({ id, kind }: Shared, now: Date) =>
         sql`share_links WHERE ${sql(TARGETS[kind].column)} = ${id} AND ${isUnexpired(sql, now)}`
 
-      /** Locked, so that of concurrent requests none exceeds the limit. */
-      const lockOwn = Effect.fnUntraced(function*(owner: UserId, { id, kind }: Shared) {
+      const ownRow = (owner: UserId, { id, kind }: Shared) => {
         const { alias, table } = TARGETS[kind]
         const row = sql.literal(alias)
-        const rows = yield* sql`
-          SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)} FOR NO KEY UPDATE`
-        if (rows.length === 0) return yield* new Missing({ kind })
+        return sql`SELECT id FROM ${sql(table)} ${row} WHERE ${row}.id = ${id} AND ${own[kind](owner)}`
+      }
+
+      const requireOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
+        if ((yield* ownRow(owner, shared)).length === 0) return yield* new Missing({ kind: shared.kind })
+      })
+
+      /** Locked, so that of concurrent requests none exceeds the limit. */
+      const lockOwn = Effect.fnUntraced(function*(owner: UserId, shared: Shared) {
+        const rows = yield* sql`${ownRow(owner, shared)} FOR NO KEY UPDATE`
+        if (rows.length === 0) return yield* new Missing({ kind: shared.kind })
       })
 
       const columns = sql.literal(columnsOf(LinkRow))
@@ -113,10 +120,9 @@ export class ShareLinks extends Context.Service<ShareLinks, {
       return ShareLinks.of({
         list: traced("ShareLinks.list")(
           function*(owner, shared) {
-            yield* lockOwn(owner, shared)
+            yield* requireOwn(owner, shared)
             return yield* findLinks(shared, yield* DateTime.nowAsDate)
           },
-          sql.withTransaction,
           databaseDefects
         ),
 

@@ -1,5 +1,5 @@
 import { Effect, Predicate } from "effect"
-import type { SqlError } from "effect/sql"
+import { SqlError } from "effect/sql"
 
 /** Errors of the server, not of the statement (PostgreSQL, appendix A): resources (53), start or shutdown (57P). */
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
@@ -8,6 +8,12 @@ export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
 /** PostgreSQL's `disk_full`. */
 export const isWithoutRoom = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && cause.code === "53100"
+
+const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
+
+/** The statement waited too long, as for a lock, or was canceled. It had no effect. */
+export const hasWaited = (error: unknown): error is SqlError.SqlError =>
+  SqlError.isSqlError(error) && WAITED.has(error.reason._tag)
 
 /** For a write beside a read, such as the last use of a credential: the read succeeds without room for it. */
 export const ifThereIsRoom = <A, R>(
