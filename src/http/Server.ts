@@ -42,6 +42,7 @@ import { commonFailuresLayer, errorShapeLayer, tracedFaultsLayer } from "./middl
 import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
+import { noParametersLayer } from "./middleware/NoParameters.ts"
 import { preparedResponsesLayer } from "./middleware/PreparedResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { refusalLayer, TransportRules } from "./middleware/Refusal.ts"
@@ -78,6 +79,7 @@ const middleware = Layer.mergeAll(
   authenticationLayer,
   addressLimitLayer,
   sameSiteLayer,
+  noParametersLayer,
   jsonBodyLayer,
   commonFailuresLayer,
   deadlineLayer,

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Polyline6Input, Positions } from "./Geometry.ts"
 import { Count, Metres } from "./Measures.ts"
-import { decimal, flag } from "./Page.ts"
+import { decimal, flag, knownQuery } from "./Page.ts"
 import { oneGeometry } from "./Route.ts"
 
 export const ElevationRequest = Schema.Struct({
@@ -15,19 +15,21 @@ export const ElevationAnswer = Schema.Struct({
   missing: Count.annotate({ description: "How many still have none" })
 }).annotate({ identifier: "ElevationAnswer" })
 
-export const ElevationQuery = {
+export const ElevationFields = {
   elevation: flag(
     "`true` takes missing elevations from the routing engine; what it does not have is named by `warnings`"
   )
 }
 
+export const ElevationQuery = knownQuery(ElevationFields)
+
 const DEFAULT_SAMPLES = 200
 
 const MAX_SAMPLES = 1000
 
-export const ProfileQuery = {
+export const ProfileQuery = knownQuery({
   points: Schema.optionalKey(decimal(2, MAX_SAMPLES, `At most how many points; ${DEFAULT_SAMPLES} if absent`))
-}
+})
 
 export const samplesOf = ({ points = DEFAULT_SAMPLES }: { readonly points?: number }): number => points
 

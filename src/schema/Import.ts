@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
-import { ElevationQuery } from "./Elevation.ts"
+import { ElevationFields } from "./Elevation.ts"
 import { Bounds, ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal, flag, knownQuery } from "./Page.ts"
@@ -59,7 +59,7 @@ export const ImportQuery = knownQuery({
   dryRun: flag("`true` reports what an import would do, and stores nothing"),
   split: flag(`\`true\` makes a route of each track, all of them or none; at most ${MAX_TRACKS}`),
   join: flag("`true` makes one route of all tracks; the gaps between them do not count into its distance"),
-  ...ElevationQuery,
+  ...ElevationFields,
   track: Schema.optionalKey(decimal(0, 1_000_000, "The index of the track to import, 0 for the first")),
   duplicates: Schema.optionalKey(
     Schema.Literals(["refuse", "allow"]).annotate({

@@ -35,19 +35,16 @@ const PageQuery = {
 const isOneStart = ({ cursor, offset }: { readonly cursor?: string; readonly offset?: number }) =>
   cursor === undefined || offset === undefined
 
-/** A query for `ONLY_KNOWN`, whose errors name the parameters that are accepted. */
+/** A query whose errors name the parameters that are accepted: a misspelt filter would select all rows. */
 export const knownQuery = <Fields extends Schema.Struct.Fields>(fields: Fields) =>
   Schema.Struct(fields).annotate({
     messageUnexpectedKey: `Unknown parameter: Expected one of ${Object.keys(fields).join(", ")}`
   })
 
-/** With `ONLY_KNOWN` unknown parameters are errors: a misspelt filter would select all rows. */
 export const listQuery = <Filters extends Schema.Struct.Fields>(filters: Filters) =>
   knownQuery({ ...filters, ...PageQuery }).check(
     Schema.makeFilter((query) => isOneStart(query) || { path: ["cursor"], issue: "Expected either cursor or offset" })
   )
-
-export const ONLY_KNOWN = { errors: "all", onExcessProperty: "error" } as const
 
 /** A page of routes ends after so many bytes of polylines and waypoints. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024

@@ -4,7 +4,7 @@ import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geome
 import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
-import { flag } from "./Page.ts"
+import { flag, knownQuery } from "./Page.ts"
 import { RequestedPreferences } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { MAX_TRACE, MIN_TRACE, TracePoints } from "./TracePoints.ts"
@@ -44,10 +44,10 @@ const Leg = Schema.Struct({
 })
 
 /** Query parameters override the members of the body. */
-export const DirectionsQuery = {
+export const DirectionsQuery = knownQuery({
   directions: flag(DIRECTIONS),
   language: Schema.optionalKey(Language)
-}
+})
 
 /**
  * `locations` are snapped to the ends of the legs. `maneuvers` have indexes into the line of all legs, in which the

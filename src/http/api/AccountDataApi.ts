@@ -12,7 +12,7 @@ import {
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
-import { BodyLimit, ResponseWithin } from "./Requests.ts"
+import { BodyLimit, NoParameters, ResponseWithin } from "./Requests.ts"
 import { texts } from "./texts/AccountDataTexts.ts"
 
 const archive = HttpApiSchema.StreamUint8Array({ contentType: MEDIA_TYPES.zip })
@@ -32,6 +32,7 @@ export class AccountDataApi extends HttpApiGroup.make("accountData")
       .annotateMerge(texts.import)
   )
   .annotateEndpoints(Tier, "strict")
+  .middleware(NoParameters)
   .middleware(SessionAuthentication)
   .prefix("/users/me")
   .annotateMerge(texts.group)

@@ -1,14 +1,14 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { AdminRoute, AdminSearch, AdminUser, Overview, PendingDeletion, SystemStatus } from "../../schema/Admin.ts"
 import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
-import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { listQuery } from "../../schema/Page.ts"
 import { Email } from "../../schema/User.ts"
 import { Tier } from "./Access.ts"
 import { AdminAuthentication } from "./Authentication.ts"
-import { JsonBody } from "./Requests.ts"
+import { JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/AdminTexts.ts"
 
@@ -18,7 +18,6 @@ export class AdminApi extends HttpApiGroup.make("admin")
   .add(
     HttpApiEndpoint.get("overview", "/overview", { success: Overview }).annotateMerge(texts.overview),
     HttpApiEndpoint.get("users", "/users", { query, success: Schema.Array(AdminUser) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.users),
     HttpApiEndpoint.get("user", "/users/:id", {
       params: { id: UserIdFromPath },
@@ -37,14 +36,13 @@ export class AdminApi extends HttpApiGroup.make("admin")
       success: Success.pipe(HttpApiSchema.status("Created")),
       error: Conflict
     })
+      .middleware(NoParameters)
       .middleware(JsonBody)
       .annotate(Tier, "strict")
       .annotateMerge(texts.invite),
     HttpApiEndpoint.get("deletions", "/deletions", { query: listQuery({}), success: Schema.Array(PendingDeletion) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.deletions),
     HttpApiEndpoint.get("routes", "/routes", { query, success: Schema.Array(AdminRoute) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.routes),
     HttpApiEndpoint.delete("deleteRoute", "/routes/:id", {
       params: { id: RouteIdFromPath },
@@ -57,10 +55,10 @@ export class AdminApi extends HttpApiGroup.make("admin")
       query: listQuery({ userId: Schema.optionalKey(UserIdFromPath), event: Schema.optionalKey(AuditEvent) }),
       success: Schema.Array(AuditEntry)
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.audit),
     HttpApiEndpoint.get("system", "/system", { success: SystemStatus }).annotateMerge(texts.system)
   )
+  .middleware(NoParameters)
   .middleware(AdminAuthentication)
   .prefix("/admin")
   .annotateMerge(texts.group)

@@ -43,7 +43,7 @@ export class Api extends HttpApi.make(SERVICE_NAME)
   .middleware(Deadline)
   .middleware(RoomForWrites)
   .middleware(TracedFaults)
-  .annotate(HttpApi.QueryParseOptions, { errors: "all" })
+  .annotate(HttpApi.QueryParseOptions, { errors: "all", onExcessProperty: "error" })
   .annotate(HttpApi.HeadersParseOptions, { errors: "all" })
   .annotateMerge(OpenApi.annotations({
     title: SERVICE_TITLE,
@@ -53,7 +53,8 @@ export class Api extends HttpApi.make(SERVICE_NAME)
     description:
       "Planned routes: store them, share them. Distances are in metres, durations in seconds, coordinates are "
       + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
-      + "Instants are ISO 8601 in UTC. Members that a request's schema does not name are ignored. A body has "
+      + "Instants are ISO 8601 in UTC. Members that a body's schema does not name are ignored; a query parameter that the endpoint "
+      + "does not name is 400, below `/api/v1`. A body has "
       + `at most ${JSON_LIMITS.depth} levels, ${grouped(JSON_LIMITS.members)} members in one object, and `
       + `${grouped(JSON_LIMITS.spareValues)} values beside those that its schema names.\n\n`
       + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. An "

@@ -5,7 +5,7 @@ import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
-import { JsonBody, SameSite } from "./Requests.ts"
+import { JsonBody, NoParameters, SameSite } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/AuthTexts.ts"
 
@@ -89,6 +89,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
         { security: [{}, { sessionCookie: [] }, { sessionToken: [] }] }
       )
   )
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(TokensRefused)
   .middleware(SameSite)

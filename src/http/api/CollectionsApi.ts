@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import {
   Addition,
   Collection,
@@ -10,12 +10,20 @@ import {
 } from "../../schema/Collection.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
-import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { listQuery } from "../../schema/Page.ts"
 import { CollectionRoute } from "../../schema/Route.ts"
 import { SearchText } from "../../schema/RouteSearch.ts"
 import { AddressLimit, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Authentication.ts"
-import { ConfirmHeader, FormQuery, IdempotencyHeader, JsonBody, MatchHeader, NoneMatchHeader } from "./Requests.ts"
+import {
+  ConfirmHeader,
+  FormFields,
+  IdempotencyHeader,
+  JsonBody,
+  MatchHeader,
+  NoneMatchHeader,
+  NoParameters
+} from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/CollectionsTexts.ts"
 
@@ -28,7 +36,6 @@ const changed = { success: Collection, error: [NotFound, Conflict] }
 export class CollectionsApi extends HttpApiGroup.make("collections")
   .add(
     HttpApiEndpoint.get("list", "/", { query, success: Schema.Array(Collection) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.list),
     HttpApiEndpoint.post("create", "/", {
@@ -81,6 +88,7 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       ...changed
     }).annotateMerge(texts.removeRoute)
   )
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
   .add(
@@ -90,15 +98,15 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       success: Collection,
       error: NotFound
     })
+      .middleware(NoParameters)
       .middleware(OptionalAuthentication)
       .annotateMerge(texts.get),
     HttpApiEndpoint.get("routes", "/:ref/routes", {
       params: { ref: CollectionRef },
-      query: listQuery(FormQuery),
+      query: listQuery(FormFields),
       success: Schema.Array(CollectionRoute),
       error: NotFound
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(OptionalAuthentication)
       .annotateMerge(texts.routes)
   )
@@ -108,7 +116,6 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       query: listQuery({}),
       success: Schema.Array(DeletedCollection)
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(CallerAuthentication)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.listDeleted),
@@ -118,7 +125,6 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
       success: Schema.Array(Collection),
       error: NotFound
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotateMerge(texts.listByUser)

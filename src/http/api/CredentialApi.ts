@@ -2,6 +2,7 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Credential } from "../../schema/Credential.ts"
 import { OpenWhilePending, RequiredScope } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
+import { NoParameters } from "./Requests.ts"
 import { texts } from "./texts/CredentialTexts.ts"
 
 export class CredentialApi extends HttpApiGroup.make("credential")
@@ -10,6 +11,7 @@ export class CredentialApi extends HttpApiGroup.make("credential")
   )
   .annotateEndpoints(OpenWhilePending, true)
   .annotateEndpoints(RequiredScope, "read")
+  .middleware(NoParameters)
   .middleware(CallerAuthentication)
   .prefix("/me")
   .annotateMerge(texts.group)

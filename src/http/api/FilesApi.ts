@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import {
   Conflict,
   Forbidden,
@@ -12,10 +12,9 @@ import {
 import { RouteRef } from "../../schema/Ids.ts"
 import { DryRun, ImportedRoute, ImportQuery } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication } from "./Authentication.ts"
-import { BodyLimit, IdempotencyHeader, ROUTE_BODY_LIMIT } from "./Requests.ts"
+import { BodyLimit, IdempotencyHeader, NoParameters, ROUTE_BODY_LIMIT } from "./Requests.ts"
 import { texts } from "./texts/FilesTexts.ts"
 
 const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format: Format) =>
@@ -24,6 +23,7 @@ const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format
     success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
     error: [Forbidden, NotFound]
   })
+    .middleware(NoParameters)
     .middleware(OptionalAuthentication)
     .annotateMerge(texts[format])
 
@@ -32,6 +32,7 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   success: Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: MEDIA_TYPES.fit })),
   error: [Forbidden, NotFound]
 })
+  .middleware(NoParameters)
   .middleware(OptionalAuthentication)
   .annotateMerge(texts.fit)
 
@@ -78,7 +79,6 @@ export class FilesApi extends HttpApiGroup.make("files")
     })
       .middleware(CallerAuthentication)
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.import)
       .annotate(OpenApi.Override, { requestBody: importBody }),
     download("gpx"),

@@ -1,14 +1,14 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Collection } from "../../schema/Collection.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { CollectionIdFromPath, LinkIdFromPath, RouteIdFromPath } from "../../schema/Ids.ts"
-import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { listQuery } from "../../schema/Page.ts"
 import { Route } from "../../schema/Route.ts"
 import { NewShareLink, ShareLink, ShareLinkPatch } from "../../schema/ShareLink.ts"
 import { Tier } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
-import { IdempotencyHeader, JsonBody } from "./Requests.ts"
+import { IdempotencyHeader, JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { type LinkTexts, texts } from "./texts/LinksTexts.ts"
 
@@ -32,7 +32,6 @@ const linkEndpoints = <
       success: Schema.Array(ShareLink),
       error: NotFound
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.list),
     HttpApiEndpoint.post(`createFor${kind}`, `${path}/:id/links`, {
       headers: IdempotencyHeader,
@@ -74,6 +73,7 @@ export class LinksApi extends HttpApiGroup.make("links")
     shared: Collection,
     texts: texts.collection
   }))
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
   .annotateEndpoints(Tier, "moderate")

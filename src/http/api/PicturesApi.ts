@@ -1,9 +1,8 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { NotFound } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { PictureQuery } from "../../schema/Picture.ts"
 import { OptionalAuthentication } from "./Authentication.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
@@ -29,7 +28,6 @@ export class PicturesApi extends HttpApiGroup.make("pictures")
     }).annotateMerge(texts.png)
   )
   .middleware(OptionalAuthentication)
-  .annotateEndpoints(HttpApi.QueryParseOptions, ONLY_KNOWN)
   .annotateEndpoints(OwnHeaders, [HEADERS.etag.name, HEADERS.cacheControl.name])
   .prefix("/routes")
   .annotateMerge(texts.group)

@@ -13,6 +13,7 @@ import {
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
 import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT, inWords } from "../../schema/Limits.ts"
+import { knownQuery } from "../../schema/Page.ts"
 import { HEADERS } from "./Headers.ts"
 
 const KIB = 1024
@@ -62,7 +63,9 @@ export const IdempotencyHeader = {
   )
 }
 
-export const FormQuery = { geometry: Schema.optionalKey(GeometryForm) }
+export const FormFields = { geometry: Schema.optionalKey(GeometryForm) }
+
+export const FormQuery = knownQuery(FormFields)
 
 export type LongBodyKind = "line" | "newRoute" | "routeBatch" | "routePatch" | "trace"
 
@@ -104,6 +107,12 @@ export class RoomForWrites extends HttpApiMiddleware.Service<RoomForWrites>()(
 
 /** Adds the trace id to 5xx errors. Comes last, to see those of other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}
+
+/** Refuses every parameter where the endpoint has no query. Comes first, so that all other middleware refuses before it. */
+export class NoParameters extends HttpApiMiddleware.Service<NoParameters>()(
+  "route-planning-service/NoParameters",
+  { error: ValidationFailed }
+) {}
 
 /** Requires JSON in valid UTF-8 within `BodyLimit`. */
 export class JsonBody extends HttpApiMiddleware.Service<JsonBody>()(

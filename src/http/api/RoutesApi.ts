@@ -1,10 +1,10 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { ElevationProfile, ElevationQuery, ProfileQuery } from "../../schema/Elevation.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { RouteIdFromPath, RouteRef, UserIdFromPath } from "../../schema/Ids.ts"
 import { CreatedRoute } from "../../schema/Import.ts"
-import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { listQuery } from "../../schema/Page.ts"
 import { ListingQuery } from "../../schema/PublicListing.ts"
 import { DeletedRoute, NewRoute, Route, RoutePatch } from "../../schema/Route.ts"
 import { BatchResults, RouteBatch } from "../../schema/RouteBatch.ts"
@@ -14,12 +14,14 @@ import { CallerAuthentication, OptionalAuthentication, StaleCookie } from "./Aut
 import {
   BodyLimit,
   ConfirmHeader,
+  FormFields,
   FormQuery,
   IdempotencyHeader,
   JsonBody,
   LongBodies,
   MatchHeader,
   NoneMatchHeader,
+  NoParameters,
   ROUTE_BODY_LIMIT
 } from "./Requests.ts"
 import { Success } from "./Success.ts"
@@ -30,7 +32,6 @@ const seen = { headers: NoneMatchHeader, params: { ref: RouteRef }, error: NotFo
 export class RoutesApi extends HttpApiGroup.make("routes")
   .add(
     HttpApiEndpoint.get("list", "/", { query: OwnRoutesQuery, success: Schema.Array(Route) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.list),
     HttpApiEndpoint.post("create", "/", {
@@ -79,6 +80,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       error: [NotFound, PreconditionRequired]
     }).annotateMerge(texts.purge)
   )
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
   .add(
@@ -105,6 +107,7 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       success: BatchResults,
       error: [NotFound, Conflict, PreconditionRequired]
     })
+      .middleware(NoParameters)
       .middleware(JsonBody)
       .middleware(CallerAuthentication)
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
@@ -112,30 +115,26 @@ export class RoutesApi extends HttpApiGroup.make("routes")
       .annotate(Tier, "strict")
       .annotateMerge(texts.batch),
     HttpApiEndpoint.get("listDeleted", "/deleted", {
-      query: listQuery(FormQuery),
+      query: listQuery(FormFields),
       success: Schema.Array(DeletedRoute)
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(CallerAuthentication)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.listDeleted),
     HttpApiEndpoint.get("tags", "/tags", { query: listQuery({}), success: Schema.Array(TagCount) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(CallerAuthentication)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.tags),
     HttpApiEndpoint.get("listPublic", "/public", { query: ListingQuery, success: Schema.Array(Route) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotateMerge(texts.listPublic),
     HttpApiEndpoint.get("listByUser", "/by-user/:userId", {
       params: { userId: UserIdFromPath },
-      query: listQuery(FormQuery),
+      query: listQuery(FormFields),
       success: Schema.Array(Route),
       error: NotFound
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotateMerge(texts.listByUser)

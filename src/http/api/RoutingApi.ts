@@ -10,6 +10,7 @@ import {
   BodyLimit,
   JsonBody,
   LongBodies,
+  NoParameters,
   ResponseWithin,
   ROUTE_BODY_LIMIT,
   StoresNothing,
@@ -47,6 +48,7 @@ export class RoutingApi extends HttpApiGroup.make("routing")
   .annotateEndpoints(Tier, "moderate")
   .annotateEndpoints(StoresNothing, true)
   .annotateEndpoints(ResponseWithin, WHILE_THE_ENGINE_WORKS)
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(StaleCookie)
   .middleware(AddressLimit)

@@ -1,7 +1,6 @@
-import { HttpApi, HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { ChangePage, SyncQuery } from "../../schema/Change.ts"
 import { Forbidden, Gone, RateLimited, Unauthorized } from "../../schema/Errors.ts"
-import { ONLY_KNOWN } from "../../schema/Page.ts"
 import { RequiredScope } from "./Access.ts"
 import { CallerAuthentication } from "./Authentication.ts"
 import { texts } from "./texts/SyncTexts.ts"
@@ -13,7 +12,6 @@ export class SyncApi extends HttpApiGroup.make("sync")
       success: ChangePage,
       error: [Gone, Unauthorized, Forbidden, RateLimited]
     })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.list)
   )

@@ -1,19 +1,18 @@
 import { Schema } from "effect"
-import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
 import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
 import { TokenIdFromPath } from "../../schema/Ids.ts"
-import { listQuery, ONLY_KNOWN } from "../../schema/Page.ts"
+import { listQuery } from "../../schema/Page.ts"
 import { MintedToken, NewToken, PersonalAccessToken } from "../../schema/Token.ts"
 import { Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
-import { JsonBody } from "./Requests.ts"
+import { JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/TokensTexts.ts"
 
 export class TokensApi extends HttpApiGroup.make("tokens")
   .add(
     HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(PersonalAccessToken) })
-      .annotate(HttpApi.QueryParseOptions, ONLY_KNOWN)
       .annotateMerge(texts.list),
     HttpApiEndpoint.post("mint", "/", {
       payload: NewToken,
@@ -28,6 +27,7 @@ export class TokensApi extends HttpApiGroup.make("tokens")
       error: NotFound
     }).annotateMerge(texts.revoke)
   )
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(SessionAuthentication)
   .prefix("/auth/tokens")

@@ -13,7 +13,7 @@ import {
 } from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
-import { JsonBody } from "./Requests.ts"
+import { JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/UsersTexts.ts"
 
@@ -38,6 +38,7 @@ export class UsersApi extends HttpApiGroup.make("users")
     })
       .annotateMerge(texts.setPrivacyZones)
   )
+  .middleware(NoParameters)
   .middleware(JsonBody)
   .middleware(CallerAuthentication)
   .annotateEndpoints(Tier, "moderate")
@@ -47,6 +48,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       success: PublicProfile,
       error: NotFound
     })
+      .middleware(NoParameters)
       .middleware(StaleCookie)
       .middleware(AddressLimit)
       .annotateMerge(texts.publicProfile)
@@ -60,6 +62,7 @@ export class UsersApi extends HttpApiGroup.make("users")
       success: Success,
       error: Forbidden
     })
+      .middleware(NoParameters)
       .middleware(JsonBody)
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
@@ -67,10 +70,12 @@ export class UsersApi extends HttpApiGroup.make("users")
   )
   .add(
     HttpApiEndpoint.delete("requestDeletion", `/${USER_PATHS.me}`, { success: Success })
+      .middleware(NoParameters)
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
       .annotateMerge(texts.requestDeletion),
     HttpApiEndpoint.post("cancelDeletion", `/${USER_PATHS.me}/cancel-deletion`, { success: Success, error: Conflict })
+      .middleware(NoParameters)
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
       .annotate(OpenWhenOver, true)

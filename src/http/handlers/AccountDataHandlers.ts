@@ -1,8 +1,6 @@
 import { Context, Effect } from "effect"
-import { HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
-import { ValidationFailed } from "../../schema/Errors.ts"
-import { MAX_ISSUES } from "../../schema/Issues.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { AccountExport } from "../../services/archive/AccountExport.ts"
 import { AccountImport } from "../../services/archive/AccountImport.ts"
@@ -14,12 +12,6 @@ import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
-
-/** An ignored `dryRun` would import. */
-const noParameters = Effect.flatMap(HttpServerRequest.ParsedSearchParams, (query) => {
-  const issues = Object.keys(query).map((path) => ({ path, message: "Unknown parameter: Expected none" }))
-  return issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues.slice(0, MAX_ISSUES)))
-})
 
 export const AccountDataHandlers = handlersOf(
   "accountData",
@@ -43,7 +35,6 @@ export const AccountDataHandlers = handlersOf(
         .handleRaw("import", ({ endpoint, request }) =>
           Effect.gen(function*() {
             const { userId } = yield* CurrentSession
-            yield* noParameters
             const limitBytes = Context.get(endpoint.annotations, BodyLimit)
             return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
           })))

@@ -8,7 +8,15 @@ import type {
   SessionAuthentication,
   StaleCookie
 } from "../api/Authentication.ts"
-import type { CommonFailures, Deadline, JsonBody, RoomForWrites, SameSite, TracedFaults } from "../api/Requests.ts"
+import type {
+  CommonFailures,
+  Deadline,
+  JsonBody,
+  NoParameters,
+  RoomForWrites,
+  SameSite,
+  TracedFaults
+} from "../api/Requests.ts"
 
 type Middleware =
   | AddressLimit
@@ -17,6 +25,7 @@ type Middleware =
   | CommonFailures
   | Deadline
   | JsonBody
+  | NoParameters
   | OptionalAuthentication
   | RoomForWrites
   | SameSite

@@ -5,7 +5,7 @@ import type { Scope } from "../../../schema/Token.ts"
 import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../Access.ts"
 import { Api } from "../Api.ts"
 import { CallerAuthentication, OptionalAuthentication } from "../Authentication.ts"
-import { BodyLimit, CommonFailures, JsonBody } from "../Requests.ts"
+import { BodyLimit, CommonFailures, JsonBody, NoParameters } from "../Requests.ts"
 
 /** `session` refuses personal access tokens. */
 type Callers =
@@ -66,6 +66,8 @@ const hasBody = ({ payload }: HttpApiEndpoint.Top) => payload.size > 0
 const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: number): boolean => {
   const { annotations, params, query } = endpoint
   switch (middleware) {
+    case NoParameters.key:
+      return query === undefined
     case JsonBody.key:
       return hasBody(endpoint)
     case CommonFailures.key:
