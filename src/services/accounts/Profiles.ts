@@ -95,9 +95,13 @@ export class Profiles extends Context.Service<Profiles, {
       const applyPatch = Effect.fnUntraced(function*(id: UserId, { avatar, handle, name, preferences }: ProfilePatch) {
         const now = yield* DateTime.nowAsDate
         const stored = yield* lockPreferences(id)
-        const merged = preferences && JSON.stringify(mergePreferences(stored.preferences ?? {}, preferences))
-        const changes = { updatedAt: now, name, handle, avatar, preferences: merged }
-        yield* sql`UPDATE users SET ${users.set(sql, changes)} WHERE id = ${id}`
+        const merged = preferences && mergePreferences(stored.preferences ?? {}, preferences)
+        const isStillNone = stored.preferences === null && merged && Object.keys(merged).length === 0
+        const changes = { name, handle, avatar, preferences: isStillNone ? null : merged && JSON.stringify(merged) }
+        yield* sql`
+          UPDATE users SET ${users.set(sql, { ...changes, updatedAt: now })} WHERE id = ${id} AND ${
+          users.differs(changes)
+        }`
       }, sql.withTransaction)
 
       const profile = traced("Profiles.profile")(function*(id: UserId) {

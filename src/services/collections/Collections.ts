@@ -1,5 +1,5 @@
-import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { Array as Arr, Context, DateTime, Effect, Equivalence, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import {
   type Addition,
   type CollectionPatch,
@@ -31,9 +31,11 @@ import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
-import { collectionOrder } from "./CollectionOrder.ts"
+import { collectionOrder, type Member } from "./CollectionOrder.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
+
+const isSameOrder = Arr.makeEquivalence(Equivalence.strictEqual<RouteId>())
 
 type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull | Overloaded
 
@@ -129,14 +131,25 @@ export class Collections extends Context.Service<Collections, {
         }
       })
 
-      const touch = (id: CollectionId, changes: CollectionChanges) =>
+      const touch = (id: CollectionId, changes: CollectionChanges, isChanged: Statement.Fragment = sql`true`) =>
         Effect.flatMap(
           DateTime.nowAsDate,
           (updatedAt) =>
             sql`UPDATE collections SET ${
               collections.set(sql, { ...changes, updatedAt })
-            }, version = version + 1 WHERE id = ${id}`
+            }, version = version + 1 WHERE id = ${id} AND ${isChanged}`
         )
+
+      /** Writes an order, and a new version where it is another one. */
+      const rearrange = (
+        id: CollectionId,
+        current: ReadonlyArray<Member>,
+        kept: ReadonlyArray<Member>,
+        wanted: ReadonlyArray<RouteId>
+      ) =>
+        isSameOrder(current.map(({ routeId }) => routeId), wanted)
+          ? Effect.void
+          : Effect.andThen(arrange(id, kept, wanted), touch(id, {}))
 
       // One that is being restored is left out: its transaction may wait for this one.
       const purgeExcess = (owner: UserId) =>
@@ -154,12 +167,12 @@ export class Collections extends Context.Service<Collections, {
           owner: UserId,
           id: CollectionId,
           value: A
-        ) => Effect.Effect<CollectionChanges, ChangeFailure | DatabaseError>
+        ) => Effect.Effect<unknown, ChangeFailure | DatabaseError>
       ): Change<A> =>
         traced(`Collections.${name}`)(
           function*(owner: UserId, id: CollectionId, value: A, expected: ExpectedVersion) {
             yield* requireVersion(owner, id, expected)
-            yield* touch(id, yield* change(owner, id, value))
+            yield* change(owner, id, value)
             return yield* found(id, Option.some(owner))
           },
           sql.withTransaction,
@@ -206,11 +219,10 @@ export class Collections extends Context.Service<Collections, {
           return Option.isSome(row) ? { id, name: row.value.name } : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
 
-        update: changing(
-          "update",
-          (_owner, _id, { description, name, visibility }) =>
-            Effect.succeed({ name, visibility, description: textOrNull(description) })
-        ),
+        update: changing("update", (_owner, id, { description, name, visibility }) => {
+          const changes = { name, visibility, description: textOrNull(description) }
+          return touch(id, changes, collections.differs(changes))
+        }),
 
         remove: traced("Collections.remove")(
           function*(owner, id, expected) {
@@ -227,8 +239,8 @@ export class Collections extends Context.Service<Collections, {
           "setRoutes",
           Effect.fnUntraced(function*(owner, id, routeIds) {
             yield* requireAddable(owner, routeIds, id)
-            yield* arrange(id, yield* queries.order(id), routeIds)
-            return {}
+            const current = yield* queries.order(id)
+            yield* rearrange(id, current, current, routeIds)
           })
         ),
 
@@ -236,13 +248,13 @@ export class Collections extends Context.Service<Collections, {
           "addRoute",
           Effect.fnUntraced(function*(owner, id, { position, routeId }) {
             yield* requireAddable(owner, [routeId], id)
-            const others = (yield* queries.order(id)).filter((other) => other.routeId !== routeId)
+            const current = yield* queries.order(id)
+            const others = current.filter((other) => other.routeId !== routeId)
             if (others.length >= MAX_ROUTES) {
               return yield* new CollectionFull({ limit: MAX_ROUTES })
             }
             const index = Math.min(position ?? others.length, others.length)
-            yield* arrange(id, others, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
-            return {}
+            yield* rearrange(id, current, others, others.map((other) => other.routeId).toSpliced(index, 0, routeId))
           })
         ),
 
@@ -251,7 +263,8 @@ export class Collections extends Context.Service<Collections, {
           Effect.fnUntraced(function*(_owner, id, routeId) {
             const rows = yield* sql`
               DELETE FROM collection_routes WHERE collection_id = ${id} AND route_id = ${routeId} RETURNING route_id`
-            return rows.length === 0 ? yield* new Missing({ kind: "member" }) : {}
+            if (rows.length === 0) return yield* new Missing({ kind: "member" })
+            yield* touch(id, {})
           })
         )
       })

@@ -157,15 +157,17 @@ export class ShareLinks extends Context.Service<ShareLinks, {
             const expiry = yield* expiryOf(expiresAt)
             yield* lockOwn(owner, shared)
             const changes = { allowDownload, expiresAt: expiry, label: textOrNull(label) }
+            const found = sql`${linksOf(shared, now)} AND id = ${link}`
             const isEmpty = Object.values(changes).every((value) => value === undefined)
-            const [row] = isEmpty
-              ? yield* sql`SELECT ${columns} FROM ${linksOf(shared, now)} AND id = ${link}`
-              : yield* sql`
-                UPDATE share_links SET ${shareLinks.set(sql, changes)}
-                WHERE id = (SELECT id FROM ${linksOf(shared, now)} AND id = ${link}) RETURNING ${columns}`
-            if (row === undefined) return yield* new Missing({ kind: "link" })
-            if (!isEmpty) yield* audit.record("link.changed", { userId: owner })
-            return yield* decodeRow(row)
+            const [changed] = isEmpty ? [] : yield* sql`
+              UPDATE share_links SET ${shareLinks.set(sql, changes)}
+              WHERE id = (SELECT id FROM ${found}) AND ${shareLinks.differs(changes)} RETURNING ${columns}`
+            if (changed !== undefined) {
+              yield* audit.record("link.changed", { userId: owner })
+              return yield* decodeRow(changed)
+            }
+            const [row] = yield* sql`SELECT ${columns} FROM ${found}`
+            return row === undefined ? yield* new Missing({ kind: "link" }) : yield* decodeRow(row)
           },
           sql.withTransaction,
           databaseDefects

@@ -6,7 +6,7 @@ import { RouteRecord } from "./RouteRecord.ts"
 
 const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 
-const CountRow = Schema.Struct({ positions: Schema.Int })
+const StoredRow = Schema.Struct({ version: Schema.Int, positions: Schema.Int, hasLine: Schema.Boolean })
 
 const StartRow = Schema.Struct({
   hasGeometry: Schema.Boolean,
@@ -25,20 +25,15 @@ export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       execute: ({ id, owner }) => sql`SELECT name FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)}`
     }),
 
-    lockVersion: SqlSchema.findOneOption({
-      Request: OwnRoute,
-      Result: RouteRecord.select.mapFields(Struct.pick(["version"])),
-      execute: ({ id, owner }) =>
-        sql`SELECT version FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
-    }),
-
-    lockPositions: SqlSchema.findOneOption({
-      Request: OwnRoute,
-      Result: CountRow,
-      execute: ({ id, owner }) =>
+    /** `hasLine`: whether the stored line is the given one. */
+    lock: SqlSchema.findOneOption({
+      Request: Schema.Struct({ ...OwnRoute.fields, line: Schema.UndefinedOr(Schema.NullOr(Schema.String)) }),
+      Result: StoredRow,
+      execute: ({ id, line, owner }) =>
         sql`
-          SELECT position_count AS positions FROM routes r
-          WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
+          SELECT version, position_count AS positions,
+            ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`} AS "hasLine"
+          FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     }),
 
     lockStart: SqlSchema.findOneOption({

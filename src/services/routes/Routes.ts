@@ -85,7 +85,7 @@ export class Routes extends Context.Service<Routes, {
       const links = yield* LinkUses
       const visibility = routeVisibility(sql)
       const columns = (form: GeometryForm) => sql.literal(routeColumns(form))
-      const { findName, lockPositions, lockStart, lockVersion } = yield* ownRouteQueries
+      const { findName, lock, lockStart } = yield* ownRouteQueries
       const seen = yield* seenRoutes
       const store = yield* newRoutes
       const writers = yield* WriterTurns
@@ -94,21 +94,27 @@ export class Routes extends Context.Service<Routes, {
         Request: Schema.Struct({
           owner: UserId,
           id: RouteId,
-          values: ChangedRouteRow,
-          publishedAt: Schema.Date,
+          changes: ChangedRouteRow,
+          derived: ChangedRouteRow,
+          now: Schema.Date,
           form: GeometryForm
         }),
         Result: RouteRow,
-        execute: ({ form, id, owner, publishedAt, values }) =>
+        execute: ({ changes, derived, form, id, now, owner }) =>
           sql`
-            WITH r AS (
-              UPDATE routes r SET ${routesTable.set(sql, values)}, version = version + 1,
-                published_at = ${
-            values.visibility === "public"
-              ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${publishedAt}::timestamptz END`
+            WITH changed AS (
+              UPDATE routes r SET ${routesTable.set(sql, { ...changes, ...derived, updatedAt: now })},
+                version = version + 1, published_at = ${
+            changes.visibility === "public"
+              ? sql`CASE WHEN visibility = 'public' THEN published_at ELSE ${now}::timestamptz END`
               : sql`published_at`
           }
-              WHERE r.id = ${id} AND ${visibility.own(owner)} RETURNING *
+              WHERE r.id = ${id} AND ${visibility.own(owner)}
+                AND ${changes.geometry === undefined ? routesTable.differs(changes) : sql`true`} RETURNING *
+            ), r AS (
+              SELECT * FROM changed UNION ALL
+              SELECT * FROM routes r
+              WHERE r.id = ${id} AND ${visibility.own(owner)} AND NOT EXISTS (SELECT FROM changed)
             )
             SELECT ${columns(form)} FROM r JOIN users u ON u.id = r.user_id`
       })
@@ -128,20 +134,16 @@ export class Routes extends Context.Service<Routes, {
       })
 
       // Locked, so that of two devices that saw the same version one gets a conflict.
-      const requireVersion = Effect.fnUntraced(function*(owner: UserId, id: RouteId, expected: ExpectedVersion) {
-        if (expected === undefined) return
-        const stored = yield* lockVersion({ owner, id })
-        if (Option.isSome(stored) && !expected.includes(stored.value.version)) {
-          return yield* new StaleVersion({ kind: "route", current: stored.value.version })
+      const lockExpected = Effect.fnUntraced(
+        function*(owner: UserId, id: RouteId, expected: ExpectedVersion, line?: Line) {
+          const stored = yield* lock({ owner, id, line: line === null ? null : line?.json })
+          if (Option.isNone(stored)) return yield* new Missing({ kind: "route" })
+          if (expected !== undefined && !expected.includes(stored.value.version)) {
+            return yield* new StaleVersion({ kind: "route", current: stored.value.version })
+          }
+          return stored.value
         }
-      })
-
-      const requireCues = Effect.fnUntraced(function*(owner: UserId, id: RouteId, { cues, geometry }: RouteChange) {
-        if (cues === undefined || cues === null) return
-        if (geometry !== undefined) return yield* requireOnLine(cues, lineOf(geometry)?.positionCount ?? 0)
-        const stored = yield* lockPositions({ owner, id })
-        if (Option.isSome(stored)) yield* requireOnLine(cues, stored.value.positions)
-      })
+      )
 
       const found = (row: Option.Option<ShownRow>) =>
         Option.match(row, {
@@ -178,15 +180,17 @@ export class Routes extends Context.Service<Routes, {
 
         update: traced("Routes.update")(
           function*(owner, id, change, expected) {
-            const patch = { ...change, geometry: lineOf(change.geometry) }
+            const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
-            yield* requireVersion(owner, id, expected)
-            yield* requireCues(owner, id, patch)
+            const { hasLine, positions } = yield* lockExpected(owner, id, expected, line)
+            // What came with a line belongs to it, so the same line again changes none of it.
+            const patch = { ...change, geometry: hasLine ? undefined : line }
+            const isNew = patch.geometry !== undefined
+            yield* requireOnLine(patch.cues, isNew ? patch.geometry?.positionCount ?? 0 : positions)
+            const changes = changedValues(patch)
             const derived = yield* derivedAfter(owner, id, patch)
-            const values = { ...changedValues(patch), ...derived, updatedAt: now }
-            const form = patch.geometry === undefined ? "full" : "none"
-            const row = yield* applyPatch({ owner, id, values, publishedAt: now, form })
-            return yield* found(Option.map(row, (row) => withLine(row, patch.geometry, values.cues)))
+            const row = yield* applyPatch({ owner, id, changes, derived, now, form: isNew ? "none" : "full" })
+            return yield* found(Option.map(row, (row) => withLine(row, patch.geometry, changes.cues)))
           },
           sql.withTransaction,
           (change, owner) => writers.run(owner, change),
@@ -196,11 +200,8 @@ export class Routes extends Context.Service<Routes, {
         remove: traced("Routes.remove")(
           function*(owner, id, expected) {
             const now = new Date(yield* sharedTime)
-            yield* requireVersion(owner, id, expected)
-            const rows = yield* sql`
-            UPDATE routes r SET deleted_at = ${now}, version = version + 1
-            WHERE r.id = ${id} AND ${visibility.own(owner)} RETURNING id`
-            if (rows.length === 0) return yield* new Missing({ kind: "route" })
+            yield* lockExpected(owner, id, expected)
+            yield* sql`UPDATE routes SET deleted_at = ${now}, version = version + 1 WHERE id = ${id}`
           },
           sql.withTransaction,
           (change, owner) => writers.run(owner, change),

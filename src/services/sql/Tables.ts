@@ -53,6 +53,9 @@ const COMMA = Statement.literal(", ")
 const VALUES = Statement.literal(") VALUES (")
 const NEXT = Statement.literal("), (")
 const CLOSE = Statement.literal(")")
+const FALSE = Statement.literal("(false")
+const OR = Statement.literal(" OR ")
+const IS_DISTINCT_FROM = Statement.literal(" IS DISTINCT FROM ")
 
 /** Writes to a table, typed by the columns of its model. */
 export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends object>(
@@ -100,6 +103,18 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     insert: (sql: SqlClient.SqlClient, values: I) => insertAll(sql, [values]),
     /** All have the fields of the first. */
     insertAll,
-    set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`
+    set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
+    /** Whether a row has another value in one of the columns. */
+    differs: (changes: Changes<U>): Statement.Fragment =>
+      Statement.fragment([
+        FALSE,
+        ...Object.entries(byColumn(changes)).flatMap(([column, value]) => [
+          OR,
+          Statement.identifier(column),
+          IS_DISTINCT_FROM,
+          Statement.parameter(value)
+        ]),
+        CLOSE
+      ])
   }
 }
