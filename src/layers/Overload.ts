@@ -105,7 +105,7 @@ export const makeLoadGate = Effect.gen(function*() {
   yield* Metric.update(refusals, 0)
 
   const refuse = (request: IncomingMessage, response: ServerResponse) => {
-    const headers: OutgoingHttpHeaders = headersFor(request.headers.origin)
+    const headers: OutgoingHttpHeaders = headersFor(request.headers)
     refusals.updateUnsafe(1, context)
     if ((declaredLength(request) ?? Infinity) <= DROPPED_BYTES) return void response.writeHead(503, headers).end(body)
     const { socket } = request

@@ -191,66 +191,11 @@ layer(TestServer.layer())("the protocol", (it) => {
     }))
 })
 
-layer(
-  TestServer.layer({
-    CORS_ORIGINS: "https://app.example.com, http://localhost:5173",
-    BASE_URL: "https://api.example.com"
-  })
-)(
-  "front ends on other origins",
-  (it) => {
-    it.effect("get CORS headers when they are listed, to the letter", () =>
-      Effect.gen(function*() {
-        const visitor = yield* anonymous
-        const allowed = (origin: string) =>
-          Effect.map(visitor.get("//health", { headers: { origin } }), ({ headers }) => ({
-            origin: headers.get("access-control-allow-origin"),
-            credentials: headers.get("access-control-allow-credentials"),
-            vary: headers.get("vary")
-          }))
-        for (const origin of ["https://app.example.com", "http://localhost:5173"]) {
-          assert.deepInclude(yield* allowed(origin), { origin, credentials: "true" })
-          assert.include((yield* allowed(origin)).vary?.toLowerCase() ?? "", "origin")
-        }
-        const others = [
-          "http://app.example.com",
-          "https://app.example.com.evil.example",
-          "https://evilapp.example.com",
-          "null",
-          "https://app.example.com:8443",
-          "https://APP.example.com.",
-          "*"
-        ]
-        for (const origin of others) assert.isNull((yield* allowed(origin)).origin, origin)
-      }))
-
-    it.effect("may ask before they send", () =>
-      Effect.gen(function*() {
-        const { call } = yield* TestServer
-        const headers = {
-          origin: "https://app.example.com",
-          "access-control-request-method": "PATCH",
-          "access-control-request-headers": "content-type"
-        }
-        const answer = yield* call("OPTIONS", "/routes/1", { headers })
-        assert.strictEqual(answer.status, 204)
-        assert.include(answer.headers.get("access-control-allow-methods") ?? "", "PATCH")
-        assert.strictEqual(answer.headers.get("access-control-max-age"), "600")
-      }))
-
-    it.effect("strict transport security follows from an https address", () =>
-      Effect.gen(function*() {
-        const { headers } = yield* (yield* anonymous).get("//health")
-        assert.match(headers.get("strict-transport-security") ?? "", /max-age=\d{8}/)
-      }))
-  }
-)
-
-layer(TestServer.layer())("without listed origins", (it) => {
-  it.effect("no response has a CORS header", () =>
+layer(TestServer.layer({ BASE_URL: "https://api.example.com" }))("a service by https", (it) => {
+  it.effect("strict transport security follows from an https address", () =>
     Effect.gen(function*() {
-      const { headers } = yield* (yield* anonymous).get("//health", { headers: { origin: "https://a.example" } })
-      assert.isNull(headers.get("access-control-allow-origin"))
+      const { headers } = yield* (yield* anonymous).get("//health")
+      assert.match(headers.get("strict-transport-security") ?? "", /max-age=\d{8}/)
     }))
 })
 

@@ -60,6 +60,8 @@ export class Api extends HttpApi.make(SERVICE_NAME)
       + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. An "
       + "unknown path is 404, and a method that a path does not have is 405 with `Allow`.\n\n"
       + "Browsers have a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "
-      + "personal access token; what such a token must confirm takes `X-Service-Confirm: true`, and is 428 without."
+      + "personal access token; what such a token must confirm takes `X-Service-Confirm: true`, and is 428 without. "
+      + "Scripts of any origin may read what comes without a cookie. Of an origin that the operator has not listed, a "
+      + "cookie is ignored by a read and refused by a write."
   }))
 {}

@@ -4,23 +4,30 @@ const header = <const Name extends string>(name: Name) => ({ name, key: Str.toLo
 
 /** Documentation uses `name`, messages `key`. */
 export const HEADERS = {
+  allowCredentials: header("Access-Control-Allow-Credentials"),
+  allowHeaders: header("Access-Control-Allow-Headers"),
+  allowMethods: header("Access-Control-Allow-Methods"),
+  allowOrigin: header("Access-Control-Allow-Origin"),
   accessToken: header("X-Access-Token"),
   cache: header("X-Cache"),
   cacheControl: header("Cache-Control"),
   confirm: header("X-Service-Confirm"),
   contentDisposition: header("Content-Disposition"),
   etag: header("ETag"),
+  exposeHeaders: header("Access-Control-Expose-Headers"),
   idempotencyKey: header("Idempotency-Key"),
   ifMatch: header("If-Match"),
   ifNoneMatch: header("If-None-Match"),
   link: header("Link"),
   location: header("Location"),
+  maxAge: header("Access-Control-Max-Age"),
   rateLimit: header("RateLimit"),
   rateLimitPolicy: header("RateLimit-Policy"),
   retryAfter: header("Retry-After"),
   setCookie: header("Set-Cookie"),
   tokenExpiresAt: header("X-Token-Expires-At"),
   totalCount: header("X-Total-Count"),
+  vary: header("Vary"),
   wwwAuthenticate: header("WWW-Authenticate")
 }
 

@@ -13,6 +13,7 @@ import { CrossSite } from "../middleware/CrossSite.ts"
 import type { Endpoint } from "../middleware/RateLimit.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
+import { varyBy } from "../response/Vary.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
@@ -23,12 +24,7 @@ const EXPIRY_NOTICE = Duration.toMillis(TOKEN_EXPIRY_NOTICE)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
-const CREDENTIALS = "Authorization, Cookie"
-
-const varyByCredential = changeResponse((response) => {
-  const { vary } = response.headers
-  return HttpServerResponse.setHeader(response, "vary", vary === undefined ? CREDENTIALS : `${vary}, ${CREDENTIALS}`)
-})
+const varyByCredential = changeResponse((response) => varyBy(response, ["Authorization", "Cookie"]))
 
 /** After a 5xx the client keeps its token. */
 const unlessServerError = (
@@ -125,7 +121,7 @@ export class Authenticator extends Context.Service<Authenticator, {
           const request = yield* HttpServerRequest.HttpServerRequest
           const authorization = request.headers["authorization"]
           if (authorization !== undefined) return Option.some(yield* byBearer(authorization, endpoint))
-          const cookie = request.cookies[SESSION_COOKIE]
+          const cookie = crossSite.isForeignRead(request) ? undefined : request.cookies[SESSION_COOKIE]
           return cookie === undefined ? Option.none() : yield* decided(byCookie(request, cookie, endpoint))
         })
 
@@ -133,9 +129,10 @@ export class Authenticator extends Context.Service<Authenticator, {
         read: reading(Effect.asSome),
         readOptional: reading(Effect.option),
         clearStaleCookie: Effect.fnUntraced(function*(endpoint) {
-          const { cookies, headers } = yield* HttpServerRequest.HttpServerRequest
-          const cookie = cookies[SESSION_COOKIE]
-          if (cookie === undefined || headers["authorization"] !== undefined) return
+          const request = yield* HttpServerRequest.HttpServerRequest
+          const cookie = request.cookies[SESSION_COOKIE]
+          if (cookie === undefined || request.headers["authorization"] !== undefined) return
+          if (crossSite.isForeignRead(request)) return
           const looked = yield* authenticate(cookie, endpoint).pipe(Effect.timeout(COOKIE_TIMEOUT), Effect.exit)
           if (Exit.isSuccess(looked) && Option.isNone(looked.value)) yield* unlessServerError(clearSessionCookie)
         })

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Metrics } from "../../services/metrics/Metrics.ts"
 import { Api } from "../api/Api.ts"
+import { CrossSite } from "../middleware/CrossSite.ts"
 import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
@@ -12,11 +13,13 @@ export const MetricsHandlers = handlersOf(
   Effect.gen(function*() {
     const metrics = yield* Metrics
     const networks = yield* insideNetworks
+    const crossSite = yield* CrossSite
     return HttpApiBuilder.group(Api, "metrics", (handlers) =>
       handlers.handle(
         "metrics",
         Effect.fnUntraced(function*({ request }) {
-          if (!isInside(request, networks)) return yield* unknownPath()
+          // The page of another site could ask from within, where the browser is.
+          if (!isInside(request, networks) || crossSite.isForeignRead(request)) return yield* unknownPath()
           return yield* worded(metrics.text)
         })
       ))

@@ -1,9 +1,9 @@
 import { Config, Context, Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter, HttpServerRequest } from "effect/http"
+import { HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
+import { isSafe } from "../../schema/SafeMethods.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { origins } from "../../services/settings/SettingTypes.ts"
-import { HEADERS } from "../api/Headers.ts"
 import { SameSite } from "../api/Requests.ts"
 
 export const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
@@ -14,21 +14,29 @@ export class CrossSite extends Context.Service<CrossSite, {
    * send `Sec-Fetch-Site`, or at least `Origin`, with every unsafe request.
    */
   readonly check: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, Forbidden>
+  /**
+   * Whether a script of an origin that is not allowed reads: its request has `Origin`. A link from another site has none,
+   * and no script reads its response.
+   */
+  readonly isForeignRead: (request: HttpServerRequest.HttpServerRequest) => boolean
 }>()("route-planning-service/CrossSite") {
   static readonly layer = Layer.effect(
     CrossSite,
     Effect.gen(function*() {
       const own = (yield* baseUrl).origin
       const allowed = new Set([own, ...(yield* corsOrigins)])
+      const passes = ({ headers }: HttpServerRequest.HttpServerRequest) => {
+        const site = headers["sec-fetch-site"]
+        const origin = headers["origin"]
+        return site === "same-origin" || site === "none"
+          || (site === undefined && origin === undefined)
+          || (origin !== undefined && allowed.has(origin))
+      }
       return CrossSite.of({
-        check: ({ headers }) => {
-          const site = headers["sec-fetch-site"]
-          const origin = headers["origin"]
-          const passes = site === "same-origin" || site === "none"
-            || (site === undefined && origin === undefined)
-            || (origin !== undefined && allowed.has(origin))
-          return passes ? Effect.void : Effect.fail(new Forbidden({ message: "Cross-site requests are refused" }))
-        }
+        check: (request) =>
+          passes(request) ? Effect.void : Effect.fail(new Forbidden({ message: "Cross-site requests are refused" })),
+        isForeignRead: (request) =>
+          isSafe(request.method) && request.headers["origin"] !== undefined && !passes(request)
       })
     })
   )
@@ -44,42 +52,4 @@ export const sameSiteLayer = Layer.effect(
         (request) => Effect.andThen(crossSite.check(request), httpEffect)
       )
   )
-)
-
-export const EXPOSED_HEADERS = [
-  HEADERS.contentDisposition.name,
-  HEADERS.etag.name,
-  HEADERS.link.name,
-  HEADERS.location.name,
-  HEADERS.rateLimit.name,
-  HEADERS.rateLimitPolicy.name,
-  HEADERS.retryAfter.name,
-  HEADERS.accessToken.name,
-  HEADERS.tokenExpiresAt.name,
-  HEADERS.cache.name,
-  HEADERS.totalCount.name
-]
-
-const cors = (origins: ReadonlyArray<string>) =>
-  HttpRouter.middleware(
-    HttpMiddleware.cors({
-      allowedOrigins: (origin) => origins.includes(origin),
-      allowedHeaders: [
-        "Authorization",
-        "Content-Type",
-        HEADERS.idempotencyKey.name,
-        HEADERS.ifMatch.name,
-        HEADERS.ifNoneMatch.name,
-        HEADERS.confirm.name
-      ],
-      exposedHeaders: EXPOSED_HEADERS,
-      credentials: true,
-      maxAge: 600
-    }),
-    { global: true }
-  )
-
-/** Without origins there is no CORS middleware: Effect's default would be `*`. */
-export const corsLayer = Layer.unwrap(
-  Effect.map(corsOrigins, (origins) => origins.length === 0 ? Layer.empty : cors(origins))
 )

@@ -1,8 +1,9 @@
 import { Duration, Effect } from "effect"
 import { Unavailable } from "../../schema/Errors.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { HEADERS } from "../api/Headers.ts"
 import { encodeError, retryAfter } from "../response/ErrorResponse.ts"
-import { corsOrigins, EXPOSED_HEADERS } from "./CrossSite.ts"
+import { corsHeaders, type CorsRequest } from "./Cors.ts"
 import { defaultHeaders } from "./ResponseHeaders.ts"
 
 const RETRY_AFTER = Duration.seconds(1)
@@ -12,7 +13,7 @@ const overloaded = Unavailable.retryAfter("The service has too many requests: tr
 type Headers = Readonly<Record<string, string | number>>
 
 export const overloadResponse = Effect.gen(function*() {
-  const origins = yield* corsOrigins
+  const cors = yield* corsHeaders
   const error = encodeError(overloaded)
   // Node sends a string in one write with the headers, which saves a fifth of the work.
   const body = JSON.stringify(error)
@@ -21,13 +22,7 @@ export const overloadResponse = Effect.gen(function*() {
     ...retryAfter(error.details),
     "content-type": MEDIA_TYPES.json,
     "content-length": Buffer.byteLength(body),
-    ...(origins.length === 0 ? {} : { vary: "Origin" })
+    [HEADERS.vary.key]: cors.varies.join(", ")
   }
-  const byOrigin = new Map<string | undefined, Headers>(origins.map((origin) => [origin, {
-    ...headers,
-    "access-control-allow-origin": origin,
-    "access-control-allow-credentials": "true",
-    "access-control-expose-headers": EXPOSED_HEADERS.join(",")
-  }]))
-  return { body, headersFor: (origin: string | undefined): Headers => byOrigin.get(origin) ?? headers }
+  return { body, headersFor: (request: CorsRequest): Headers => ({ ...headers, ...cors.headersFor(request) }) }
 })
