@@ -60,10 +60,11 @@ const activeOf = (config: PgConnection.Config, pids: ReadonlyArray<number>) =>
 
 /**
  * Watches slow statements and the queue for connections; reads over its own connection what the back ends do.
- * Without a response, and without one to any other statement, it closes the queue, so that requests fail at once, and
- * probes until the server responds. Then it closes connections whose back end does not know their statement, because
- * the network lost it or its result: they would never respond. While the process stops it closes them after the drain
- * delay without a response.
+ * Without a response, and without one to any other statement, it closes the queue and all connections with a statement, so
+ * that requests fail at once, and probes until the server responds; whether such a statement had an effect is not known.
+ * Once the server responds, it closes connections whose back end does not know their statement, because the network lost
+ * it or its result: they would never respond. While the process stops it closes connections after the drain delay without a
+ * response.
  * Where more than half of the pool waits for locks, it cancels the youngest of those statements. The same statements
  * fail at once while they would wait for a table, but not for a row: an account cannot block others by locking its own.
  */
@@ -71,12 +72,20 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
   const now = () => clock.currentTimeMillisUnsafe()
   const half = Math.floor(config.maxConnections / 2)
 
-  const schedule = { next: 0, isStopping: false }
+  const schedule = { next: 0, isStopping: false, isClosed: false }
 
   const suspects = () => {
     const before = now() - Duration.toMillis(SUSPECT_AFTER)
     return [...statements.running].filter(([, { since }]) => since <= before)
   }
+
+  const dropAll = Effect.suspend(() => {
+    const lost = [...statements.running.values()]
+    for (const { connection } of lost) dropConnection(connection)
+    return lost.length === 0
+      ? Effect.void
+      : Effect.logWarning("database connections without a response closed", { connections: lost.length })
+  })
 
   const drop = Effect.fnUntraced(function*(seen: ReadonlyArray<Seen>) {
     const lost = seen.filter(([pid, running, read]) =>
@@ -127,7 +136,8 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
     const seen = suspects().map(([pid, running]) => [pid, running, bytesRead(running.connection)] as const)
     const active = yield* ask(seen, timeout)
     if (Option.isNone(active)) {
-      if (schedule.isStopping) yield* drop(seen)
+      if (schedule.isClosed) yield* dropAll
+      else if (schedule.isStopping) yield* drop(seen)
       return false
     }
     if (Option.isSome(active.value)) {
@@ -150,8 +160,12 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       Effect.repeat({ until: (hasResponded) => hasResponded })
     )
 
-  const closeQueue = Effect.sync(queue.close).pipe(
+  const closeQueue = Effect.sync(() => {
+    schedule.isClosed = true
+    queue.close()
+  }).pipe(
     Effect.andThen(Effect.logError("database does not respond, requests refused")),
+    Effect.andThen(dropAll),
     Effect.delay(CLOSE_AFTER),
     Effect.andThen(Effect.never)
   )
@@ -175,6 +189,7 @@ export const watchDatabase = Effect.fnUntraced(function*({ clock, config, queue,
       untilResponded(before),
       closeQueue
     ])
+    schedule.isClosed = false
     if (queue.open()) yield* Effect.logInfo("database responds again")
   })
 

@@ -1,0 +1,35 @@
+import { Effect, Redacted } from "effect"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { embeddedPostgres } from "../../development/EmbeddedDatabase.ts"
+import { directoryInMemory } from "./TemporaryDirectory.ts"
+
+/** The processes of a server: the one that accepts connections, and those that it has started. */
+const processesOf = (server: number) =>
+  readdirSync("/proc").filter((name) => /^\d+$/.test(name)).filter((pid) => {
+    try {
+      const [, parent] = readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ")
+      return Number(pid) === server || Number(parent) === server
+    } catch {
+      // It ended meanwhile.
+      return false
+    }
+  }).map(Number)
+
+/** A PostgreSQL of the test's own, with the address of a database, which it can freeze. */
+export const ownPostgres = Effect.gen(function*() {
+  const directory = join(yield* directoryInMemory, "postgres")
+  const url = Redacted.value(yield* embeddedPostgres({ directory, durable: false }))
+  const [pid] = readFileSync(join(directory, "postmaster.pid"), "utf8").split("\n")
+  const signal = (name: "SIGSTOP" | "SIGCONT") =>
+    Effect.sync(() => {
+      for (const each of processesOf(Number(pid))) process.kill(each, name)
+    })
+  yield* Effect.addFinalizer(() => signal("SIGCONT"))
+  return {
+    url,
+    /** None of its processes runs: it accepts connections, and responds to nothing. */
+    freeze: signal("SIGSTOP"),
+    thaw: signal("SIGCONT")
+  }
+})
