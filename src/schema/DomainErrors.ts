@@ -150,6 +150,7 @@ export class LinkedElsewhere extends Schema.TaggedError<LinkedElsewhere>()("Link
 export class Overloaded extends Schema.TaggedError<Overloaded>()("Overloaded", {
   reason: Schema.Literals([
     "lists",
+    "totals",
     "downloads",
     "imports",
     "exports",

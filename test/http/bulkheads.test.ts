@@ -134,7 +134,7 @@ describe("the classes of work", () => {
   it.effect("together leave a connection to everything else, but in a pool of one", () =>
     Effect.gen(function*() {
       const running = yield* Effect.forEach([1, 2, 3, 4, 5, 6, 10, 100], runningWith)
-      assert.deepStrictEqual(running, [1, 1, 2, 3, 4, 5, 9, 90])
+      assert.deepStrictEqual(running, [1, 1, 2, 3, 4, 5, 9, 92])
     }))
 
   const countedWhileQueued = Effect.fnUntraced(function*(turns: Turns) {

@@ -1,11 +1,13 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { somewhere } from "../support/PublicRoutes.ts"
 import { idsIn } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const FILLED_AT_ONCE = 2500
 
@@ -97,4 +99,92 @@ layer(TestServer.layer({ MAX_ROUTES_PER_USER: "20000" }, somewhere))("totals of 
       yield* TestClock.adjust("5 seconds")
       assert.strictEqual(yield* totalOf(city(1)), 0)
     }))
+})
+
+layer(TestServer.layer({}, somewhere), { timeout: "60 seconds" })("totals that take long", (it) => {
+  const figure = (name: string, work: string) =>
+    Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics")).pipe(
+      Effect.map(({ text }) => Number(new RegExp(`^${name}\\{class="${work}"\\} (\\d+)$`, "m").exec(text)?.[1]))
+    )
+
+  const LOCK = 43
+
+  /** Public routes of which a look at most of them waits for a lock, so that a page is quick and a count is not. */
+  const slowRoutes = Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const rider = yield* signedIn
+    yield* sql`
+      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, distance,
+        published_at, created_at, updated_at)
+      SELECT ${rider.id}, 'Filled', 'public', '{}', false, '[{"coord":[1,2]}]', 'generation', md5(random()::text), n,
+        'epoch', 'epoch', 'epoch' FROM generate_series(1001, 1060) n`
+    yield* sql`
+      CREATE FUNCTION look(distance float8) RETURNS boolean LANGUAGE plpgsql COST 1000000 AS $$
+      BEGIN
+        WHILE distance < 1050 AND NOT pg_try_advisory_xact_lock_shared(${sql.literal(String(LOCK))}) LOOP
+          PERFORM pg_sleep(0.02);
+        END LOOP;
+        RETURN true;
+      END $$`
+    yield* sql`ANALYZE routes`
+    yield* sql`ALTER TABLE routes RENAME TO all_routes`
+    yield* sql`CREATE VIEW routes AS SELECT * FROM all_routes WHERE look(distance)`
+    return rider
+  })
+
+  const listed = (distance: number) => `/routes/public?gate=public&geometry=none&limit=1&minDistance=${distance}`
+
+  it.effect(
+    "have two connections, are 503 by themselves after a second, and are there for the next one who asks",
+    () =>
+      Effect.gen(function*() {
+        const rider = yield* slowRoutes
+        const visitor = yield* anonymous
+        const other = yield* signedIn
+        yield* whileLocked(
+          (sql) => sql`SELECT pg_advisory_xact_lock(${LOCK})`,
+          Effect.gen(function*() {
+            const same = yield* Effect.forkChild(Effect.replicateEffect(visitor.get(listed(1)), 8, { concurrency: 8 }))
+            yield* until(Effect.map(figure("bulkhead_running", "totals"), (running) => running === 1))
+            const paths = Array.from({ length: 7 }, (_, n) => listed(n + 2))
+            const calls = yield* Effect.forkChild(
+              Effect.all(paths.map((path) => visitor.get(path)), { concurrency: 7 })
+            )
+            // Equal ones share a statement: eight wait or run, not fifteen.
+            yield* until(Effect.map(figure("bulkhead_waiting", "totals"), (waiting) => waiting === 6))
+            yield* until(Effect.map(figure("bulkhead_running", "lists"), (running) => running === 0))
+            assert.strictEqual(yield* figure("bulkhead_running", "totals"), 2)
+            for (let n = 0; n < 5; n++) assert.strictEqual((yield* other.get("/routes")).status, 200)
+            yield* TestClock.adjust("1 second")
+            const refused = [...yield* Fiber.join(calls), ...yield* Fiber.join(same)]
+            assert.strictEqual(refused.length, 15)
+            for (const { body, headers, status } of refused) {
+              assert.strictEqual(status, 503)
+              assert.strictEqual(headers.get("retry-after"), "1")
+              assert.deepInclude(body, {
+                statusCode: 503,
+                code: "INTERNAL",
+                message: "The list has not been counted in time: try again"
+              })
+            }
+            assert.strictEqual((yield* other.get("/routes")).status, 200)
+          })
+        )
+        yield* until(Effect.map(figure("bulkhead_running", "totals"), (running) => running === 0))
+        const found = yield* visitor.get(listed(1))
+        assert.strictEqual(found.status, 200)
+        assert.strictEqual(found.headers.get("x-total-count"), "60")
+        const byUser = yield* whileLocked(
+          (sql) => sql`SELECT pg_advisory_xact_lock(${LOCK})`,
+          Effect.gen(function*() {
+            const call = yield* Effect.forkChild(visitor.get(`/routes/by-user/${rider.id}?geometry=none&limit=1`))
+            yield* until(Effect.map(figure("bulkhead_running", "totals"), (running) => running === 1))
+            yield* TestClock.adjust("1 second")
+            return yield* Fiber.join(call)
+          })
+        )
+        assert.strictEqual(byUser.status, 503)
+      }),
+    60_000
+  )
 })

@@ -153,7 +153,7 @@ export const CollectionsHandlers = handlersOf(
         }, worded),
         listByUser: Effect.fnUntraced(function*({ params, query, request }) {
           const page = yield* requestedPage({ query, request }, Option.none())
-          return collectionPage(request.url, page, yield* lists(collections.byUser(params.userId, page)))
+          return collectionPage(request.url, page, yield* collections.byUser(params.userId, page))
         }, worded)
       }))
   })

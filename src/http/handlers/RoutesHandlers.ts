@@ -174,13 +174,13 @@ export const RoutesHandlers = handlersOf(
           return yield* routePage(
             request.url,
             page,
-            yield* lists(publicRoutes.list({ ...filters, gate }, page, geometry))
+            yield* publicRoutes.list({ ...filters, gate }, page, geometry)
           )
         }, worded),
         listByUser: Effect.fnUntraced(function*({ params, query, request }) {
           const page = yield* requestedPage({ query, request }, Option.none())
           const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
-          return yield* routePage(request.url, page, yield* lists(found))
+          return yield* routePage(request.url, page, yield* found)
         }, worded)
       }))
   })

@@ -71,6 +71,7 @@ export const wrongCredentials = () => new Unauthorized({ message: "Wrong email a
 
 const OVERLOADED: Readonly<Record<Overloaded["reason"], string>> = {
   lists: "Too many lists are being read: try again",
+  totals: "The list has not been counted in time: try again",
   downloads: "Too many files are being written: try again",
   imports: "Too many files are being imported: try again",
   exports: "Too many accounts are being exported: try again",

@@ -1,4 +1,4 @@
-import { DateTime, Effect, Option, Schema, Struct } from "effect"
+import { DateTime, Duration, Effect, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import type { DeletedStoredCollection, StoredCollection } from "../../schema/Collection.ts"
@@ -8,10 +8,12 @@ import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Visibility.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
+import { sharedTotals } from "../limits/SharedTotals.ts"
 import { LinkUses } from "../links/LinkUses.ts"
 import { trashedAt } from "../retention/DeletionCutoff.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
-import { selectPage } from "../sql/Pages.ts"
+import { countRows, selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
 import { type Changes, columnsOf, Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import {
@@ -84,6 +86,7 @@ const NEWEST_DELETION = latest("c.deleted_at")
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const links = yield* LinkUses
+  const { lists } = yield* Bulkheads
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
@@ -103,18 +106,32 @@ export const collectionQueries = Effect.gen(function*() {
     sql`search_vector(concat_ws(' ', c.name, c.description)) @@ search_query('', ${q}, '&')`
 
   const page = Effect.fnUntraced(
-    function*(where: Statement.Fragment, viewer: number, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
+    function*(
+      where: Statement.Fragment,
+      viewer: number,
+      wanted: Page,
+      pseudonyms: Pseudonyms["Service"],
+      total?: number
+    ) {
       const { items, ...found } = yield* selectPage(sql, {
         columns: columns(viewer),
         tables,
         where,
         order: NEWEST,
-        decode: decodeRows
+        decode: decodeRows,
+        ...(total === undefined ? {} : { total })
       }, wanted)
       return { ...found, items: items.map((row) => toStoredCollection(row, pseudonyms)) }
     },
     sql.withTransaction,
     Effect.orDie
+  )
+
+  const publicOf = (owner: UserId) => sql`c.user_id = ${owner} AND ${visibility.public}`
+
+  const publicTotal = yield* sharedTotals(
+    (owner: UserId) => countRows(sql, sql`${tables} WHERE ${publicOf(owner)}`),
+    Duration.zero
   )
 
   const findOrder = SqlSchema.findAll({
@@ -207,16 +224,11 @@ export const collectionQueries = Effect.gen(function*() {
       }
     ),
 
-    publicOf: (owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) =>
-      Effect.map(
-        page(
-          sql`c.user_id = ${owner} AND ${visibility.public}`,
-          ANONYMOUS,
-          wanted,
-          pseudonyms
-        ),
-        ({ items, ...found }) => ({ ...found, items: items.map(withoutToken) })
-      ),
+    publicOf: Effect.fnUntraced(function*(owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
+      const total = yield* publicTotal(owner)
+      const { items, ...found } = yield* lists(page(publicOf(owner), ANONYMOUS, wanted, pseudonyms, total))
+      return { ...found, items: items.map(withoutToken) }
+    }),
 
     lockVersion,
     findName,

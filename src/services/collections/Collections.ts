@@ -58,8 +58,11 @@ export class Collections extends Context.Service<Collections, {
   ) => Effect.Effect<StoredCollection, Missing | RoutesMissing | QuotaExceeded | Overloaded>
   /** The owner's collections of every visibility, newest first; with `q` those that have its words. */
   readonly list: (owner: UserId, q: string | undefined, page: Page) => Effect.Effect<PageOf<StoredCollection>>
-  /** A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending. */
-  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing>
+  /**
+   * A user's public collections, newest first. `Missing` without such a user, or while their deletion is pending.
+   * `Overloaded` where too many lists are read, and where it is not counted within a second.
+   */
+  readonly byUser: (owner: UserId, page: Page) => Effect.Effect<PageOf<StoredCollection>, Missing | Overloaded>
   /** By the rules of `Routes.get`. Other users' collections by id come without their share token. */
   readonly get: (ref: CollectionRef, viewer: Viewer) => Effect.Effect<StoredCollection, Missing>
   /** The routes that the viewer may see, in order. Unlisted ones for the owner or by share token only. */
@@ -205,7 +208,7 @@ export class Collections extends Context.Service<Collections, {
 
         list: traced("Collections.list")((owner, q, page) => queries.own(owner, q, page, pseudonyms)),
         byUser: traced("Collections.byUser")((owner, page) =>
-          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms))
+          Effect.andThen(requireActive(owner), queries.publicOf(owner, page, pseudonyms)).pipe(databaseDefects)
         ),
         get: traced("Collections.get")((ref, viewer) => found(ref, viewer).pipe(databaseDefects)),
 

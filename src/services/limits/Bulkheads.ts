@@ -3,7 +3,10 @@ import { poolSize } from "../metrics/DatabasePool.ts"
 import { bulkheadGauges, makeTurns, type Turns } from "./Turns.ts"
 
 /** Share of the database connections that a class of work may use at once, at least one. */
-const SHARES = { lists: 0.3, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
+const SHARES = { lists: 0.3, totals: 0.2, downloads: 0.2, imports: 0.1, exports: 0.1, signIns: 0.2 }
+
+/** However many connections there are: counts of what strangers list use the processors of the database. */
+const MAX_TOTALS = 2
 
 type WorkClass = keyof typeof SHARES
 
@@ -11,10 +14,13 @@ const CLASSES = Struct.keys(SHARES)
 
 const LONGEST_WAIT = Duration.seconds(2)
 
+/** How long a list waits for its total. */
+export const LONGEST_COUNT = Duration.seconds(1)
+
 const LEFT_FOR_THE_REST = 1
 
 /** Pending requests for each running one. Parts of imports and exports that have begun are always queued. */
-const QUEUE = { lists: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
+const QUEUE = { lists: 64, totals: 64, downloads: 64, imports: Infinity, exports: Infinity, signIns: 64 }
 
 /**
  * Limits each class of long work to its share of the connections. Others queue in order for a while, and are refused
@@ -28,7 +34,11 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
     Effect.gen(function*() {
       const connections = yield* poolSize
 
-      const atOnce = (work: WorkClass) => Math.max(1, Math.floor(connections * SHARES[work]))
+      const atOnce = (work: WorkClass) =>
+        Math.min(
+          Math.max(1, Math.floor(connections * SHARES[work])),
+          work === "totals" ? MAX_TOTALS : connections
+        )
       const together = Math.max(1, connections - LEFT_FOR_THE_REST)
       const wanted = CLASSES.reduce((sum, work) => sum + atOnce(work), 0)
       const shared = wanted > together ? yield* Semaphore.make(together) : undefined
@@ -38,7 +48,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
           atOnce: atOnce(work),
           shared,
           longestQueue: atOnce(work) * QUEUE[work],
-          longestWait: LONGEST_WAIT,
+          longestWait: work === "totals" ? LONGEST_COUNT : LONGEST_WAIT,
           // A saturated process then refuses the rest at once, before it has read their credentials.
           countsQueued: Number.isFinite(QUEUE[work]),
           reason: work === "signIns" ? "sign_ins" : work,
@@ -47,6 +57,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
 
       return Bulkheads.of({
         lists: yield* turnsOf("lists"),
+        totals: yield* turnsOf("totals"),
         downloads: yield* turnsOf("downloads"),
         imports: yield* turnsOf("imports"),
         exports: yield* turnsOf("exports"),

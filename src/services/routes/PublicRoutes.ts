@@ -1,6 +1,6 @@
-import { Cache, Context, Duration, Effect, Exit, Layer, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
-import type { Missing } from "../../schema/DomainErrors.ts"
+import type { Missing, Overloaded } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
@@ -8,6 +8,9 @@ import { Listing } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
+import { sharedTotals } from "../limits/SharedTotals.ts"
+import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { totalOf } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
@@ -18,8 +21,7 @@ import { boundedPage, extentOf, unboundedCount } from "./RoutePages.ts"
 import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
-const COUNT_KEPT_FOR = Duration.seconds(5)
-const MAX_COUNTS_KEPT = 1000
+const TOTAL_KEPT_FOR = Duration.seconds(5)
 
 const ListingText = Schema.fromJsonString(Listing)
 
@@ -38,11 +40,16 @@ const planned = <A>(statement: Statement.Statement<A>, { q }: Pick<Listing, "q">
 const countOf = (counted: Statement.Statement<SqlConnection.Row>, listing: Pick<Listing, "q"> = {}) =>
   Effect.flatMap(planned(counted, listing), totalOf)
 
+/** Lists for everybody. `Overloaded` where too many are read, and where one is not counted within a second. */
 export class PublicRoutes extends Context.Service<PublicRoutes, {
   /** `indexable` newest-updated first, `public` newest-published first. Totals are exact, at most 5 seconds old. */
-  readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>>
+  readonly list: (listing: Listing, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Overloaded>
   /** A user's public routes, newest-published first. `Missing` also while the user's deletion is pending. */
-  readonly byUser: (owner: UserId, page: Page, form: GeometryForm) => Effect.Effect<PageOf<StoredRoute>, Missing>
+  readonly byUser: (
+    owner: UserId,
+    page: Page,
+    form: GeometryForm
+  ) => Effect.Effect<PageOf<StoredRoute>, Missing | Overloaded>
 }>()("route-planning-service/PublicRoutes") {
   static readonly layer = Layer.effect(
     PublicRoutes,
@@ -50,6 +57,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const views = yield* RouteViews
+      const { lists } = yield* Bulkheads
       const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
@@ -74,9 +82,9 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const listOf = Effect.fnUntraced(function*(
         found: Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>,
         { after, limit, offset }: Page,
-        counted: ReturnType<typeof countOf>
+        counted: Effect.Effect<number, Overloaded | SqlError.SqlError>
       ) {
-        const rows = yield* views.completed(found)
+        const rows = yield* lists(views.completed(found))
         const page = { ...yield* extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
         const fetched = yield* unboundedCount(rows)
         const seen = offset + Math.min(fetched, limit)
@@ -136,34 +144,30 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         )
       }
 
-      // Keyed by text: a client could choose many cities with one structural hash. Failures are not kept.
-      const counts = yield* Cache.makeWith(
-        (text: string) => Effect.timed(Effect.flatMap(listingOf(text), totalOf)),
-        {
-          capacity: MAX_COUNTS_KEPT,
-          timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(COUNT_KEPT_FOR, exit.value[0]) : Duration.zero
-        }
+      // Keyed by text: a client could choose many cities with one structural hash.
+      const keptTotal = yield* sharedTotals(
+        (text: string) => Effect.flatMap(listingOf(text), totalOf),
+        TOTAL_KEPT_FOR
       )
 
-      const keptTotalOf = (listing: Listing) =>
-        textOf(listing).pipe(
-          Effect.flatMap((text) => Cache.get(counts, text)),
-          Effect.map(([, total]) => total)
-        )
+      const publicOf = (owner: UserId) => sql.and([visibility.public, sql`r.user_id = ${owner}`])
+
+      const totalOfUser = yield* sharedTotals((owner: UserId) => countOf(count(publicOf(owner))), Duration.zero)
 
       return PublicRoutes.of({
         list: traced("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
           const rows = planned(found(whereOf(listing), order, wanted, form), listing)
-          return listOf(rows, wanted, keptTotalOf(listing)).pipe(Effect.orDie)
-        }),
+          return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
+        }, databaseDefects),
         byUser: traced("PublicRoutes.byUser")(function*(owner, wanted, form) {
           yield* requireActive(owner)
-          const where = sql.and([visibility.public, sql`r.user_id = ${owner}`])
-          return yield* Effect.orDie(
-            listOf(found(where, NEWEST_PUBLISHED, wanted, form), wanted, countOf(count(where)))
+          return yield* listOf(
+            found(publicOf(owner), NEWEST_PUBLISHED, wanted, form),
+            wanted,
+            totalOfUser(owner)
           )
-        })
+        }, databaseDefects)
       })
     })
   )

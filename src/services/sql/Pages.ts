@@ -9,6 +9,8 @@ interface Selection<A> {
   readonly where: Statement.Fragment
   /** Tables with the same rows for the total; `tables` if absent. */
   readonly counted?: Statement.Fragment
+  /** Where it is counted already. */
+  readonly total?: number
   readonly order: ListOrder
   readonly decode: (rows: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<A>>
 }
@@ -27,11 +29,11 @@ export const countRows = (
 /** A page of rows and the total. They are of one snapshot only in a transaction that has one. */
 export const selectPage = Effect.fnUntraced(function*<A>(
   sql: SqlClient.SqlClient,
-  { columns, counted, decode, order, tables, where }: Selection<A>,
+  { columns, counted, decode, order, tables, where, ...known }: Selection<A>,
   page: Page
 ) {
   const { after, bounds, position } = keyset(sql, order, page)
-  const total = yield* countRows(sql, sql`${counted ?? tables} WHERE ${where}`)
+  const total = known.total ?? (yield* countRows(sql, sql`${counted ?? tables} WHERE ${where}`))
   const rows = yield* sql`
     SELECT ${columns}, ${position} AS list_position FROM ${tables} WHERE (${where}) AND ${after} ${bounds}`
   const covered = rows.slice(0, page.limit)

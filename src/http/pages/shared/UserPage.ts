@@ -2,7 +2,6 @@ import { Effect, Layer, Option, Schema } from "effect"
 import { Handle } from "../../../schema/User.ts"
 import { Profiles } from "../../../services/accounts/Profiles.ts"
 import { html } from "../../../services/html/Html.ts"
-import { Bulkheads } from "../../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../../services/routes/PublicRoutes.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
@@ -14,7 +13,6 @@ const decodeHandle = Schema.decodeUnknownOption(Handle)
 
 export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
   const { root: address } = yield* pageLinks
-  const { lists } = yield* Bulkheads
   const profiles = yield* Profiles
   const publicRoutes = yield* PublicRoutes
   return sharedPageLayer(
@@ -24,7 +22,7 @@ export const userPageLayer = Layer.unwrap(Effect.gen(function*() {
       if (Option.isNone(decoded)) return yield* missingPage
       const page = cardPage(query)
       const { id, name } = yield* profiles.publicProfile(decoded.value)
-      const routes = yield* lists(publicRoutes.byUser(id, page, "none"))
+      const routes = yield* publicRoutes.byUser(id, page, "none")
       const url = `${address}u/${handle}`
       const count = routes.total === 1 ? "1 public route" : `${routes.total} public routes`
       const shown: SharedPage = {
