@@ -42,9 +42,11 @@ const NumberedChange = Schema.Struct({
 })
 type NumberedChange = typeof NumberedChange.Type
 
+/** `change` is decoded later, so that one which cannot be read is passed over. */
 const NumberedRow = Schema.Struct({
   completeFrom: Schema.Int,
-  change: Schema.NullOr(NumberedChange)
+  number: Schema.NullOr(Schema.Int),
+  change: Schema.Unknown
 })
 
 const decodeLast = Schema.decodeUnknownEffect(Schema.Struct({ id: RouteId }))
@@ -64,6 +66,7 @@ export const changedRows = Effect.gen(function*() {
   const ofRoutes = routeVisibility(sql)
   const ofCollections = collectionVisibility(sql)
   const decodeRoutes = readableRows("routes", RouteRow)
+  const decodeChanges = readableRows("changes", NumberedChange)
 
   /** `last` is the last route of the page where more follow. `ids` has one more than the limit. */
   const readRoutes = Effect.fnUntraced(
@@ -89,7 +92,7 @@ export const changedRows = Effect.gen(function*() {
     // One snapshot: a deletion that is purged before it is read is seen by `complete_from`.
     execute: ({ after, include, limit, owner }) =>
       sql`
-        SELECT n.complete_from AS "completeFrom", CASE WHEN c.id IS NOT NULL THEN json_build_object(
+        SELECT n.complete_from AS "completeFrom", c.number, CASE WHEN c.id IS NOT NULL THEN json_build_object(
           'type', c.type, 'id', c.id, 'number', c.number, 'version', c.version,
           'deletedAt', to_char(c.deleted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
         ) END AS change
@@ -168,13 +171,12 @@ export const changedRows = Effect.gen(function*() {
     changesAfter: Effect.fnUntraced(function*(owner: UserId, after: number, { form, include, limit }: Wanted) {
       const rows = yield* findNumbered({ owner, after, include, limit: limit + 1 })
       if (rows[0] === undefined || rows[0].completeFrom > after) return undefined
-      const numbered = rows.slice(0, limit).flatMap(({ change }) => change === null ? [] : [change])
+      const covered = rows.slice(0, limit).filter(({ number }) => number !== null)
+      const numbered = yield* decodeChanges(covered.map(({ change }) => change))
       const idsOf = (wanted: ChangeType) => numbered.filter(({ type }) => type === wanted).map(({ id }) => id)
       const { last, routes } = yield* routesOf(owner, idsOf("route"), form)
-      const end = last === undefined
-        ? numbered.length
-        : 1 + numbered.findIndex(({ id, type }) => type === "route" && id === last)
-      const shown = numbered.slice(0, end)
+      const end = numbered.find(({ id, type }) => type === "route" && id === last)?.number
+      const shown = numbered.filter(({ number }) => end === undefined || number <= end)
       const states = new Map<string, StoredChange>([
         ...routes.map((route) => [`route ${route.id}`, routeChange(route)] as const),
         ...(yield* ownCollections(owner, idsOf("collection"))).map((collection) =>
@@ -186,8 +188,8 @@ export const changedRows = Effect.gen(function*() {
           ?? (deletedAt === null ? undefined : { type: "deleted", of: type, id, version, deletedAt })
       return {
         changes: shown.flatMap((change) => stateOf(change) ?? []),
-        number: shown.at(-1)?.number ?? after,
-        isLast: end === numbered.length && rows.length <= limit
+        number: end ?? covered.at(-1)?.number ?? after,
+        isLast: end === undefined && rows.length <= limit
       }
     })
   }

@@ -4,6 +4,7 @@ import { TimestampColumn } from "../../schema/Columns.ts"
 import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
 import { routeFilters } from "../routes/RouteFilters.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
 import { traced } from "../tracing/Traced.ts"
 import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
@@ -46,7 +47,8 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
         execute: (of) => sql`SELECT max(id)::float8 AS id FROM ${sql.literal(of)}`
       })
 
-      const findRoutes = SqlSchema.findAll({
+      const findRoutes = findReadable({
+        table: "routes",
         Request: Part,
         Result: Schema.Struct({ id: RouteId, name: ShareToken, updatedAt: TimestampColumn }),
         execute: ({ after, upTo }) =>
@@ -57,7 +59,8 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
             ORDER BY r.id`
       })
 
-      const findCollections = SqlSchema.findAll({
+      const findCollections = findReadable({
+        table: "collections",
         Request: Part,
         Result: Schema.Struct({ id: CollectionId, updatedAt: TimestampColumn }),
         execute: ({ after, upTo }) =>

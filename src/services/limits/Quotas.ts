@@ -29,7 +29,7 @@ const USAGE = `json_build_object('routes', ${usedAndLimit("routes", "max_routes"
 
 /** The `Statistics` of an account, of `route_usage r`. */
 export const STATISTICS = `greatest(0, least(r.live_routes, ${MAX_INT4}))::int AS "totalRoutes",
-  greatest(0, r.live_distance)::float8 AS "totalDistance"`
+  greatest(0, least(r.live_distance, 1e300))::float8 AS "totalDistance"`
 
 /** Selects the `Usage` and `Statistics` of a user, for statements that read more of them. */
 export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.Fragment) =>
