@@ -85,7 +85,8 @@ export const CollectionsHandlers = handlersOf(
         create: Effect.fnUntraced(function*({ headers, payload, request }) {
           const caller = yield* Caller
           if (payload.visibility === "public") {
-            yield* requireConfirmed(caller, headers, Effect.succeed(publishing("collection", payload.name)))
+            const addable = collections.requireAddable(caller.userId, payload.routeIds ?? [])
+            yield* requireConfirmed(caller, headers, Effect.as(addable, publishing("collection", payload.name)))
           }
           return yield* idempotency.once(
             caller.userId,

@@ -3,7 +3,7 @@ import type { HttpServerRequest } from "effect/http"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { Impact } from "../../schema/ErrorDetails.ts"
 import { Conflict, NotFound, ValidationFailed } from "../../schema/Errors.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import type { RouteId, UserId } from "../../schema/Ids.ts"
 import type { BatchOperation, RouteBatch } from "../../schema/RouteBatch.ts"
 import { Batches, type FailedOperation } from "../../services/batches/Batches.ts"
 import { Collections } from "../../services/collections/Collections.ts"
@@ -72,16 +72,51 @@ export const routeBatch = Effect.gen(function*() {
   const routeNow = yield* currentRoute
   const collectionNow = yield* currentCollection
 
-  const impactOf = Effect.fnUntraced(function*(owner: UserId, operation: BatchOperation) {
+  /** A route that the batch restores is in the trash before. */
+  const requireOwn = (owner: UserId, id: RouteId, restored: ReadonlySet<RouteId>) =>
+    Effect.catchTag(
+      routes.requireOwn(owner, id),
+      "Missing",
+      (missing) => restored.has(id) ? trash.requireOwn(owner, id) : Effect.fail(missing)
+    )
+
+  const requireFound = Effect.fnUntraced(function*(
+    owner: UserId,
+    operation: BatchOperation,
+    restored: ReadonlySet<RouteId>
+  ) {
+    switch (operation.op) {
+      case "create":
+        return
+      case "update":
+      case "delete":
+        return yield* Effect.asVoid(requireOwn(owner, operation.id, restored))
+      case "restore":
+        return yield* Effect.asVoid(trash.requireOwn(owner, operation.id))
+      case "addToCollection": {
+        const { collectionId, routeId } = operation
+        yield* collections.requireOwn(owner, collectionId)
+        return restored.has(routeId) ? undefined : yield* collections.requireAddable(owner, [routeId], collectionId)
+      }
+      case "removeFromCollection":
+        return yield* Effect.asVoid(collections.requireOwn(owner, operation.collectionId))
+    }
+  }, worded)
+
+  const impactOf = Effect.fnUntraced(function*(
+    owner: UserId,
+    operation: BatchOperation,
+    restored: ReadonlySet<RouteId>
+  ) {
     switch (operation.op) {
       case "create":
         return operation.route.visibility === "public" ? [publishing("route", operation.route.name)] : []
       case "update": {
         if (operation.changes.visibility !== "public") return []
-        return [publishing("route", (yield* routes.requireOwn(owner, operation.id)).name, operation.id)]
+        return [publishing("route", (yield* requireOwn(owner, operation.id, restored)).name, operation.id)]
       }
       case "delete":
-        return [deleting("route", (yield* routes.requireOwn(owner, operation.id)).name, operation.id)]
+        return [deleting("route", (yield* requireOwn(owner, operation.id, restored)).name, operation.id)]
       case "restore": {
         const { name, visibility } = yield* trash.requireOwn(owner, operation.id)
         return visibility === "public" ? [publishing("route", name, operation.id)] : []
@@ -93,14 +128,34 @@ export const routeBatch = Effect.gen(function*() {
   })
 
   /** Of operations that would do something: one on a route that is not there is refused in its result. */
-  const impactsOf = (owner: UserId, operations: ReadonlyArray<BatchOperation>) =>
+  const impactsOf = (owner: UserId, operations: ReadonlyArray<BatchOperation>, restored: ReadonlySet<RouteId>) =>
     Effect.map(
-      Effect.forEach(operations, (operation) =>
-        Effect.catchTag(impactOf(owner, operation), "Missing", () =>
-          Effect.succeed<ReadonlyArray<Impact>>([]))),
-      (impacts) =>
-        impacts.flat()
+      Effect.forEach(
+        operations,
+        (operation) =>
+          Effect.catchTag(
+            impactOf(owner, operation, restored),
+            "Missing",
+            () => Effect.succeed<ReadonlyArray<Impact>>([])
+          )
+      ),
+      (impacts) => impacts.flat()
     )
+
+  /** An atomic batch is refused because of an operation on what is not there before it must be confirmed. */
+  const requireConfirmed = Effect.fnUntraced(function*(owner: UserId, { atomic, operations }: RouteBatch) {
+    const restored = new Set(operations.flatMap((operation) => operation.op === "restore" ? [operation.id] : []))
+    const impacts = yield* impactsOf(owner, operations, restored)
+    if (!Arr.isReadonlyArrayNonEmpty(impacts)) return
+    if (atomic === true) {
+      yield* Effect.forEach(
+        operations,
+        (operation, index) =>
+          Effect.mapError(requireFound(owner, operation, restored), (error) => refusal({ error, index }))
+      )
+    }
+    return yield* unconfirmedAll(impacts)
+  })
 
   const collectionChange = (
     owner: UserId,
@@ -158,14 +213,12 @@ export const routeBatch = Effect.gen(function*() {
     })
   })
 
-  return Effect.fnUntraced(function*({ headers, payload: { atomic: isAtomic = false, operations }, request }: Call) {
+  return Effect.fnUntraced(function*({ headers, payload, request }: Call) {
+    const { atomic: isAtomic = false, operations } = payload
     const caller = yield* Caller
     const mayPublish = isConfirmed(caller, headers)
-    if (!mayPublish) {
-      const impacts = yield* impactsOf(caller.userId, operations)
-      if (Arr.isReadonlyArrayNonEmpty(impacts)) return yield* unconfirmedAll(impacts)
-    }
     const changes = yield* preparedAll(caller.userId, operations, mayPublish)
+    if (!mayPublish) yield* requireConfirmed(caller.userId, payload)
     return yield* idempotency.once(
       caller.userId,
       { headers, request },

@@ -6,7 +6,7 @@ import { DEFAULT_FORM } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { Bulkheads } from "../../services/limits/Bulkheads.ts"
 import { PublicRoutes } from "../../services/routes/PublicRoutes.ts"
-import { lineOf, type RouteDraft } from "../../services/routes/RouteColumns.ts"
+import { lineOf, requireOwnLine, type RouteChange, type RouteDraft } from "../../services/routes/RouteColumns.ts"
 import { RouteProfiles } from "../../services/routes/RouteProfiles.ts"
 import { Routes } from "../../services/routes/Routes.ts"
 import { RouteSearch } from "../../services/routes/RouteSearch.ts"
@@ -94,10 +94,10 @@ export const RoutesHandlers = handlersOf(
         }, worded),
         create: Effect.fnUntraced(function*({ headers, payload, query, request }) {
           const caller = yield* Caller
-          if (payload.visibility === "public") {
-            yield* requireConfirmed(caller, headers, Effect.succeed(publishing("route", payload.name)))
-          }
           const given = withDuration(yield* withGeometry(payload))
+          if (given.visibility === "public") {
+            yield* requireConfirmed(caller, headers, Effect.as(requireOwnLine(given), publishing("route", given.name)))
+          }
           const isElevated = query.elevation === "true"
           const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
           const digest = yield* bodyDigest
@@ -125,11 +125,13 @@ export const RoutesHandlers = handlersOf(
         }, worded),
         update: Effect.fnUntraced(function*({ headers, params: { id }, payload }) {
           const caller = yield* Caller
-          if (payload.visibility === "public") {
-            yield* requireConfirmed(caller, headers, publishingOwn(caller.userId, id))
-          }
+          const patch: RouteChange = yield* withGeometry(payload)
           const { userId } = caller
-          const change = routes.update(userId, id, yield* withGeometry(payload), expectedVersions(headers))
+          if (patch.visibility === "public") {
+            const fits = patch.geometry === undefined ? Effect.void : requireOwnLine(patch)
+            yield* requireConfirmed(caller, headers, Effect.andThen(fits, publishingOwn(userId, id)))
+          }
+          const change = routes.update(userId, id, patch, expectedVersions(headers))
           return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
         }, worded),
         remove: Effect.fnUntraced(function*({ headers, params: { id } }) {

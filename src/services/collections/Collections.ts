@@ -72,6 +72,12 @@ export class Collections extends Context.Service<Collections, {
     page: Page,
     form: GeometryForm
   ) => Effect.Effect<PageOf<StoredCollectionRoute>, Missing>
+  /** Fails for routes that a new collection, or this one, may not have. */
+  readonly requireAddable: (
+    owner: UserId,
+    routeIds: ReadonlyArray<RouteId>,
+    collection?: CollectionId
+  ) => Effect.Effect<void, RoutesMissing>
   /** For the text of a confirmation. */
   readonly requireOwn: (
     owner: UserId,
@@ -216,6 +222,8 @@ export class Collections extends Context.Service<Collections, {
           const routes = yield* members.page(ref, viewer, page, form)
           return Option.isSome(routes) ? routes.value : yield* new Missing({ kind: "collection" })
         }, databaseDefects),
+
+        requireAddable: traced("Collections.requireAddable")(requireAddable, databaseDefects),
 
         requireOwn: traced("Collections.requireOwn")(function*(owner, id) {
           const row = yield* queries.findName({ owner, id })

@@ -47,6 +47,10 @@ export const requireOnLine = (cues: RouteDraft["cues"], positions: number) => {
   return index === undefined ? Effect.void : Effect.fail(new CueBeyondLine({ index, positions }))
 }
 
+/** Of cues that come with their line. */
+export const requireOwnLine = ({ cues, geometry }: Pick<RouteChange, "cues" | "geometry">) =>
+  requireOnLine(cues, lineOf(geometry)?.positionCount ?? 0)
+
 export const boxOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): string | null =>
   line?.box ?? boxAround(waypoints.map(({ coord }) => coord))
 
