@@ -36,6 +36,7 @@ import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
 import { SyncHandlers } from "./handlers/SyncHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
+import { conditionalLayer } from "./middleware/Conditional.ts"
 import { corsLayer } from "./middleware/Cors.ts"
 import { CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
@@ -109,6 +110,7 @@ const routes = Layer.mergeAll(
   refusalLayer,
   exactPathsLayer,
   largeResponsesLayer,
+  conditionalLayer,
   preparedResponsesLayer,
   otherMethodsLayer,
   api,

@@ -1,5 +1,6 @@
 import { Schema } from "effect"
 import { Addition, Collection } from "./Collection.ts"
+import { EntityTags } from "./EntityTags.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
 import { optionalMember } from "./Optional.ts"
@@ -8,7 +9,7 @@ import { NewRoute, Route, RoutePatch } from "./Route.ts"
 export const MAX_OPERATIONS = 100
 
 const ifMatch = optionalMember(
-  Schema.String.annotate({ description: "The `ETag` to be changed, as the header `If-Match`" })
+  EntityTags.annotate({ description: "The `ETag` to be changed, as the header `If-Match`" })
 )
 
 const operation = <const Op extends string, const Fields extends Schema.Struct.Fields>(op: Op, fields: Fields) =>

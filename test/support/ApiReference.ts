@@ -1,3 +1,4 @@
+import { COMMON_HEADERS } from "../../src/http/api/openapi/Headers.ts"
 import { document, nameOf, type Operation, operations } from "./OpenApi.ts"
 
 const HEADING = `# The API
@@ -85,7 +86,8 @@ const contentOf = (content: Readonly<Record<string, { readonly schema: JsonSchem
 
 const answerLine = ([status, answer]: readonly [string, Operation["responses"][string]]) => {
   if ("$ref" in answer) return []
-  const headers = Object.keys(answer.headers ?? {}).map(code).join(", ")
+  const own = Object.keys(answer.headers ?? {}).filter((name) => !COMMON_HEADERS.some((common) => common === name))
+  const headers = own.map(code).join(", ")
   return [
     `- ${status}: ${contentOf(answer.content) || answer.description}${headers === "" ? "" : `; headers ${headers}`}`
   ]
@@ -133,6 +135,8 @@ const errorTable = () => [
 
 const headerTable = () => [
   "## Headers of answers",
+  "",
+  `Every answer may have ${COMMON_HEADERS.map(code).join(", ")}.`,
   "",
   "| header | |",
   "|---|---|",

@@ -55,8 +55,10 @@ export class Api extends HttpApi.make(SERVICE_NAME)
       + "[longitude, latitude] in degrees (WGS 84), with the elevation in metres behind them where there is one. "
       + "Instants are ISO 8601 in UTC. Members that a body's schema does not name are ignored; a query parameter that the endpoint "
       + "does not name is 400, below `/api/v1`. A body has "
-      + `at most ${JSON_LIMITS.depth} levels, ${grouped(JSON_LIMITS.members)} members in one object, and `
-      + `${grouped(JSON_LIMITS.spareValues)} values beside those that its schema names.\n\n`
+      + `at most ${JSON_LIMITS.depth} levels, ${grouped(JSON_LIMITS.members)} members in one object, and in all `
+      + `${
+        grouped(JSON_LIMITS.spareValues)
+      } values more than its schema has room for, whichever members they are in.\n\n`
       + "Every error has one shape: `statusCode`, a stable `code`, a `message` for people, and `details`. An "
       + "unknown path is 404, and a method that a path does not have is 405 with `Allow`.\n\n"
       + "Browsers have a session by its cookie. Others send `Authorization: Bearer` with the session's JWT, or with a "

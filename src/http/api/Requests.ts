@@ -1,5 +1,6 @@
 import { Context, Duration, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
+import { EntityTags } from "../../schema/EntityTags.ts"
 import {
   Forbidden,
   Internal,
@@ -36,14 +37,14 @@ export const ConfirmHeader = {
 /** Prevents two devices from overwriting each other's changes. */
 export const MatchHeader = {
   [HEADERS.ifMatch.key]: Schema.optionalKey(
-    Schema.String.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
+    EntityTags.annotate({ description: "The `ETag` to be changed; 409 if it is stale" })
   )
 }
 
+export const IF_NONE_MATCH_WORDS = "The `ETag` one has; 304 if it is still so"
+
 export const NoneMatchHeader = {
-  [HEADERS.ifNoneMatch.key]: Schema.optionalKey(
-    Schema.String.annotate({ description: "The `ETag` one has; 304 if it is still so" })
-  )
+  [HEADERS.ifNoneMatch.key]: Schema.optionalKey(Schema.String.annotate({ description: IF_NONE_MATCH_WORDS }))
 }
 
 const MAX_KEY = 255

@@ -1,6 +1,6 @@
 import { create, parse } from "content-disposition"
 import { Array as Arr, Context, Effect, Option } from "effect"
-import { type Headers, HttpServerResponse } from "effect/http"
+import { type Headers, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
@@ -24,9 +24,15 @@ import { RequestBodies } from "../request/RequestBodies.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { dryRunResponse, importedResponse, requireChosen } from "../response/ImportResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { makeVersionedRoute } from "../response/RouteJson.ts"
+import { fileTag, makeVersionedRoute } from "../response/RouteJson.ts"
+import { isKnown, notModified } from "../response/Versioned.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
+
+interface Download {
+  readonly params: { readonly ref: RouteRef }
+  readonly request: HttpServerRequest.HttpServerRequest
+}
 
 export const FilesHandlers = handlersOf(
   "files",
@@ -53,15 +59,23 @@ export const FilesHandlers = handlersOf(
     })
 
     const download = (format: FileFormat) =>
-      Effect.fnUntraced(function*({ params }: { readonly params: { readonly ref: RouteRef } }) {
+      Effect.fnUntraced(function*({ params, request }: Download) {
         const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
         yield* downloads.admit
-        const { bytes, name, size } = yield* bulkheads.downloads(files.write(params.ref, viewer, format))
-        return HttpServerResponse.stream(bytes, {
-          contentType: MEDIA_TYPES[format],
-          contentLength: size,
-          headers: { [HEADERS.contentDisposition.key]: create(`${fileName(name)}.${format}`) }
-        })
+        return yield* bulkheads.downloads(Effect.gen(function*() {
+          const route = yield* files.find(params.ref, viewer)
+          const etag = fileTag(route, format)
+          if (isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)) return notModified(etag)
+          const { bytes, size } = yield* files.write(route, format)
+          return HttpServerResponse.stream(bytes, {
+            contentType: MEDIA_TYPES[format],
+            contentLength: size,
+            headers: {
+              [HEADERS.contentDisposition.key]: create(`${fileName(route.name)}.${format}`),
+              [HEADERS.etag.key]: etag
+            }
+          })
+        }))
       }, worded)
 
     return HttpApiBuilder.group(Api, "files", (handlers) =>

@@ -6,9 +6,9 @@ import { baseUrl } from "../../services/settings/Addresses.ts"
 import { HEADERS } from "../api/Headers.ts"
 
 const HARDENING = {
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "content-security-policy": "default-src 'none'; frame-ancestors 'none'"
+  [HEADERS.contentTypeOptions.key]: "nosniff",
+  [HEADERS.referrerPolicy.key]: "no-referrer",
+  [HEADERS.contentSecurityPolicy.key]: "default-src 'none'; frame-ancestors 'none'"
 }
 
 const TWO_YEARS = 63_072_000
@@ -31,8 +31,8 @@ const CLOSE = { connection: "close" }
 
 export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
   ...HARDENING,
-  "cache-control": "no-store",
-  ...(protocol === "https:" ? { "strict-transport-security": `max-age=${TWO_YEARS}` } : {})
+  [HEADERS.cacheControl.key]: "no-store",
+  ...(protocol === "https:" ? { [HEADERS.strictTransportSecurity.key]: `max-age=${TWO_YEARS}` } : {})
 }))
 
 /** OWASP HTTP Headers Cheat Sheet; also `Connection: close` while draining. */

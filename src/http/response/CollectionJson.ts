@@ -4,8 +4,8 @@ import type { PageOf } from "../../schema/Page.ts"
 import { withMembers } from "../../services/json/JsonText.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
-import { pageHeaders } from "./Pagination.ts"
-import { jsonResponse, type Versioned, weakTag } from "./Versioned.ts"
+import { jsonPage } from "./Pagination.ts"
+import { type Versioned, weakTag } from "./Versioned.ts"
 
 export const collectionJson = (collection: StoredCollection): string =>
   JSON.stringify({ ...collection, version: undefined })
@@ -24,4 +24,4 @@ export const makeVersionedCollection = Effect.map(
 )
 
 export const collectionPage = (url: string, page: RequestedPage, found: PageOf<StoredCollection>) =>
-  jsonResponse(`[${found.items.map(collectionJson).join(",")}]`, { headers: pageHeaders(url, page, found) })
+  jsonPage(url, page, found, collectionJson)

@@ -1,5 +1,8 @@
 import { HttpServerResponse } from "effect/http"
+import { crc32 } from "node:zlib"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { ListPosition, Page, PageOf } from "../../schema/Page.ts"
+import { type JsonPart, lengthOf } from "../../services/json/JsonText.ts"
 import { HEADERS } from "../api/Headers.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 
@@ -42,8 +45,31 @@ export const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unkn
   }
 }
 
-export const jsonPage = <A>(url: string, page: RequestedPage, found: PageOf<A>) =>
-  HttpServerResponse.jsonUnsafe(found.items, { headers: pageHeaders(url, page, found) })
+/** The headers of a page with its JSON. Its entity tag is a checksum of both, since a list has no version. */
+export const taggedHeaders = (
+  url: string,
+  page: RequestedPage,
+  found: PageOf<unknown>,
+  json: ReadonlyArray<JsonPart>
+): Record<string, string> => {
+  const headers = pageHeaders(url, page, found)
+  const sum = json.reduce((sum: number, part) => crc32(part, sum), crc32(JSON.stringify(headers)))
+  return { ...headers, [HEADERS.etag.key]: `W/"${lengthOf(json).toString(36)}-${sum.toString(16)}"` }
+}
+
+/** A page of items that are short. */
+export const jsonPage = <A>(
+  url: string,
+  page: RequestedPage,
+  found: PageOf<A>,
+  toJson: (item: A) => string = (item) => JSON.stringify(item)
+) => {
+  const json = `[${found.items.map(toJson).join(",")}]`
+  return HttpServerResponse.text(json, {
+    headers: taggedHeaders(url, page, found, [json]),
+    contentType: MEDIA_TYPES.json
+  })
+}
 
 interface Sorted<A> {
   readonly positionOf: (item: A) => ListPosition

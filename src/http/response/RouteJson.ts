@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import type { ImportWarning } from "../../schema/Import.ts"
+import type { FileFormat, ImportWarning } from "../../schema/Import.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { PageOf } from "../../schema/Page.ts"
 import type { StoredCollectionRoute, StoredRoute } from "../../schema/Route.ts"
@@ -9,7 +9,7 @@ import { type JsonParts, piecesOf, textOf, withMembers } from "../../services/js
 import { piecedResponse } from "../request/BodyPieces.ts"
 import type { RequestedPage } from "../request/RequestedPage.ts"
 import { pageLinks } from "./PageLinks.ts"
-import { pageHeaders } from "./Pagination.ts"
+import { taggedHeaders } from "./Pagination.ts"
 import { type Versioned, weakTag } from "./Versioned.ts"
 
 export const routeJson = (
@@ -42,6 +42,10 @@ const shownOf = (
 
 export const routeTag = (route: StoredRoute, form: GeometryForm = "full"): string =>
   weakTag(`${route.version}-${form}`, shownOf(route))
+
+/** Of a file of a route. */
+export const fileTag = (route: StoredRoute, format: FileFormat): string =>
+  weakTag(`${route.version}-${format}`, shownOf(route))
 
 export const makeVersionedRoute = Effect.map(
   pageLinks,
@@ -97,9 +101,7 @@ export const jsonArray = Effect.fnUntraced(function*<A>(
 
 export const routePage = Effect.fnUntraced(
   function*(url: string, page: RequestedPage, found: PageOf<StoredCollectionRoute>) {
-    return piecedResponse(yield* jsonArray(found.items, (route) => routeJson(route)), {
-      headers: pageHeaders(url, page, found),
-      contentType: MEDIA_TYPES.json
-    })
+    const json = yield* jsonArray(found.items, (route) => routeJson(route))
+    return piecedResponse(json, { headers: taggedHeaders(url, page, found, json), contentType: MEDIA_TYPES.json })
   }
 )

@@ -2,6 +2,7 @@ import { Effect, Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
 import { StaleVersion } from "../../schema/DomainErrors.ts"
+import { tagsIn } from "../../schema/EntityTags.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import type { Visibility } from "../../schema/Visibility.ts"
 import {
@@ -29,15 +30,13 @@ export interface Versioned {
 /** RFC 9110, 8.8.3. `If-Match` compares only the version. Weak, since one state has several encodings. */
 export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
 
-const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
-
 /** RFC 9110, 8.8.3.2: weak comparison ignores `W/`. */
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
 /** RFC 9110, 13.1.2. */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined
-  && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
+  && (ifNoneMatch.trim() === "*" || tagsIn(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
 
 /** Caches revalidate each time, so that a route that is no longer shared is absent at once. */
 export const STORABLE = { [HEADERS.cacheControl.key]: "no-cache" }
@@ -59,7 +58,7 @@ export const expectedVersions = (
 ): ExpectedVersion =>
   ifMatch === undefined || ifMatch.trim() === "*"
     ? undefined
-    : listed(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
+    : tagsIn(ifMatch).flatMap((tag) => OWN_TAG.exec(tag)?.[1] ?? []).map(Number)
 
 /** Up to there a text, which is written together with its headers, costs less than its bytes. */
 const LONG = 16 * 1024
@@ -83,13 +82,13 @@ export const versionedResponse = ({ etag, json }: Versioned) =>
 export const createdResponse = ({ etag, json, path }: Versioned) =>
   jsonResponse(json(), { status: 201, headers: { [HEADERS.location.key]: path, [HEADERS.etag.key]: etag } })
 
+export const notModified = (etag: string) =>
+  HttpServerResponse.empty({ status: 304, headers: { [HEADERS.etag.key]: etag } })
+
 export const readResponse = (
   resource: Versioned,
   { [HEADERS.ifNoneMatch.key]: ifNoneMatch }: Schema.Struct.Type<typeof NoneMatchHeader>
-) =>
-  isKnown(ifNoneMatch, resource.etag)
-    ? HttpServerResponse.empty({ status: 304, headers: { [HEADERS.etag.key]: resource.etag } })
-    : versionedResponse(resource)
+) => isKnown(ifNoneMatch, resource.etag) ? notModified(resource.etag) : versionedResponse(resource)
 
 const isStale = Schema.is(StaleVersion)
 

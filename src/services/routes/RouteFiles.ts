@@ -15,17 +15,17 @@ import { traced } from "../tracing/Traced.ts"
 import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
 
-export interface ExportedFile extends SpooledFile {
-  readonly name: string
-}
-
 export class RouteFiles extends Context.Service<RouteFiles, {
-  /** By the rules of `Routes.get`; on disk until the scope closes. `Overloaded` where the disk has no room. */
-  readonly write: (
+  /** By the rules of `Routes.get`. */
+  readonly find: (
     ref: RouteRef,
-    viewer: Option.Option<UserId>,
+    viewer: Option.Option<UserId>
+  ) => Effect.Effect<StoredRoute, DownloadRefused | Missing | Overloaded>
+  /** On disk until the scope closes. `Overloaded` where the disk has no room. */
+  readonly write: (
+    route: StoredRoute,
     format: FileFormat
-  ) => Effect.Effect<ExportedFile, DownloadRefused | Missing | SpoolFull | Overloaded, Scope.Scope>
+  ) => Effect.Effect<SpooledFile, SpoolFull | Overloaded, Scope.Scope>
   /**
    * A file, a multipart form or an archive; the format is that of the content type, else of the content.
    * `FilesTooLarge` when too much is unpacked, `InvalidInput` for a malformed file or one without routes,
@@ -66,11 +66,13 @@ export class RouteFiles extends Context.Service<RouteFiles, {
       }
 
       return RouteFiles.of({
-        write: traced("RouteFiles.write")(function*(ref, viewer, format) {
+        find: traced("RouteFiles.find")(function*(ref, viewer) {
           const route = yield* routes.get(ref, viewer, "full")
-          if (route.allowDownload === false) return yield* new DownloadRefused()
+          return route.allowDownload === false ? yield* new DownloadRefused() : route
+        }),
+        write: traced("RouteFiles.write")(function*(route, format) {
           const pieces = format === "fit" ? [yield* fitOf(route)] : writeRouteFile(yield* toDocument(route), format)
-          return { name: route.name, ...yield* spool.take(pieces) }
+          return yield* spool.take(pieces)
         }),
         read: traced("RouteFiles.read")(function*(bytes, options) {
           const isLong = isPacked(new Uint8Array(bytes), options.contentType)

@@ -20,6 +20,8 @@ export interface Declared {
   /** Possible statuses, fewer than declared by middleware. */
   readonly errors: ReadonlySet<number>
   readonly endpoint: HttpApiEndpoint.Top
+  /** Keys of its middleware. */
+  readonly middleware: ReadonlySet<string>
 }
 
 interface RateLimit {
@@ -95,7 +97,8 @@ const declaredOf = (endpoint: HttpApiEndpoint.Top, middleware: Middleware): Decl
   rateLimit: rateLimitOf(endpoint, middleware),
   bodyLimit: hasBody(endpoint) ? Context.get(endpoint.annotations, BodyLimit) : undefined,
   errors: errorsOf(endpoint, middleware),
-  endpoint
+  endpoint,
+  middleware: new Set([...middleware].map(({ key }) => key))
 })
 
 /** Keys are operation ids. */

@@ -3,11 +3,19 @@ import { OpenApi } from "effect/http-api"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { Api } from "../Api.ts"
 import { HEADERS } from "../Headers.ts"
+import { IF_NONE_MATCH_WORDS } from "../Requests.ts"
 import { describeBodies } from "./Bodies.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
 import { errorExamples } from "./ErrorExamples.ts"
 import { BODIES, MEDIA } from "./Glossary.ts"
-import { errorHeaders, HEADER_COMPONENTS, references, responseHeaders } from "./Headers.ts"
+import {
+  errorHeaders,
+  HEADER_COMPONENTS,
+  isTagged,
+  notModifiedHeaders,
+  references,
+  responseHeaders
+} from "./Headers.ts"
 import { parametersOf } from "./Parameters.ts"
 import { portable } from "./Portable.ts"
 import { SECURITY_SCHEMES, securityOf } from "./Security.ts"
@@ -29,9 +37,20 @@ const COMPONENT = "#/components/schemas/"
 const errorName = ({ content }: Response): string =>
   String(content?.[MEDIA_TYPES.json]?.schema["$ref"]).replace(COMPONENT, "").replace(/Encoded$/, "")
 
+const IF_NONE_MATCH = {
+  name: HEADERS.ifNoneMatch.key,
+  in: "header",
+  required: false,
+  schema: { type: "string" },
+  description: IF_NONE_MATCH_WORDS
+} as const
+
 const isError = (status: string) => Number(status) >= 400
 
-const notModified = { description: "It is still what the client has.", headers: references([HEADERS.etag.name]) }
+const notModified = (declared: Declared) => ({
+  description: "It is still what the client has.",
+  headers: references(notModifiedHeaders(declared))
+})
 
 const nameIn = (schema: unknown) => /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema) ?? "")?.[1] ?? ""
 
@@ -59,8 +78,19 @@ const describeResponse = (status: string, response: Response, operation: Operati
       headers: { ...references(responseHeaders(Number(status), response, operation, declared)), ...response.headers }
     }
 
+const isConditional = (operation: Operation, declared: Declared) => {
+  const response = operation.responses[200]
+  return declared.endpoint.method === "GET" && response !== undefined && isTagged(response, operation, declared)
+}
+
+/** The handlers of lists and files do not read the header: a middleware compares what they return. */
+const withCondition = (operation: Operation, declared: Declared): Operation =>
+  isConditional(operation, declared) && !operation.parameters.some(({ name }) => name === HEADERS.ifNoneMatch.key)
+    ? { ...operation, parameters: [...operation.parameters, IF_NONE_MATCH] }
+    : operation
+
 const describeResponses = (operation: Operation, declared: Declared) => ({
-  ...(operation.parameters.some(({ name }) => name === HEADERS.ifNoneMatch.key) ? { 304: notModified } : {}),
+  ...(isConditional(operation, declared) ? { 304: notModified(declared) } : {}),
   ...Object.fromEntries(
     Object.entries(operation.responses)
       .filter(([status]) => !isError(status) || declared.errors.has(Number(status)))
@@ -68,8 +98,9 @@ const describeResponses = (operation: Operation, declared: Declared) => ({
   )
 })
 
-const describe = (operation: Operation, declared: Declared, pathNames: ReadonlyMap<string, string>) => {
+const describe = (given: Operation, declared: Declared, pathNames: ReadonlyMap<string, string>) => {
   const { callers, rateLimit } = declared
+  const operation = withCondition(given, declared)
   return {
     ...operation,
     description: `${operation.description ?? ""}\n\n${conditionsOf(declared)}`,

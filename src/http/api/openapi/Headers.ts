@@ -3,7 +3,7 @@ import type { OpenApi } from "effect/http-api"
 import { inWords, TOKEN_EXPIRY_NOTICE } from "../../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
 import { SERVICE_NAME } from "../../../schema/ServiceName.ts"
-import { DEVICE_COOKIE, SESSION_COOKIE } from "../Authentication.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE, StaleCookie } from "../Authentication.ts"
 import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
 import type { Declared } from "./Declared.ts"
 
@@ -15,6 +15,17 @@ const count = (description: string, example: number) => ({
 })
 
 export const HEADER_COMPONENTS = {
+  [HEADERS.allowCredentials.name]: text("Where the operator has listed the origin of the request", "true"),
+  [HEADERS.allowOrigin.name]: text(
+    "`*` where the request has no cookie; the origin of the request where the operator has listed it",
+    "*"
+  ),
+  [HEADERS.contentSecurityPolicy.name]: text("What a browser may do with the response: nothing", "default-src 'none'"),
+  [HEADERS.contentTypeOptions.name]: text("`Content-Type` is right", "nosniff"),
+  [HEADERS.exposeHeaders.name]: text("The headers that scripts of other origins may read", "ETag, Link, Location"),
+  [HEADERS.referrerPolicy.name]: text("Addresses have tokens, which no other site may see", "no-referrer"),
+  [HEADERS.strictTransportSecurity.name]: text("Where the service is reached by https", "max-age=63072000"),
+  [HEADERS.vary.name]: text("The headers of the request that the response depends on", "Authorization, Cookie"),
   [HEADERS.contentDisposition.name]: text(
     "The name of the file (RFC 6266)",
     "attachment; filename=\"Around Vaduz.gpx\""
@@ -23,7 +34,10 @@ export const HEADER_COMPONENTS = {
     "`no-cache`: may be stored, and is validated before each use. `no-store` for what is private",
     "no-cache"
   ),
-  [HEADERS.etag.name]: text("The version, for `If-Match` and `If-None-Match`", "W/\"3-full-8f0b3a1c\""),
+  [HEADERS.etag.name]: text(
+    "The version, for `If-Match` and `If-None-Match`; of a list a checksum, for `If-None-Match` only",
+    "W/\"3-full-8f0b3a1c\""
+  ),
   [HEADERS.link.name]: text(
     "The pages around this one: `first`, `prev`, `next`, `last` (RFC 8288). `next` has a `cursor`, which neither skips nor "
       + "repeats an item when others are added or deleted meanwhile; of a page that was requested by `offset` it has an "
@@ -53,43 +67,94 @@ export const HEADER_COMPONENTS = {
   [HEADERS.totalCount.name]: count("How many there are on all pages", 137)
 }
 
+/** Every response has them, or could. */
+export const COMMON_HEADERS = [
+  HEADERS.allowCredentials.name,
+  HEADERS.allowOrigin.name,
+  HEADERS.cacheControl.name,
+  HEADERS.contentSecurityPolicy.name,
+  HEADERS.contentTypeOptions.name,
+  HEADERS.exposeHeaders.name,
+  HEADERS.referrerPolicy.name,
+  HEADERS.strictTransportSecurity.name,
+  HEADERS.vary.name
+]
+
 export const references = (names: ReadonlyArray<HeaderName>) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 const bodySchema = (response: OpenApi.OpenApiSpecResponse) => response.content?.[MEDIA_TYPES.json]?.schema ?? {}
 
 const isVersioned = (schema: object) =>
-  /"#\/components\/schemas\/(Route|CreatedRoute|Collection|ElevationProfile)"/.test(JSON.stringify(schema))
+  /"#\/components\/schemas\/(Route|CreatedRoute|ImportedRoute|Collection|ElevationProfile)"/.test(
+    JSON.stringify(schema)
+  )
 
 const isFile = ({ content }: OpenApi.OpenApiSpecResponse) =>
   Object.keys(content ?? {}).some((type) => type.startsWith("application/") && type !== MEDIA_TYPES.json)
 
 const when = (condition: boolean, ...names: ReadonlyArray<HeaderName>) => condition ? names : []
 
+const hasParameter = ({ parameters }: OpenApi.OpenAPISpecOperation, wanted: string) =>
+  parameters.some(({ name }) => name === wanted)
+
+/** A response of these statuses has a tag, by which a later request gets 304. */
+export const isTagged = (
+  response: OpenApi.OpenApiSpecResponse,
+  operation: OpenApi.OpenAPISpecOperation,
+  { endpoint }: Declared
+): boolean => {
+  const schema = bodySchema(response)
+  const isArchive = response.content?.[MEDIA_TYPES.zip] !== undefined
+  return (isVersioned(schema) && !("items" in schema)) || hasParameter(operation, "offset")
+    || (isFile(response) && !isArchive)
+    || Context.get(endpoint.annotations, OwnHeaders).includes(HEADERS.etag.name)
+}
+
+/** Those of who sends the request, and of its limit: any response has them, whatever its status. */
+const callerHeaders = ({ callers, middleware, rateLimit }: Declared): ReadonlyArray<HeaderName> => {
+  const isSession = callers.kind !== "anyone" && callers.kind !== "signed-out"
+  return [
+    ...when(isSession, HEADERS.accessToken.name),
+    ...when(isSession || middleware.has(StaleCookie.key), HEADERS.setCookie.name),
+    ...when(callers.kind === "caller" || callers.kind === "visitor", HEADERS.tokenExpiresAt.name),
+    ...when(rateLimit !== undefined, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name)
+  ]
+}
+
 export const responseHeaders = (
   status: number,
   response: OpenApi.OpenApiSpecResponse,
   operation: OpenApi.OpenAPISpecOperation,
-  { callers, endpoint, rateLimit }: Declared
+  declared: Declared
 ): ReadonlyArray<HeaderName> => {
-  const schema = bodySchema(response)
-  const isOne = isVersioned(schema) && !("items" in schema)
-  const isSession = callers.kind !== "anyone" && callers.kind !== "signed-out"
+  const isOne = isTagged(response, operation, declared)
   return [
+    ...COMMON_HEADERS,
+    ...callerHeaders(declared),
     ...when(isOne, HEADERS.etag.name),
     ...when(isOne && status === 201, HEADERS.location.name),
-    ...when(operation.parameters.some(({ name }) => name === "offset"), HEADERS.totalCount.name, HEADERS.link.name),
+    ...when(hasParameter(operation, "offset"), HEADERS.totalCount.name, HEADERS.link.name),
     ...when(isFile(response), HEADERS.contentDisposition.name),
-    ...when(JSON.stringify(schema).includes("/SignIn\""), HEADERS.setCookie.name),
-    ...when(isSession, HEADERS.accessToken.name, HEADERS.setCookie.name),
-    ...when(callers.kind === "caller" || callers.kind === "visitor", HEADERS.tokenExpiresAt.name),
-    ...when(rateLimit !== undefined, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name),
-    ...Context.get(endpoint.annotations, OwnHeaders)
+    ...when(JSON.stringify(bodySchema(response)).includes("/SignIn\""), HEADERS.setCookie.name),
+    ...Context.get(declared.endpoint.annotations, OwnHeaders)
   ]
 }
 
+export const notModifiedHeaders = (declared: Declared): ReadonlyArray<HeaderName> => [
+  ...COMMON_HEADERS,
+  ...callerHeaders(declared),
+  HEADERS.etag.name
+]
+
+/** Operations share the responses of errors. */
 export const errorHeaders = (status: number): ReadonlyArray<HeaderName> => [
+  ...COMMON_HEADERS,
+  HEADERS.accessToken.name,
+  HEADERS.rateLimit.name,
+  HEADERS.rateLimitPolicy.name,
+  HEADERS.setCookie.name,
+  HEADERS.tokenExpiresAt.name,
   ...when(status === 401, HEADERS.wwwAuthenticate.name),
-  ...when(status === 429, HEADERS.rateLimit.name, HEADERS.rateLimitPolicy.name, HEADERS.retryAfter.name),
-  ...when(status === 503, HEADERS.retryAfter.name)
+  ...when(status === 429 || status === 503, HEADERS.retryAfter.name)
 ]
