@@ -53,7 +53,7 @@ const JOINERS =
 /** Tags outside of flags, such as that of Scotland. */
 const TAGS = /(?<!\u{1F3F4}[\u{E0020}-\u{E007E}]{0,6})[\u{E0020}-\u{E007F}]/gu
 
-const OTHER_FORMAT = /[\p{Cf}--[\u200C\u200D\u{E0020}-\u{E007F}]]/gv
+const OTHER_FORMAT = /[\p{Cf}--[\u{E0020}-\u{E007F}\u200C\u200D]]/gv
 
 /** Removes invisible characters (Unicode category Cf), which reorder or hide the text around them. */
 export const withoutFormat = (text: string): string =>
