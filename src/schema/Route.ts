@@ -158,7 +158,7 @@ export interface StoredRoute extends Omit<Route, "waypoints" | "geometry" | "pol
   readonly polyline6: JsonText | undefined
   readonly cues: JsonText | undefined
   readonly version: number
-  /** The revision of the owner's privacy zones, where they cut a part off. `distance` is of the whole route. */
+  /** The revision of the owner's privacy zones, where they cut a part off. */
   readonly cutRevision?: number
 }
 

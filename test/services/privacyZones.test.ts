@@ -19,6 +19,8 @@ const circleOf = Effect.runSync(
 
 const owners = (count: number) => Array.from({ length: count }, (_, index) => UserId.make(index + 1))
 
+const NO_MEASURES = { distance: null, duration: null, elevationGain: null }
+
 const decodeCues = Schema.decodeUnknownSync(Schema.fromJsonString(Maneuvers))
 
 const lineOf = Schema.decodeUnknownSync(Schema.fromJsonString(Positions))
@@ -28,7 +30,7 @@ const cut = async (
   circles: ReadonlyArray<Circle>,
   cues: string | null = null
 ) => {
-  const cut = await cutRoute.run({ geometry: JSON.stringify(line), waypoints: "[]", cues, circles })
+  const cut = await cutRoute.run({ ...NO_MEASURES, geometry: JSON.stringify(line), waypoints: "[]", cues, circles })
   return { cut, line: cut === undefined ? line : lineOf(cut.line?.json ?? "[]") }
 }
 
@@ -135,9 +137,18 @@ describe("a cut line", () => {
   })
 
   it("of a row that cannot be read shows nothing", async () => {
-    assert.deepInclude(await cutRoute.run({ geometry: "[[", waypoints: "[]", cues: null, circles: [circle] }), {
-      line: null,
-      waypoints: "[]"
-    })
+    assert.deepInclude(
+      await cutRoute.run({
+        ...NO_MEASURES,
+        geometry: "[[",
+        waypoints: "[]",
+        cues: null,
+        circles: [circle]
+      }),
+      {
+        line: null,
+        waypoints: "[]"
+      }
+    )
   })
 })

@@ -5,42 +5,140 @@ import { cutRoute } from "../../src/services/routes/ZoneCut.ts"
 import { bestCircle } from "./CircleFit.ts"
 import { beside, metresFrom, type Place, ray } from "./Zones.ts"
 
-const ROUTES = 20
+/** In metres a second, and in metres climbed by a metre: anyone knows them. */
+export const PACE = 1.4
+export const SLOPE = 0.03
 
-const STEP = 20
+/** The metres of a line by what others read of its route. */
+const METRES = {
+  distance: ({ distance }: Measures) => distance,
+  duration: ({ duration }: Measures) => duration === null ? null : duration * PACE,
+  elevationGain: ({ elevationGain }: Measures) => elevationGain === null ? null : elevationGain / SLOPE
+}
+
+type Field = keyof typeof METRES
+
+const FIELDS: ReadonlyArray<Field> = ["distance", "duration", "elevationGain"]
+
+export interface Measures {
+  readonly distance: number | null
+  readonly duration: number | null
+  readonly elevationGain: number | null
+}
+
+/** What others see of a route that begins at a home. */
+export interface Seen {
+  readonly line: ReadonlyArray<Place>
+  readonly measures: Measures
+}
+
+export const metresOf = (line: ReadonlyArray<Place>) =>
+  line.reduce((metres, place, index) => metres + metresFrom(line[index - 1] ?? place, place), 0)
+
+/** A line that leaves a place in a direction that may change with the metres from it, and climbs. */
+export const street = (from: Place, metres: number, step: number, headingAt: (metres: number) => number) =>
+  Array.from({ length: Math.floor(metres / step) }).reduce<ReadonlyArray<readonly [number, number, number]>>(
+    (line, _, index) => {
+      const [lng, lat, height] = line[index] ?? [...from, 0]
+      const heading = headingAt(index * step)
+      const next = beside([lng, lat], Math.cos(heading) * step, Math.sin(heading) * step)
+      return [...line, [...next, height + SLOPE * step]]
+    },
+    [[...from, 400]]
+  )
 
 const decodeLine = Schema.decodeUnknownSync(Schema.fromJsonString(Positions))
 
-/** Where straight routes from a home in all directions begin for others, and how many metres of each are hidden. */
-const cutRays = async (home: Place, circles: ReadonlyArray<Circle>) => {
-  const length = 3 * Math.max(...circles.map(({ radius }) => radius))
-  const rays = Array.from({ length: ROUTES }, (_, index) => ray(home, 2 * Math.PI * index / ROUTES, length, STEP))
-  return await Promise.all(rays.map(async (line) => {
-    const cut = await cutRoute.run({ geometry: JSON.stringify(line), waypoints: "[]", cues: null, circles })
-    const left = decodeLine(cut?.line?.json ?? "[]")
-    const [[lng, lat] = home] = left
-    return { start: [lng, lat] as const, hidden: STEP * (line.length - left.length) }
-  }))
+export const measuresOf = (line: ReadonlyArray<readonly [number, number, ...Array<number>]>): Measures => {
+  const metres = metresOf(line.map(([lng, lat]) => [lng, lat]))
+  return { distance: metres, duration: metres / PACE, elevationGain: metres * SLOPE }
 }
 
-/** By how many metres the best circle through the ends misses the home. */
-export const missOf = async (home: Place, circles: ReadonlyArray<Circle>) => {
-  const { lat, lng } = bestCircle((await cutRays(home, circles)).map(({ start }) => start))
-  return metresFrom(home, [lng, lat])
+export const seenOf = async (
+  line: ReadonlyArray<readonly [number, number, ...Array<number>]>,
+  circles: ReadonlyArray<Circle>
+): Promise<Seen> => {
+  const whole = measuresOf(line)
+  const cut = await cutRoute.run({ ...whole, geometry: JSON.stringify(line), waypoints: "[]", cues: null, circles })
+  const left = cut === undefined ? line : decodeLine(cut.line?.json ?? "[]")
+  return { line: left.map(([lng, lat]) => [lng, lat]), measures: cut?.measures ?? whole }
 }
+
+const endOf = ({ line: [end = [0, 0]] }: Seen): Place => end
+
+/** What a field has more than the visible line. */
+const hiddenOf = ({ line, measures }: Seen, field: Field) =>
+  Math.max(0, (METRES[field](measures) ?? 0) - metresOf(line))
+
+/** As far before the visible line as a field says, in the direction of its first segment. */
+const walkedBack = (seen: Seen, field: Field): Place => {
+  const [end = [0, 0], next = end] = seen.line
+  const share = hiddenOf(seen, field) / Math.max(metresFrom(end, next), Number.EPSILON)
+  return [end[0] + (end[0] - next[0]) * share, end[1] + (end[1] - next[1]) * share]
+}
+
+const meanOf = (places: ReadonlyArray<Place>): Place => [
+  places.reduce((sum, [lng]) => sum + lng, 0) / places.length,
+  places.reduce((sum, [, lat]) => sum + lat, 0) / places.length
+]
 
 const SIDES = [[1, 0], [-1, 0], [0, 1], [0, -1]] as const
 
-/** The same of the place that is as far from each end as is hidden of its route, by the distance of the whole one. */
-export const missByDistance = async (home: Place, circles: ReadonlyArray<Circle>) => {
-  const rays = await cutRays(home, circles)
+/** The place that is as far from each end as a field says, by least squares. */
+const placeBy = (routes: ReadonlyArray<Seen>, field: Field): Place => {
+  const ends = routes.map((seen) => ({ end: endOf(seen), hidden: hiddenOf(seen, field) }))
   const costOf = (place: Place) =>
-    rays.reduce((sum, { hidden, start }) => sum + (hidden - metresFrom(place, start)) ** 2, 0)
+    ends.reduce((sum, { end, hidden }) => sum + (hidden - metresFrom(place, end)) ** 2, 0)
   const search = (place: Place, step: number): Place => {
     if (step < 1) return place
     const better = SIDES.map(([x, y]) => beside(place, x * step, y * step)).find((side) => costOf(side) < costOf(place))
     return better === undefined ? search(place, step / 2) : search(better, step)
   }
-  const { lat, lng } = bestCircle(rays.map(({ start }) => start))
-  return metresFrom(home, search([lng, lat], 1000))
+  return search(meanOf(ends.map(({ end }) => end)), 1000)
 }
+
+/** Where fewer ends are, their mean is near to the home by chance, with zones or without. */
+const ENOUGH = 12
+
+const centreThrough = (ends: ReadonlyArray<Place>): Place => {
+  const { lat, lng } = bestCircle(ends)
+  return [lng, lat]
+}
+
+/** Where others may think that a home is: by each field, and by the ends of the lines that leave it in all directions. */
+export const estimatesOf = (routes: ReadonlyArray<Seen>): Readonly<Record<string, ReadonlyArray<Place>>> => {
+  const ends = routes.map(endOf)
+  const isAround = new Set(ends.map((end) => end.join())).size >= 3
+  const [first = [0, 0], second = first] = routes[0]?.line ?? []
+  const fields = FIELDS.filter((field) => routes.some((seen) => hiddenOf(seen, field) > metresFrom(first, second)))
+  return {
+    ends,
+    ...Object.fromEntries(
+      FIELDS.map((field) => [`${field}, walked back`, routes.map((seen) => walkedBack(seen, field))])
+    ),
+    ...(isAround ? { circle: [centreThrough(ends)] } : {}),
+    ...(isAround && routes.length >= ENOUGH ? { mean: [meanOf(ends)] } : {}),
+    ...(isAround
+      ? Object.fromEntries(fields.map((field) => [`${field}, least squares`, [placeBy(routes, field)]]))
+      : {})
+  }
+}
+
+const RAYS = 20
+
+const STEP = 20
+
+/** Straight routes from a home in all directions. */
+const cutRays = (home: Place, circles: ReadonlyArray<Circle>) => {
+  const length = 3 * Math.max(...circles.map(({ radius }) => radius))
+  const rays = Array.from({ length: RAYS }, (_, index) => ray(home, 2 * Math.PI * index / RAYS, length, STEP))
+  return Promise.all(rays.map((line) => seenOf(line, circles)))
+}
+
+/** By how many metres the best circle through the ends misses the home. */
+export const missOf = async (home: Place, circles: ReadonlyArray<Circle>) =>
+  metresFrom(home, centreThrough((await cutRays(home, circles)).map(endOf)))
+
+/** The same of the place that is as far from each end as is hidden of its route by its distance. */
+export const missByDistance = async (home: Place, circles: ReadonlyArray<Circle>) =>
+  metresFrom(home, placeBy(await cutRays(home, circles), "distance"))

@@ -10,9 +10,9 @@ import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
-import { STATISTICS } from "../limits/Quotas.ts"
+import { TOTAL_DISTANCE, TOTAL_ROUTES } from "../limits/Quotas.ts"
 import { WriterTurns } from "../limits/WriterTurns.ts"
-import { asSeenBy, SEEN_CITY } from "../routes/RouteRows.ts"
+import { asSeenBy, SEEN_CITY, SEEN_DISTANCE, SEEN_TOTAL_DISTANCE } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { newest } from "../sql/Keyset.ts"
 import { selectPage } from "../sql/Pages.ts"
@@ -79,7 +79,8 @@ export class Administration extends Context.Service<Administration, {
         ${columnsOf(AdminUserColumns, "u")}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD},
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
-        ${STATISTICS}`)
+        ${TOTAL_ROUTES} AS "totalRoutes",
+        CASE WHEN u.zones_revision IS NULL THEN ${TOTAL_DISTANCE} ELSE (${SEEN_TOTAL_DISTANCE}) END AS "totalDistance"`)
       const users = sql`users u JOIN route_usage r ON r.user_id = u.id`
 
       const decodeUsers = readableRows("users", AdminUserRow)
@@ -173,8 +174,8 @@ export class Administration extends Context.Service<Administration, {
           const { items, ...found } = yield* selectPage(sql, {
             columns: sql`
               ${sql.literal(columnsOf(AdminRouteColumns, "r"))}, ${sql.literal(SEEN_CITY)}, ${
-              sql.literal(ownerColumns)
-            }`,
+              sql.literal(SEEN_DISTANCE)
+            }, ${sql.literal(ownerColumns)}`,
             tables: sql`routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, ANONYMOUS)}`,
             counted: sql`routes r JOIN users u ON u.id = r.user_id`,
             where: sql`r.deleted_at IS NULL AND ${has(query, "r.name", "u.email", "u.name", "u.handle")}`,

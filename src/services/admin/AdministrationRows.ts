@@ -84,16 +84,15 @@ export const AdminRouteColumns = RouteRecord.select.mapFields(
     "activity",
     "visibility",
     "provenance",
-    "distance",
     "placeCountryCode",
     "createdAt",
     "updatedAt"
   ])
 )
 
-const { placeCity } = RouteRecord.select.fields
+const { distance, placeCity } = RouteRecord.select.fields
 
-export const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, placeCity, ...OwnerFields })
+export const AdminRouteRow = Schema.Struct({ ...AdminRouteColumns.fields, distance, placeCity, ...OwnerFields })
 
 export const toAdminRoute = (row: typeof AdminRouteRow.Type, pseudonyms: Pseudonyms["Service"]): AdminRoute => ({
   id: row.id,

@@ -113,7 +113,7 @@ export const readFile: HeavyJob<GivenFile, FileOutcome> = {
 }
 
 interface WrittenFile {
-  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name" | "wholeDistance">
+  readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
   readonly geometry: string
   readonly waypoints: string
   readonly cues: string

@@ -17,13 +17,16 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { traced } from "../tracing/Traced.ts"
 import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
 import { boxesOf, PUBLIC_SCOPE, routeFilters } from "./RouteFilters.ts"
-import { boundedPage, extentOf, unboundedCount } from "./RoutePages.ts"
+import { extentOf, mergedPage, unboundedCount, unionAll } from "./RoutePages.ts"
 import { IS_CURRENT, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 
 const TOTAL_KEPT_FOR = Duration.seconds(5)
 
 const ListingText = Schema.fromJsonString(Listing)
+
+/** Conditions, of which a route meets one. */
+type Parts = ReadonlyArray<Statement.Fragment>
 
 const textOf = (listing: Listing) => Effect.orDie(Schema.encodeEffect(ListingText)(listing))
 
@@ -67,17 +70,18 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       const filters = routeFilters(sql)
 
-      const found = (where: Statement.Fragment, order: ListOrder, page: Page, form: GeometryForm) =>
-        boundedPage(sql, {
-          from: sql`routes r JOIN users u ON u.id = r.user_id WHERE ${where}`,
+      const tables = sql`routes r JOIN users u ON u.id = r.user_id`
+
+      const found = (parts: Parts, order: ListOrder, page: Page, form: GeometryForm) =>
+        mergedPage(sql, {
+          from: parts.map((where) => sql`${tables} WHERE ${where}`),
           order,
           page,
           form,
           seenBy: ANONYMOUS
         })
 
-      const count = (where: Statement.Fragment) =>
-        sql`SELECT count(*)::int AS total FROM routes r JOIN users u ON u.id = r.user_id WHERE ${where}`
+      const count = (where: Statement.Fragment) => sql`SELECT count(*)::int AS total FROM ${tables} WHERE ${where}`
 
       const listOf = Effect.fnUntraced(function*(
         found: Effect.Effect<ReadonlyArray<SqlConnection.Row>, SqlError.SqlError>,
@@ -103,45 +107,51 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         ...filters.columns(listing)
       ]
 
-      // Conditions are on the whole route, by their indexes. What a zone may hide is compared with the view again, which a
-      // route without a current one fails.
-      const shownAs = ({ bbox, placeCity, q }: Listing): Statement.Fragment | undefined => {
-        const hidden = [
-          ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
-          ...(placeCity === undefined ? [] : [sql`lower(v.place_city) = lower(${placeCity})`]),
-          ...(bbox === undefined ? [] : [sql.or(boxesOf(bbox).map((box) => sql`v.bounds && ${box}::box`))])
-        ]
-        return hidden.length === 0 ? undefined : sql`
-          EXISTS (
-            SELECT FROM route_views v
-            WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)} AND (v.is_whole OR (${sql.and(hidden)}))
-          )`
-      }
+      /** On `route_views v`: what a zone may hide. */
+      const hidden = ({ bbox, gate, placeCity, q, ...listing }: Listing): ReadonlyArray<Statement.Fragment> => [
+        ...(gate === "indexable" ? [sql`v.is_indexable`] : []),
+        ...(q === undefined ? [] : [sql`v.words @@ search_query('', ${q}, '&')`]),
+        ...(placeCity === undefined ? [] : [sql`lower(v.place_city) = lower(${placeCity})`]),
+        ...(bbox === undefined ? [] : [sql.or(boxesOf(bbox).map((box) => sql`v.bounds && ${box}::box`))]),
+        ...filters.distance("v", listing)
+      ]
 
+      // Routes whose owner has zones are looked for by their views, which a route without a current one has not, and the
+      // others by their own columns, where an index has all that is compared. One condition for both would have no index.
       const hasNoZones = sql`u.zones_revision IS NULL`
-
-      const whereOf = (listing: Listing) => {
-        const shown = shownAs(listing)
-        return sql.and([
+      const inViews = (listing: Listing) =>
+        sql.and([
           ...conditionsOf(listing),
           ...filters.box(listing.bbox),
-          ...(shown === undefined ? [] : [sql`(${hasNoZones} OR ${shown})`])
+          sql`u.zones_revision IS NOT NULL`,
+          sql`EXISTS (
+            SELECT FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)} AND CASE
+              WHEN v.is_whole THEN ${sql.and(filters.distance("r", listing))} ELSE ${sql.and(hidden(listing))} END
+          )`
         ])
+
+      const partsOf = (listing: Listing): Parts => {
+        const conditions = [...conditionsOf(listing), ...filters.box(listing.bbox), ...filters.distance("r", listing)]
+        return hidden(listing).length === 0
+          ? [sql.and(conditions)]
+          : [sql.and([...conditions, hasNoZones]), inViews(listing)]
       }
 
-      // One box is counted by an index alone; "in one or the other" would look up every route in the table, and so would
-      // the views.
-      const totalOf = (listing: Listing) => {
-        if (listing.bbox === undefined) return countOf(count(whereOf(listing)), listing)
+      // One box is counted by an index alone; "in one or the other" would look up every route in the table.
+      const countedParts = (listing: Listing): Parts => {
+        if (listing.bbox === undefined) return partsOf(listing)
         const [first, second] = boxesOf(listing.bbox)
-        const conditions = [...conditionsOf(listing), hasNoZones]
-        const inFirst = count(sql.and([...conditions, filters.isIn(first)]))
-        const inSecond = count(sql.and([...conditions, filters.isIn(second), sql`NOT (${filters.isIn(first)})`]))
-        const cut = count(sql.and([whereOf(listing), sql`NOT (${hasNoZones})`]))
-        return countOf(
-          sql`SELECT sum(total)::int AS total FROM (${inFirst} UNION ALL ${inSecond} UNION ALL ${cut}) counted`,
-          listing
-        )
+        const conditions = [...conditionsOf(listing), ...filters.distance("r", listing), hasNoZones]
+        return [
+          sql.and([...conditions, filters.isIn(first)]),
+          sql.and([...conditions, filters.isIn(second), sql`NOT (${filters.isIn(first)})`]),
+          inViews(listing)
+        ]
+      }
+
+      const totalOf = (listing: Listing) => {
+        const counts = countedParts(listing).map(count)
+        return countOf(sql`SELECT sum(total)::int AS total FROM (${unionAll(counts)}) counted`, listing)
       }
 
       // Keyed by text: a client could choose many cities with one structural hash.
@@ -157,13 +167,13 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       return PublicRoutes.of({
         list: traced("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
-          const rows = planned(found(whereOf(listing), order, wanted, form), listing)
+          const rows = planned(found(partsOf(listing), order, wanted, form), listing)
           return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
         }, databaseDefects),
         byUser: traced("PublicRoutes.byUser")(function*(owner, wanted, form) {
           yield* requireActive(owner)
           return yield* listOf(
-            found(publicOf(owner), NEWEST_PUBLISHED, wanted, form),
+            found([publicOf(owner)], NEWEST_PUBLISHED, wanted, form),
             wanted,
             totalOfUser(owner)
           )

@@ -51,8 +51,7 @@ export class RouteFiles extends Context.Service<RouteFiles, {
             name,
             createdAt,
             ...(activity === undefined ? {} : { activity }),
-            ...(duration === undefined ? {} : { duration }),
-            ...wholeDistanceOf(route)
+            ...(duration === undefined ? {} : { duration })
           },
           geometry: textOf(geometry ?? "[]"),
           waypoints,
@@ -117,9 +116,6 @@ export const decodeLine = Effect.fnUntraced(function*(text: string) {
   return line
 })
 
-const wholeDistanceOf = ({ cutRevision, distance }: StoredRoute) =>
-  cutRevision === undefined || distance === undefined ? {} : { wholeDistance: distance }
-
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {
@@ -130,8 +126,7 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     waypoints: yield* decodeWaypoints(route.waypoints),
     geometry: route.geometry === undefined ? [] : yield* decodeLine(textOf(route.geometry)),
     ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
-    createdAt,
-    ...wholeDistanceOf(route)
+    createdAt
   }
   return document
 }, Effect.orDie)

@@ -24,14 +24,24 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
     indexable: sql`r.is_indexable AND u.email_verified_at IS NOT NULL`,
 
     columns: (
-      { activity, maxDistance, minDistance, placeCity, tag }: Omit<Listing, "bbox" | "gate" | "q">
+      { activity, placeCity, tag }: Pick<Listing, "activity" | "placeCity" | "tag">
     ): ReadonlyArray<Statement.Fragment> => [
       ...(tag === undefined ? [] : [sql`r.tags @> ${[...tag]}::text[]`]),
       ...(activity === undefined ? [] : [sql`r.activity = ${activity}`]),
-      ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`]),
-      ...(minDistance === undefined ? [] : [sql`r.distance >= ${minDistance}`]),
-      ...(maxDistance === undefined ? [] : [sql`r.distance <= ${maxDistance}`])
+      ...(placeCity === undefined ? [] : [sql`lower(r.place_city) = lower(${placeCity})`])
     ],
+
+    /** By the distance of `routes r`, or of their views `v`. */
+    distance: (
+      alias: "r" | "v",
+      { maxDistance, minDistance }: Pick<Listing, "maxDistance" | "minDistance">
+    ): ReadonlyArray<Statement.Fragment> => {
+      const distance = sql.literal(`${alias}.distance`)
+      return [
+        ...(minDistance === undefined ? [] : [sql`${distance} >= ${minDistance}`]),
+        ...(maxDistance === undefined ? [] : [sql`${distance} <= ${maxDistance}`])
+      ]
+    },
 
     box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
       bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],

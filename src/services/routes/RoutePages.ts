@@ -1,16 +1,20 @@
 import { Effect, Schema } from "effect"
-import type { SqlClient, Statement } from "effect/sql"
+import { type SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { MAX_PAGE_BYTES, type Page, type PageOf } from "../../schema/Page.ts"
 import { keyset, type ListOrder, positionOf } from "../sql/Keyset.ts"
-import { asSeenBy, routeColumns, seenColumns } from "./RouteRows.ts"
+import { asSeenBy, OWN, routeColumns, SEEN, seenColumns, type Source } from "./RouteRows.ts"
 
-const LINE_BYTES: Record<GeometryForm, string> = {
-  full: "coalesce(octet_length(r.geometry), 0) + coalesce(octet_length(r.cues), 0)",
-  simplified: "coalesce(octet_length(r.simplified), 0)",
-  none: "0",
-  // JSON doubles each backslash, the only character of a polyline to be escaped.
-  polyline6: "2 * coalesce(octet_length(r.polyline6), 0) + coalesce(octet_length(r.cues), 0)"
+const bytesOf = (form: GeometryForm, source: Source): string => {
+  const bytes = (column: string) => `coalesce(octet_length(${source(column)}), 0)`
+  const LINE_BYTES: Record<GeometryForm, string> = {
+    full: `${bytes("geometry")} + ${bytes("cues")}`,
+    simplified: bytes("simplified"),
+    none: "0",
+    // JSON doubles each backslash, the only character of a polyline to be escaped.
+    polyline6: `2 * ${bytes("polyline6")} + ${bytes("cues")}`
+  }
+  return `${bytes("waypoints")} + ${LINE_BYTES[form]}`
 }
 
 /** The owner, or the id of another viewer. */
@@ -27,6 +31,8 @@ export interface Selection {
   readonly also?: string
 }
 
+type MergedSelection = Omit<Selection, "from"> & { readonly from: ReadonlyArray<Selection["from"]> }
+
 interface Bounded {
   /** As `f`. */
   readonly ids: Statement.Fragment
@@ -39,31 +45,64 @@ interface Bounded {
   readonly also?: string | undefined
 }
 
-/** Sizes are read before texts, so that nothing over the page is read. */
+/**
+ * Sizes are read before texts, so that nothing over the page is read. They are of what the viewer sees: by the end of the
+ * page others could weigh the rest.
+ */
 const bounded = (
   sql: SqlClient.SqlClient,
   { also, form, ids, limit, order, position, seenBy }: Bounded
-) =>
-  sql`
+) => {
+  const users = sql`JOIN users u ON u.id = r.user_id`
+  const seen = seenBy === "owner" ? sql`` : sql`${users} ${asSeenBy(sql, seenBy)}`
+  return sql`
     SELECT r.page_rows, r.page_place, r.list_position, ${
     sql.literal(seenBy === "owner" ? routeColumns(form) : seenColumns(form))
   } ${sql.literal(also === undefined ? "" : `, ${also}`)} FROM (
       SELECT r.*, count(*) OVER () AS page_rows, row_number() OVER so_far AS page_place, ${position} AS list_position,
-        sum(octet_length(r.waypoints) + ${sql.literal(LINE_BYTES[form])}) OVER so_far AS page_bytes
-      FROM (${ids}) f JOIN routes r ON r.id = f.id
+        sum(${sql.literal(bytesOf(form, seenBy === "owner" ? OWN : SEEN))}) OVER so_far AS page_bytes
+      FROM (${ids}) f JOIN routes r ON r.id = f.id ${seen}
       WINDOW so_far AS (ORDER BY ${order} ROWS UNBOUNDED PRECEDING)
-    ) r JOIN users u ON u.id = r.user_id ${seenBy === "owner" ? sql`` : asSeenBy(sql, seenBy)}
+    ) r ${seenBy === "owner" ? users : seen}
     WHERE r.page_place = 1 OR (r.page_bytes <= ${MAX_PAGE_BYTES} AND r.page_place <= ${limit})
     ORDER BY r.page_place`
+}
+
+export const unionAll = Statement.join(" UNION ALL ", false)
+
+const idsFrom = (sql: SqlClient.SqlClient, { from, order, page }: Pick<Selection, "from" | "order" | "page">) => {
+  const { after, bounds } = keyset(sql, order, page)
+  return sql`SELECT ${sql.literal(order.id)} AS id, ${
+    sql.literal(order.by)
+  } AS sort FROM ${from} AND ${after} ${bounds}`
+}
+
+const idsFromAll = (
+  sql: SqlClient.SqlClient,
+  { from, order, page }: Pick<MergedSelection, "from" | "order" | "page">
+) => {
+  const first = { ...page, limit: page.offset + page.limit, offset: 0 }
+  const all = unionAll(from.map((from) => sql`(${idsFrom(sql, { from, order, page: first })})`))
+  const { bounds } = keyset(sql, { ...order, by: "sort", id: "id" }, page)
+  return sql`SELECT id, sort FROM (${all}) merged ${bounds}`
+}
 
 /** At most `MAX_PAGE_BYTES`, and at least one route, in order of `page_place`. Ids come first, to sort narrow rows. */
-export const boundedPage = (sql: SqlClient.SqlClient, { also, form, from, order, page, seenBy }: Selection) => {
-  const { after, bounds } = keyset(sql, order, page)
+export const boundedPage = (sql: SqlClient.SqlClient, selection: Selection) =>
+  pageOf(sql, idsFrom(sql, selection), selection)
+
+/** The same of routes that are in one of several lists, each of which is read in its order, by an index of its own. */
+export const mergedPage = (sql: SqlClient.SqlClient, selection: MergedSelection) =>
+  pageOf(sql, idsFromAll(sql, selection), selection)
+
+const pageOf = (
+  sql: SqlClient.SqlClient,
+  ids: Statement.Fragment,
+  { also, form, order, page, seenBy }: Omit<Selection, "from">
+) => {
   const direction = sql.literal(order.direction)
   return bounded(sql, {
-    ids: sql`SELECT ${sql.literal(order.id)} AS id, ${
-      sql.literal(order.by)
-    } AS sort FROM ${from} AND ${after} ${bounds}`,
+    ids,
     order: sql`f.sort ${direction}, f.id ${direction}`,
     position: sql`json_build_array(f.sort, f.id)::text`,
     limit: page.limit,

@@ -9,7 +9,7 @@ import { columnsOf } from "../sql/Tables.ts"
 import { RouteRecord } from "./RouteRecord.ts"
 
 /** The SQL of a column that others may not see whole. */
-type Source = (column: string) => string
+export type Source = (column: string) => string
 
 const NO_TEXT = "NULL::text"
 
@@ -33,14 +33,16 @@ const TAGS = "CASE WHEN array_ndims(r.tags) > 1 THEN NULL ELSE r.tags END AS tag
 
 const StoredColumns = RouteRecord.select.mapFields(Struct.omit(["userId", "tags", "geometry", "polyline6", "cues"]))
 
-const OpenColumns = StoredColumns.mapFields(Struct.omit(["waypoints", "startAddress", "endAddress", "placeCity"]))
+const OpenColumns = StoredColumns.mapFields(
+  Struct.omit(["waypoints", "distance", "duration", "elevationGain", "startAddress", "endAddress", "placeCity"])
+)
 
 /** Of `users u`. */
 export const OWNER_COLUMNS = `${ownerColumns}, u.zones_revision AS "zonesRevision"`
 
 const SHARED = `${TAGS}, ${OWNER_COLUMNS}`
 
-const OWN: Source = (column) => `r.${column}`
+export const OWN: Source = (column) => `r.${column}`
 
 export const byForm = <A>(make: (form: GeometryForm) => A): Readonly<Record<GeometryForm, A>> => ({
   full: make("full"),
@@ -54,13 +56,18 @@ const ROUTE_COLUMNS = byForm((form) => `${columnsOf(StoredColumns, "r")}, ${SHAR
 /** Selects from `routes r JOIN users u` for the owner, with the polyline in the requested form only. */
 export const routeColumns = (form: GeometryForm): string => ROUTE_COLUMNS[form]
 
-const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
+export const SEEN: Source = (column) => `CASE WHEN s.is_open THEN r.${column} ELSE v.${column} END`
 
 export const SEEN_CITY = `${SEEN("place_city")} AS "placeCity"`
+
+export const SEEN_DISTANCE = `${SEEN("distance")} AS distance`
 
 const SEEN_COLUMNS = [
   columnsOf(OpenColumns, "r"),
   SEEN_CITY,
+  SEEN_DISTANCE,
+  `${SEEN("duration")} AS duration`,
+  `${SEEN("elevation_gain")} AS "elevationGain"`,
   `${SEEN("start_address")} AS "startAddress"`,
   `${SEEN("end_address")} AS "endAddress"`,
   "CASE WHEN s.is_open THEN r.waypoints ELSE coalesce(v.waypoints, '[]') END AS waypoints",
@@ -92,9 +99,18 @@ const SHORT_BY_FORM = byForm((form) => `${SEEN_COLUMNS}, ${lineColumns(form, SHO
 /** The same without what is long (`isLong`). */
 export const shortSeenColumns = (form: GeometryForm): string => SHORT_BY_FORM[form]
 
-/** Whether `route_views v` is of `routes r` and its owner `users u` as they are. */
-export const IS_CURRENT =
-  "v.route_version = r.version AND v.zones_revision = u.zones_revision AND v.place_version = r.place_version"
+/** Raised where `cutRoute` gives others something else of the same route, so that all views are made again. */
+export const CUT_VERSION = 1
+
+/** Whether `route_views v` is of `routes r` and its owner `users u` as they are, and cut as this version does. */
+export const IS_CURRENT = `v.route_version = r.version AND v.zones_revision = u.zones_revision
+  AND v.place_version = r.place_version AND v.cut_version = ${CUT_VERSION}`
+
+/** Selects the metres of all live routes of `users u`, who has zones, as far as others see them. */
+export const SEEN_TOTAL_DISTANCE = `
+  SELECT coalesce(sum(CASE WHEN v.is_whole THEN r.distance ELSE v.distance END), 0)
+  FROM routes r JOIN route_views v ON v.route_id = r.id AND ${IS_CURRENT}
+  WHERE r.user_id = u.id AND r.deleted_at IS NULL`
 
 /** Joins what a viewer sees in place of a route: all of it, or its view. */
 export const asSeenBy = (sql: SqlClient.SqlClient, viewer: number | Statement.Fragment) =>

@@ -57,6 +57,7 @@ export class RouteSearch extends Context.Service<RouteSearch, {
 
       const conditionsOf = (filter: OwnRoutesFilter): ReadonlyArray<Statement.Fragment> => [
         ...filters.columns(filter),
+        ...filters.distance("r", filter),
         ...filters.box(filter.bbox),
         ...(filter.visibility === undefined ? [] : [visibility.of(filter.visibility)]),
         ...(filter.favourite === undefined ? [] : [sql`r.favourite = ${filter.favourite === "true"}`]),

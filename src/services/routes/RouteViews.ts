@@ -7,7 +7,7 @@ import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 import { ANONYMOUS, routeVisibility } from "../visibility/Visibility.ts"
-import { IS_CURRENT, type RouteRow } from "./RouteRows.ts"
+import { CUT_VERSION, IS_CURRENT, type RouteRow } from "./RouteRows.ts"
 import { type Cut, cutRoute } from "./ZoneCut.ts"
 
 const notMade = (what: string) => (cause: Cause.Cause<unknown>) =>
@@ -30,10 +30,19 @@ const WholeRow = Schema.Struct({
   geometry: Schema.NullOr(Schema.String),
   waypoints: Schema.String,
   cues: Schema.NullOr(Schema.String),
+  distance: Schema.NullOr(Schema.Finite),
+  duration: Schema.NullOr(Schema.Finite),
+  elevationGain: Schema.NullOr(Schema.Finite),
   placeCity: Schema.NullOr(Schema.String),
   circles: Schema.Array(Schema.Struct({ lng: Schema.Finite, lat: Schema.Finite, radius: Schema.Finite }))
 })
 type WholeRow = typeof WholeRow.Type
+
+/** Columns of `route_views`, but for its key. */
+const WRITTEN =
+  ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
+    + "position_count, geometry, simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, "
+    + "words").split(", ")
 
 const DueRow = Schema.Struct({ id: RouteId })
 
@@ -80,7 +89,8 @@ export class RouteViews extends Context.Service<RouteViews, {
         execute: (id) =>
           sql`
             SELECT r.version AS "routeVersion", u.zones_revision AS "zonesRevision", r.place_version AS "placeVersion",
-              r.geometry, r.waypoints, r.cues, r.place_city AS "placeCity", coalesce((
+              r.geometry, r.waypoints, r.cues, r.distance, r.duration, r.elevation_gain AS "elevationGain",
+              r.place_city AS "placeCity", coalesce((
                 SELECT json_agg(json_build_object('lng', cut_lng, 'lat', cut_lat, 'radius', cut_radius))
                 FROM privacy_zones WHERE user_id = u.id
               ), '[]') AS circles
@@ -111,34 +121,28 @@ export class RouteViews extends Context.Service<RouteViews, {
         const address = (column: "end_address" | "start_address", isHidden: boolean | undefined) =>
           isHidden === false ? sql`r.${sql(column)}` : sql`NULL`
         yield* sql`
-          INSERT INTO route_views (route_id, route_version, zones_revision, place_version, is_whole,
-            geometry, simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, words)
-          SELECT r.id, r.version, ${row.zonesRevision}::bigint, r.place_version, ${cut === undefined},
-            ${line?.json ?? null}::text,
-            ${line?.simplified ?? null}::text, ${line?.polyline6 ?? null}::text, ${cut?.box ?? null}::text::box,
-            ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text, ${
-          address("start_address", cut?.isStartHidden)
-        },
-            ${address("end_address", cut?.isEndHidden)}, ${city}::text,
+          INSERT INTO route_views (route_id, ${sql.literal(WRITTEN.join(", "))})
+          SELECT r.id, r.version, ${row.zonesRevision}::bigint, r.place_version, ${CUT_VERSION}::smallint,
+            ${cut === undefined}, ${cut?.measures.distance ?? null}::float8, ${cut?.measures.duration ?? null}::float8,
+            ${cut?.measures.elevationGain ?? null}::float8, ${line?.positionCount ?? 0}::int,
+            ${line?.json ?? null}::text, ${line?.simplified ?? null}::text, ${line?.polyline6 ?? null}::text,
+            ${cut?.box ?? null}::text::box, ${cut?.waypoints ?? null}::text, ${cut?.cues ?? null}::text,
+            ${address("start_address", cut?.isStartHidden)}, ${address("end_address", cut?.isEndHidden)}, ${city}::text,
             CASE WHEN ${cut !== undefined} THEN search_vector(concat_ws(' ', r.name, array_to_string(r.tags, ' '),
               r.description, ${city}::text, r.place_region, waypoint_names(${cut?.waypoints ?? null}::text))) END
           FROM routes r
           WHERE r.id = ${id} AND r.version = ${row.routeVersion} AND r.place_version = ${row.placeVersion} FOR KEY SHARE
-          ON CONFLICT (route_id) DO UPDATE SET (route_version, zones_revision, place_version, is_whole, geometry,
-            simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, words)
-            = ROW (excluded.route_version, excluded.zones_revision, excluded.place_version, excluded.is_whole,
-            excluded.geometry, excluded.simplified, excluded.polyline6,
-            excluded.bounds, excluded.waypoints, excluded.cues, excluded.start_address, excluded.end_address, excluded.place_city,
-            excluded.words)
+          ON CONFLICT (route_id) DO UPDATE SET (${sql.literal(WRITTEN.join(", "))})
+            = ROW (${sql.literal(WRITTEN.map((column) => `excluded.${column}`).join(", "))})
           WHERE route_views.zones_revision <= excluded.zones_revision`
       })
 
       const makeOnce = traced("RouteViews.make")(function*(id: RouteId) {
         const found = yield* findDue(id)
         if (Option.isNone(found)) return
-        const { circles, cues, geometry, waypoints } = found.value
+        const { cues, geometry, waypoints } = found.value
         const weight = waypoints.length + (geometry?.length ?? 0) + (cues?.length ?? 0)
-        yield* store(id, found.value, yield* heavy.run(cutRoute, { circles, cues, geometry, waypoints }, weight))
+        yield* store(id, found.value, yield* heavy.run(cutRoute, found.value, weight))
       }, databaseDefects)
 
       // Readers of one route wait for one piece of work, which outlives the first of them.

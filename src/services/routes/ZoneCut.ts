@@ -3,12 +3,20 @@ import { type Position, Positions } from "../../schema/Geometry.ts"
 import { type Maneuver, Maneuvers } from "../../schema/Maneuver.ts"
 import { Waypoint } from "../../schema/Route.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
-import { metresBetween } from "../geometry/Geodesy.ts"
+import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { boxOf, cueText, waypointText } from "./RouteColumns.ts"
 
-interface WholeRoute {
+/** In metres, seconds and metres. */
+interface Measures {
+  readonly distance: number | null
+  readonly duration: number | null
+  readonly elevationGain: number | null
+}
+
+export interface WholeRoute extends Measures {
   /** JSON text, as stored. */
   readonly geometry: string | null
   readonly waypoints: string
@@ -18,6 +26,8 @@ interface WholeRoute {
 
 interface CutRoute {
   readonly line: MeasuredPolyline | null
+  /** Of the line that is left. */
+  readonly measures: Measures
   readonly waypoints: string
   /** Of which all is left, with indexes into the positions that are. */
   readonly cues: string | null
@@ -35,9 +45,12 @@ const decodeGeometry = Schema.decodeUnknownOption(Schema.fromJsonString(Position
 const decodeWaypoints = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Array(Waypoint)))
 const decodeCues = Schema.decodeUnknownOption(Schema.fromJsonString(Maneuvers))
 
+const UNKNOWN: Measures = { distance: null, duration: null, elevationGain: null }
+
 /** Of a row that cannot be read, nothing is shown. */
 const HIDDEN: CutRoute = {
   line: null,
+  measures: UNKNOWN,
   waypoints: "[]",
   cues: null,
   box: null,
@@ -102,13 +115,35 @@ const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: n
   )
 }
 
+/**
+ * What a route has of its whole line would give the length of the hidden part: the distance is measured again, also where
+ * another one was given, and the duration is scaled by the length. What the route does not have stays unknown.
+ */
+const measuresOf = (
+  { distance, duration, elevationGain }: Measures,
+  line: ReadonlyArray<Position>,
+  left: MeasuredPolyline | null
+): Measures => {
+  const metres = left?.metres ?? 0
+  const length = lengthOf(coordinatesOf(line))
+  if (left === null || length === 0) return UNKNOWN
+  const scaled = (measure: number | null, digits: number) =>
+    measure === null ? null : Math.round(measure * metres / length * 10 ** digits) / 10 ** digits
+  return {
+    distance: distance === null ? null : left.metres,
+    duration: scaled(duration, 0),
+    elevationGain: elevationGain === null ? null : left.elevationGain ?? scaled(elevationGain, 1)
+  }
+}
+
 interface Parts {
   readonly line: ReadonlyArray<Position>
   readonly waypoints: ReadonlyArray<Waypoint>
   readonly cues: ReadonlyArray<Maneuver> | undefined
+  readonly measures: Measures
 }
 
-const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>): Cut => {
+const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArray<Circle>): Cut => {
   const isHidden = (position: Position | undefined) =>
     position !== undefined && circles.some((circle) => isInside(circle, position[0], position[1]))
   const shown = waypoints.filter(({ coord }) => !isHidden(coord))
@@ -118,6 +153,7 @@ const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>)
   const left = to - from === 0 ? null : measurePositions(line.slice(from, to))
   return {
     line: left,
+    measures: measuresOf(measures, line, left),
     waypoints: waypointText(shown),
     cues: cuesOf(cues ?? [], piece, line.length),
     box: boxOf(left, shown),
@@ -131,12 +167,14 @@ const cutOf = ({ cues, line, waypoints }: Parts, circles: ReadonlyArray<Circle>)
 export const cutRoute: HeavyJob<WholeRoute, Cut> = {
   name: "cut route",
   share: "views",
-  run: ({ circles, cues, geometry, waypoints }) => {
+  run: ({ circles, cues, distance, duration, elevationGain, geometry, waypoints }) => {
     const parts = Option.all({
       line: geometry === null ? Option.some([]) : decodeGeometry(geometry),
       waypoints: decodeWaypoints(waypoints),
       cues: cues === null ? Option.some(undefined) : decodeCues(cues)
     })
-    return Option.isNone(parts) ? HIDDEN : cutOf(parts.value, circles)
+    return Option.isNone(parts)
+      ? HIDDEN
+      : cutOf({ ...parts.value, measures: { distance, duration, elevationGain } }, circles)
   }
 }

@@ -20,8 +20,6 @@ export interface RouteDocument {
 export type WrittenRoute = RouteDocument & {
   readonly createdAt?: string
   readonly duration?: number
-  /** Of the whole route in metres, where the geometry is a part of it. */
-  readonly wholeDistance?: number
 }
 
 /** Why an import drops a part of a file. */

@@ -81,12 +81,12 @@ const recordOf = ([lng, lat, elevation]: Position, time: number, metres: number)
 
 /** A course with the duration of the route, or a second for each position. */
 export const writeFit = (
-  { activity, createdAt, cues = [], duration, geometry, name, waypoints, wholeDistance = 0 }: WrittenRoute
+  { activity, createdAt, cues = [], duration, geometry, name, waypoints }: WrittenRoute
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
   const distances = metresAlong(geometry)
-  const length = Math.max(distances.at(-1) ?? 0, wholeDistance)
+  const length = distances.at(-1) ?? 0
   const timeAt = (index: number) =>
     start + (duration === undefined || length === 0 ? index : Math.round(duration * (distances[index] ?? 0) / length))
   const end = timeAt(Math.max(0, geometry.length - 1))

@@ -95,9 +95,9 @@ const ownOf = ({ activity, description, name, tags }: WrittenRoute): XmlParts =>
   "rps:activity": activity
 })
 
-const lapOf = ({ geometry, wholeDistance }: WrittenRoute): XmlParts => ({
+const lapOf = ({ geometry }: WrittenRoute): XmlParts => ({
   TotalTimeSeconds: String(Math.max(0, geometry.length - 1)),
-  DistanceMeters: decimal(wholeDistance ?? lengthOf(coordinatesOf(geometry))),
+  DistanceMeters: decimal(lengthOf(coordinatesOf(geometry))),
   Intensity: "Active"
 })
 
