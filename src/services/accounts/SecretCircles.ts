@@ -2,54 +2,102 @@ import { Config } from "effect"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
 import type { PrivacyZone } from "../../schema/PrivacyZone.ts"
-import { type Circle, destination, METRES_OF_A_DEGREE } from "../geometry/Circles.ts"
-import { metresBetween, radians } from "../geometry/Geodesy.ts"
+import { type Circle, destination } from "../geometry/Circles.ts"
+import { degrees, EARTH_RADIUS, metresBetween, radians } from "../geometry/Geodesy.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 
-/**
- * The distance between the centres of the zone and of the cut, in radii of the zone. Anyone can compute the centre of the
- * cut from the ends of lines, so the distance is more than a half.
- */
-const MOVED = { least: 0.65, most: 1 }
+/** Radii of zones are raised to one of these (ISO 3, R10), so that a slightly larger zone shows no second circle. */
+const RADII = [100, 125, 160, 200, 250, 320, 400, 500, 630, 800, 1000, 1250, 1600, 2000]
 
-/** Added to the radius in radii of the zone: otherwise the radius shows the distance of the centres. */
+/** The most that a radius is raised by. */
+const RAISED = 1.28
+
+/** In raised radii, as all below. The centre of a zone is moved to a point of a cubic grid of this width. */
+const GRID = 1 / 8
+
+/** The farthest that a point is from the next one of the grid. */
+const ROUNDED = GRID * Math.sqrt(3) / 2
+
+/**
+ * The distance between the centres of the zone and of the cut. Anyone can compute the centre of the cut from the ends of
+ * lines, and the mean of many ends is half as far from the zone's, so half of the distance is more than a third.
+ */
+const MOVED = { least: 0.95, most: 1.2 }
+
+/** Added to the radius: otherwise the radius shows the distance of the centres. */
 const LARGER = { least: 0.05, most: 0.25 }
 
-const MAX_RADII = 1 + MOVED.most + LARGER.most
+const LEAST_MOVED = MOVED.least - ROUNDED
+
+const MAX_RADII = RAISED * (1 + MOVED.most + ROUNDED + LARGER.most)
+
+/** Between two points for which numbers are drawn: far from each other, circles are independent. */
+const DRAWN_EVERY = 128
+
+/** Numbers are drawn from 0 to this: a mean of several, without its whole part, is still evenly distributed. */
+const DRAWN_TO = 16
 
 const TURN_RADIANS = 2 * Math.PI
 
 const UINT32 = 2 ** 32
 
-/** A square of about one radius: two zones around one home are in the same or in the next cell. */
-const cellOf = ({ center: [lng, lat], radius }: PrivacyZone) => {
-  const row = Math.floor(lat * METRES_OF_A_DEGREE / radius)
-  const width = Math.max(Math.cos(radians(row * radius / METRES_OF_A_DEGREE)), Number.EPSILON)
-  return [row, Math.floor(lng * width * METRES_OF_A_DEGREE / radius)]
+interface Point {
+  readonly x: number
+  readonly y: number
+  readonly z: number
 }
+
+/** The next point of a grid of this width around the centre of the Earth, where no pole and no antimeridian is special. */
+const gridPoint = ([lng, lat]: PrivacyZone["center"], metres: number): Point => {
+  const across = Math.cos(radians(lat))
+  const rounded = (share: number) => Math.round(share * EARTH_RADIUS / metres)
+  return {
+    x: rounded(across * Math.cos(radians(lng))),
+    y: rounded(across * Math.sin(radians(lng))),
+    z: rounded(Math.sin(radians(lat)))
+  }
+}
+
+const CORNERS: ReadonlyArray<Point> = [0, 1].flatMap((x) => [0, 1].flatMap((y) => [0, 1].map((z) => ({ x, y, z }))))
+
+/** From 0 to 1 and back as a number grows, so that a small change stays one. */
+const folded = (number: number) => Math.abs(number % 2 - 1)
 
 /** Whether a circle hides the zone as well as a new one would. */
 const fits = ({ center: [lng, lat], radius }: PrivacyZone) => (circle: Circle): boolean => {
   const moved = metresBetween(lng, lat, circle.lng, circle.lat)
-  return moved >= MOVED.least * radius && moved + radius <= circle.radius && circle.radius <= MAX_RADII * radius
+  return moved >= LEAST_MOVED * radius && moved + radius <= circle.radius && circle.radius <= MAX_RADII * radius
 }
 
 /**
- * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits, so that zones a
- * few metres apart show no second circle. Otherwise it is derived from the key, the user, the cell and the radius, so that
- * a zone that is deleted and made again has the same circle.
+ * The circle to cut for a zone; it contains the zone. A known circle of the user is reused where it fits. Otherwise it is
+ * derived from the key, the user and the place, so that a zone that is removed and set again has the same circle. What is
+ * drawn changes slowly from place to place: a zone that is set again some metres beside has the same circle, or one that is
+ * moved by little where another point of the grid is next. Two different circles would show where a zone fits both.
  */
 export const secretCircles = Config.map(derivedKey("privacy-zones"), (key) => {
+  const drawnAt = (...place: ReadonlyArray<number | string>) =>
+    DRAWN_TO * createHmac("sha256", key).update(JSON.stringify(place)).digest().readUInt32BE(0) / UINT32
+
+  /** Between the numbers of the eight points around a place, by its distances from them. */
+  const drawn = (owner: UserId, radius: number, what: string, { x, y, z }: Point) =>
+    CORNERS.reduce((sum, corner) => {
+      const [atX, atY, atZ] = [Math.floor(x) + corner.x, Math.floor(y) + corner.y, Math.floor(z) + corner.z]
+      const weight = (1 - Math.abs(x - atX)) * (1 - Math.abs(y - atY)) * (1 - Math.abs(z - atZ))
+      return sum + weight * drawnAt(owner, radius, what, atX, atY, atZ)
+    }, 0)
+
   const derived = (owner: UserId, zone: PrivacyZone): Circle => {
-    const { center: [lng, lat], radius } = zone
-    const digest = createHmac("sha256", key).update(JSON.stringify([owner, ...cellOf(zone), radius])).digest()
-    const share = (number: number) => digest.readUInt32BE(4 * number) / UINT32
-    const within = ({ least, most }: typeof MOVED, share: number) => least + (most - least) * share
-    // Evenly over the area, not over the distance.
-    const moved = Math.sqrt(within({ least: MOVED.least ** 2, most: MOVED.most ** 2 }, share(0)))
+    const radius = RADII.find((radius) => radius >= zone.radius) ?? zone.radius
+    const { x, y, z } = gridPoint(zone.center, GRID * radius)
+    const scale = GRID / DRAWN_EVERY
+    const number = (what: string) => drawn(owner, radius, what, { x: x * scale, y: y * scale, z: z * scale })
+    const within = ({ least, most }: typeof MOVED, what: string) => least + (most - least) * folded(number(what))
+    const moved = within(MOVED, "moved")
+    const [lng, lat] = [degrees(Math.atan2(y, x)), degrees(Math.atan2(z, Math.hypot(x, y)))]
     return {
-      ...destination(lng, lat, TURN_RADIANS * share(1), moved * radius),
-      radius: (1 + moved + within(LARGER, share(2))) * radius
+      ...destination(lng, lat, TURN_RADIANS * number("direction"), moved * radius),
+      radius: (1 + moved + ROUNDED + within(LARGER, "larger")) * radius
     }
   }
   return (owner: UserId, zone: PrivacyZone, known: ReadonlyArray<Circle>): Circle =>

@@ -1,4 +1,4 @@
-import { EARTH_RADIUS, FULL_TURN, metresBetween, radians } from "./Geodesy.ts"
+import { degrees, EARTH_RADIUS, FULL_TURN, metresBetween, radians } from "./Geodesy.ts"
 
 /** Degrees and metres. */
 export interface Circle {
@@ -7,9 +7,7 @@ export interface Circle {
   readonly radius: number
 }
 
-export const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
-
-const degrees = (radians: number) => radians * 180 / Math.PI
+const METRES_OF_A_DEGREE = radians(EARTH_RADIUS)
 
 /** A difference of longitudes, by the shorter way around the Earth. */
 const turned = (lng: number) => lng - FULL_TURN * Math.round(lng / FULL_TURN)

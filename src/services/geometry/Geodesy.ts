@@ -9,6 +9,8 @@ export const FULL_TURN = 360
 
 export const radians = (degrees: number): number => degrees * Math.PI / 180
 
+export const degrees = (radians: number): number => radians * 180 / Math.PI
+
 /** Great circle (haversine). */
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
