@@ -1,4 +1,4 @@
-import { Cause, Context, Duration, Effect, Fiber, FiberMap, Layer, Option, Schema, Semaphore } from "effect"
+import { Cause, Context, Duration, Effect, Fiber, FiberMap, FiberSet, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
 import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
@@ -18,7 +18,7 @@ const MAX_LIST_WAIT = Duration.seconds(1)
 
 const LIST_CONCURRENCY = 2
 
-/** The transaction that calls has ended by then, and several changes are one. */
+/** The transaction that calls has ended by then, and several changes are one. No change begins it again. */
 const DELAY = Duration.seconds(1)
 
 const BATCH = 100
@@ -71,12 +71,14 @@ export class RouteViews extends Context.Service<RouteViews, {
       const heavy = yield* HeavyWork
       const places = yield* Places
       const visibility = routeVisibility(sql)
-      const alone = yield* Semaphore.make(1)
+      const oneByOne = yield* Semaphore.make(1)
 
       // In the context of this layer: a caller's may have a transaction, which ends before they do.
       const making = yield* FiberMap.make<RouteId, void, Overloaded>()
       const startMaking = yield* FiberMap.runtime(making)()
-      const startRefreshing = yield* FiberMap.makeRuntime<never, UserId>()
+      const startRefreshing = yield* FiberSet.makeRuntime<never>()
+      // Of each owner whose views are being made: whether a route or the zones changed since that began.
+      const refreshing = new Map<UserId, boolean>()
 
       const isDue = sql`
         u.zones_revision IS NOT NULL AND NOT EXISTS (
@@ -161,7 +163,8 @@ export class RouteViews extends Context.Service<RouteViews, {
       const makeFrom = (owner: UserId, after: number): Effect.Effect<number> =>
         Effect.gen(function*() {
           const due = yield* findDueOf({ owner, after })
-          for (const { id } of due) yield* makeIfPossible(id)
+          // In turn with those of other owners, so that none waits for all routes of another.
+          for (const { id } of due) yield* oneByOne.withPermits(1)(makeIfPossible(id))
           const last = due.at(-1)
           return last === undefined || due.length < BATCH ? due.length : due.length + (yield* makeFrom(owner, last.id))
         }).pipe(Effect.orDie)
@@ -171,7 +174,21 @@ export class RouteViews extends Context.Service<RouteViews, {
           DELETE FROM route_views v USING routes r, users u
           WHERE u.id = ${owner} AND u.zones_revision IS NULL AND r.user_id = u.id AND v.route_id = r.id`)
         return yield* makeFrom(owner, 0)
-      }, Semaphore.withPermits(alone, 1))
+      })
+
+      const makeUntilUnchanged = (owner: UserId): Effect.Effect<void> =>
+        Effect.suspend(() => {
+          if (refreshing.get(owner) !== true) {
+            refreshing.delete(owner)
+            return Effect.void
+          }
+          return Effect.sleep(DELAY).pipe(
+            Effect.andThen(Effect.sync(() => refreshing.set(owner, false))),
+            Effect.andThen(makeAll(owner)),
+            Effect.catchCause(notMade("views of an account")),
+            Effect.andThen(makeUntilUnchanged(owner))
+          )
+        })
 
       return RouteViews.of({
         make,
@@ -189,8 +206,9 @@ export class RouteViews extends Context.Service<RouteViews, {
 
         refresh: (owner) =>
           Effect.sync(() => {
-            const work = Effect.andThen(Effect.sleep(DELAY), makeAll(owner))
-            startRefreshing(owner, Effect.catchCause(work, notMade("views of an account")))
+            const isRunning = refreshing.has(owner)
+            refreshing.set(owner, true)
+            if (!isRunning) startRefreshing(makeUntilUnchanged(owner))
           })
       })
     })
