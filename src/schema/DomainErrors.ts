@@ -77,6 +77,9 @@ export class ZonesFull extends Schema.TaggedError<ZonesFull>()("ZonesFull", {
   used: Schema.Int
 }) {}
 
+/** So many zones of the account would hide less than they do. */
+export class ZonesShrink extends Schema.TaggedError<ZonesShrink>()("ZonesShrink", { zones: Schema.Int }) {}
+
 export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
   reason: Schema.Literals([
     REASONS.tokenMalformed,
@@ -206,6 +209,7 @@ export const DomainError = Schema.Union([
   DuplicateRoutes,
   TokenRefused,
   ZonesFull,
+  ZonesShrink,
   TooManyTokens,
   TooManyLinks,
   DownloadRefused,

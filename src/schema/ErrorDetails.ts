@@ -7,7 +7,7 @@ import { QUOTAS } from "./Usage.ts"
 
 const Impact = Schema.Struct({
   action: Schema.String.annotate({ description: "Such as `route.delete`" }),
-  resource: Schema.String.annotate({ description: "Kind of the resource: `route` or `collection`" }),
+  resource: Schema.String.annotate({ description: "Kind of the resource: `route`, `collection` or `privacy_zones`" }),
   id: Schema.optionalKey(Schema.Int.annotate({ description: "Id of the resource, if it exists" })),
   summary: Schema.String.annotate({ description: "Text for people" })
 })

@@ -1,6 +1,6 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
-import { Conflict, Forbidden, NotFound } from "../../schema/Errors.ts"
+import { Conflict, Forbidden, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
 import { PrivacyZones } from "../../schema/PrivacyZone.ts"
 import {
   Handle,
@@ -13,7 +13,7 @@ import {
 } from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
-import { JsonBody, NoParameters } from "./Requests.ts"
+import { ConfirmHeader, JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/UsersTexts.ts"
 
@@ -33,8 +33,10 @@ export class UsersApi extends HttpApiGroup.make("users")
       .annotate(RequiredScope, "read")
       .annotateMerge(texts.privacyZones),
     HttpApiEndpoint.put("setPrivacyZones", `/${USER_PATHS.me}/privacy-zones`, {
+      headers: ConfirmHeader,
       payload: PrivacyZones,
-      success: PrivacyZones
+      success: PrivacyZones,
+      error: PreconditionRequired
     })
       .annotateMerge(texts.setPrivacyZones)
   )

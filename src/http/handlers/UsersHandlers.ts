@@ -12,6 +12,7 @@ import { Caller, CurrentSession, DEVICE_COOKIE } from "../api/Authentication.ts"
 import { success } from "../api/Success.ts"
 import { setDeviceCookie } from "../auth/DeviceCookie.ts"
 import { signResponseOut } from "../auth/SessionCookie.ts"
+import { isConfirmed } from "../request/Confirmation.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
@@ -41,11 +42,11 @@ export const UsersHandlers = handlersOf(
         update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
         privacyZones: () =>
           Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
-        setPrivacyZones: ({ payload }) =>
-          Effect.flatMap(
-            Caller,
-            ({ userId }) => Effect.map(zones.replace(userId, payload.zones), (zones) => ({ zones }))
-          ),
+        setPrivacyZones: Effect.fnUntraced(function*({ headers, payload }) {
+          const caller = yield* Caller
+          const mayShrink = isConfirmed(caller, headers)
+          return { zones: yield* zones.replace(caller.userId, payload.zones, { mayShrink }) }
+        }, worded),
         publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
         changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
           const session = yield* CurrentSession

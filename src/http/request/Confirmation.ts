@@ -20,6 +20,14 @@ export const publishing = (resource: Resource, name: string, id?: number): Impac
   summary: `Anyone will be able to find and open "${name}".`
 })
 
+export const shrinking = (zones: number): Impact => ({
+  action: "privacy_zones.shrink",
+  resource: "privacy_zones",
+  summary: `Others will see what ${zones === 1 ? "a privacy zone" : `${zones} privacy zones`} of yours hide${
+    zones === 1 ? "s" : ""
+  } in all of your routes.`
+})
+
 const LEFT = { route: "", collection: "; its routes stay" } as const
 
 export const deleting = (resource: Resource, name: string, id: number): Impact => ({

@@ -24,6 +24,7 @@ import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { REASONS } from "../../schema/Reasons.ts"
 import type { Quota } from "../../schema/Usage.ts"
+import { shrinking, unconfirmed } from "../request/Confirmation.ts"
 import { PUBLIC_UPSTREAM, TOO_MANY_SIGN_INS } from "./PublicUpstreamErrors.ts"
 
 const ABSENT = {
@@ -154,6 +155,7 @@ const PUBLIC = {
   CollectionFull: ({ limit }) => new Conflict({ message: `A collection may have at most ${limit} routes` }),
   TokenRefused: ({ reason }) => new Unauthorized({ message: REFUSED_TOKEN[reason], details: { reason } }),
   ZonesFull: ({ limit }) => new Conflict({ message: `An account may have at most ${limit} privacy zones` }),
+  ZonesShrink: ({ zones }) => unconfirmed(shrinking(zones)),
   TooManyTokens: ({ limit }) => new Conflict({ message: `A user may have at most ${limit} tokens: revoke one first` }),
   TooManyLinks: ({ limit }) => new Conflict({ message: `There may be at most ${limit} links: delete one first` }),
   DownloadRefused: () =>

@@ -1,12 +1,13 @@
 import { Context, Effect, Layer, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { ZonesFull } from "../../schema/DomainErrors.ts"
+import { ZonesFull, ZonesShrink } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { MAX_ZONES, type PrivacyZone } from "../../schema/PrivacyZone.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { Audit } from "../audit/Audit.ts"
 import type { Circle } from "../geometry/Circles.ts"
+import { metresBetween } from "../geometry/Geodesy.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -36,8 +37,15 @@ type Zones = ReadonlyArray<PrivacyZone>
 /** What an owner hides from others in all their routes. Only the owner sees the zones. */
 export class PrivacyZones extends Context.Service<PrivacyZones, {
   readonly list: (owner: UserId) => Effect.Effect<Zones>
-  /** Takes effect on the next read: each route is cut again when it is read, or in the background. */
-  readonly replace: (owner: UserId, zones: Zones) => Effect.Effect<Zones>
+  /**
+   * Takes effect on the next read: each route is cut again when it is read, or in the background. `ZonesShrink`, which
+   * changes nothing, where a zone would not be in one of the new ones, unless `mayShrink`.
+   */
+  readonly replace: (
+    owner: UserId,
+    zones: Zones,
+    options: { readonly mayShrink: boolean }
+  ) => Effect.Effect<Zones, ZonesShrink>
   /** Adds those that the account lacks. `ZonesFull`, which changes nothing, where it would have too many. */
   readonly add: (owner: UserId, zones: Zones) => Effect.Effect<void, ZonesFull>
 }>()("route-planning-service/PrivacyZones") {
@@ -94,8 +102,11 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
       return PrivacyZones.of({
         list,
 
-        replace: traced("PrivacyZones.replace")((owner, zones) =>
-          Effect.andThen(changing(owner, () => Effect.succeed(zones)), list(owner))
+        replace: traced("PrivacyZones.replace")((owner, zones, { mayShrink }) =>
+          changing(owner, (stored) => {
+            const lost = stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
+            return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
+          }).pipe(Effect.andThen(list(owner)))
         ),
 
         add: traced("PrivacyZones.add")((owner, zones) =>
@@ -121,6 +132,9 @@ const zoneIn = ({ label, lat, lng, radius }: ZoneRow): PrivacyZone => ({
 
 const isSame = (one: PrivacyZone, other: PrivacyZone) =>
   one.radius === other.radius && one.center[0] === other.center[0] && one.center[1] === other.center[1]
+
+const isWithin = (zone: PrivacyZone, other: PrivacyZone) =>
+  metresBetween(...zone.center, ...other.center) + zone.radius <= other.radius
 
 const textOf = (rows: ReadonlyArray<ZoneRow>) =>
   [...new Set(rows.map(({ cutLat, cutLng, cutRadius }) => JSON.stringify([cutLng, cutLat, cutRadius])))].toSorted()

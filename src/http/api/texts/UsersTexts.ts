@@ -22,9 +22,10 @@ export const texts = {
       + `${ZONE_RADIUS.maximum} metres, in place of the previous ones; an empty list removes them. From the next read on, others `
       + "see of each route only what is outside of them: in every form of the line, in files, lists and searches, and of "
       + "waypoints and addresses. The longest part of the line outside is shown; a route that has none is shown without a "
-      + "line. The cut is a larger circle around another centre, which stays the same, so that the ends of many routes do not "
-      + "show the `center`. Distance, duration and climb stay those of the whole route: by several of them, compared with "
-      + "the visible lines, the `center` can be estimated nevertheless."
+      + "line. `distance` and `elevationGain` are those of what is shown, `duration` is its share of the whole, and lists "
+      + "compare these. The cut is a larger circle around another centre, which stays the same, so that the ends of many "
+      + "routes do not show the `center`. A personal access token must confirm what hides less: a zone that is removed, "
+      + "smaller or elsewhere."
   ),
   publicProfile: described(
     "Read a public profile",
