@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient } from "@effect/sql-pg"
-import { Config, Duration, Effect, Layer, Redacted } from "effect"
+import { Config, Duration, Effect, Fiber, Layer, Redacted } from "effect"
 import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
@@ -13,6 +13,8 @@ import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { plainAddress, readingSocket } from "./database/ReadingSocket.ts"
 import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
+import { Starting } from "./process/Starting.ts"
+import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 /** No statement, lock wait or forgotten transaction may block others for long. */
 const SESSION_LIMITS = {
@@ -39,7 +41,7 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const address = plainAddress(Redacted.value(config.url))
   const stream = address === undefined ? undefined : () => readingSocket(address)
   return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, stream, types: makeColumnTypes() }))
-})).pipe(Layer.provide(machineClock))
+})).pipe(Layer.provide([machineClock, metricsLayer]))
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
 
@@ -47,9 +49,19 @@ const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
 ).pipe(Layer.provide(machineClock))
 
-/** Of several processes that start at once, one migrates and the others wait. */
+/** A start that has nothing to migrate is over before. */
+const LONG_MIGRATION = Duration.seconds(1)
+
+/** Live and not ready while it takes long. Of several processes that start at once, one migrates and the others wait. */
+const migrate = Effect.gen(function*() {
+  const { begin } = yield* Starting
+  const slow = yield* Effect.forkChild(Effect.delay(begin, LONG_MIGRATION))
+  yield* Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
+  yield* Fiber.interrupt(slow)
+})
+
 const migratorLayer = knownSchemaLayer(migrations).pipe(
-  Layer.provide(Layer.effectDiscard(Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient))),
+  Layer.provide(Layer.effectDiscard(migrate)),
   Layer.provide(NodeServices.layer)
 )
 

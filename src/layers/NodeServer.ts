@@ -95,7 +95,7 @@ const lingerOnClose = (server: Server, milliseconds: number) => {
   server.closeIdleConnections = () => void setTimeout(closeIdleConnections, milliseconds)
 }
 
-const rulesLayer = Layer.succeed(TransportRules, (request) => {
+export const rulesLayer = Layer.succeed(TransportRules, (request) => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })

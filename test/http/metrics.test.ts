@@ -1,11 +1,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
 import { requestHead, sendRaw } from "../support/RawHttp.ts"
 import { refusal, StandInEngine } from "../support/StandInEngine.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { until } from "../support/Waiting.ts"
+import { until, untilFound } from "../support/Waiting.ts"
 
 const scrape = Effect.flatMap(anonymous, (visitor) => visitor.get("//metrics"))
 
@@ -139,6 +141,64 @@ layer(serverLayer, { excludeTestServices: true })("metrics", (it) => {
         assert.deepStrictEqual([status, stdout + stderr], [0, ""])
       })
   )
+})
+
+const documented = [
+  ...readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8").matchAll(
+    /^\| `([a-z0-9_]+)` \| ([a-z, ]*)\|/gm
+  )
+].map(([, name = "", labels = ""]) => ({ name, labels: labels.trim() }))
+
+const SWEEPS = ["accounts", "changes", "views", "words"]
+
+/** What a counter says before anything was counted: `rate()` misses the increase with which a series begins. */
+const AT_ZERO: Readonly<Record<string, { readonly label: string; readonly values: ReadonlyArray<string> }>> = {
+  database_queue_refusals_total: { label: "reason", values: ["full", "timeout", "unreachable"] },
+  heavy_job_refusals_total: { label: "reason", values: ["queue", "wait", "time", "memory"] },
+  outbox_mails_total: { label: "result", values: ["sent", "failed", "dropped", "limited"] },
+  pictures_total: { label: "outcome", values: ["kept", "made", "joined"] },
+  rate_limit_refusals_total: { label: "tier", values: ["auth", "strict"] },
+  routing_engine_calls_total: {
+    label: "outcome",
+    values: ["ok", "abandoned", "refused", "bad_answer", "timeout", "unavailable"]
+  },
+  sweep_failures_total: { label: "sweep", values: SWEEPS },
+  sweep_rows_total: { label: "sweep", values: SWEEPS },
+  trace_spans_total: { label: "result", values: ["exported", "lost"] }
+}
+
+/** Nobody listens there: these settings only bring their metrics. */
+const freshLayer = TestServer.withSweeps({
+  OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9",
+  REDIS_URL: "redis://127.0.0.1:9"
+})
+
+layer(freshLayer, { excludeTestServices: true })("metrics of a fresh process", (it) => {
+  it.effect("are all of those that docs/operations.md has, and counters begin at 0", () =>
+    Effect.gen(function*() {
+      assert.isAbove(documented.length, 35)
+      const isThere = (text: string) => ({ name }: { readonly name: string }) =>
+        new RegExp(`^${name}(_count)?[{ ]`, "m").test(text)
+      const haveRun = (text: string) => [...samplesOf(text, "sweep_last_run_timestamp_seconds").keys()]
+      // Requests have a figure once one is over, sweeps and the outbox once they have looked.
+      const { text } = yield* untilFound(
+        scrape,
+        ({ text }) =>
+          SWEEPS.every((sweep) => haveRun(text).includes(`{sweep="${sweep}"}`)) && documented.every(isThere(text))
+      )
+      const counters = documented.filter(({ name }) => name.endsWith("_total") && name !== "process_cpu_seconds_total")
+      assert.deepStrictEqual(
+        counters.filter(({ labels, name }) => labels !== "" && AT_ZERO[name] === undefined),
+        []
+      )
+      for (const { name } of counters) {
+        const { label, values } = AT_ZERO[name] ?? { label: "", values: [""] }
+        const samples = samplesOf(text, name)
+        const expected = values.map((value) => [label === "" ? "" : `{${label}="${value}"}`, 0] as const)
+        assert.deepStrictEqual(expected.map(([labels]) => [labels, samples.get(labels)] as const), expected, name)
+      }
+      assert.strictEqual(samplesOf(text, "database_queue_waiting").get(""), 0)
+    }))
 })
 
 const UNKNOWN = { statusCode: 404, code: "NOT_FOUND", message: "No such path" }

@@ -1,10 +1,12 @@
+import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Fiber } from "effect"
+import { Effect, Exit, Fiber, Redacted, Schema } from "effect"
 import { anonymous } from "../support/Actors.ts"
 import { databaseProxy } from "../support/DatabaseProxy.ts"
 import { clonedDatabase } from "../support/Databases.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { sendRaw } from "../support/RawHttp.ts"
-import { logged, replica } from "../support/Replica.ts"
+import { logged, type Replica, replica } from "../support/Replica.ts"
 import type { Answer } from "../support/TestServer.ts"
 import { TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -22,6 +24,34 @@ const LIVE = "GET /health/live HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 const untilListening = (call: Effect.Effect<Answer>) =>
   Effect.andThen(until(Effect.map(Effect.exit(call), Exit.isSuccess)), call)
 
+const Body = Schema.Struct({
+  statusCode: Schema.Literal(503),
+  code: Schema.Literal("INTERNAL"),
+  message: Schema.Literal("The service is starting: it waits for the database"),
+  details: Schema.Struct({ retryAfterSeconds: Schema.Literal(1), traceId: Schema.String })
+})
+
+const PROBE = "//health/ready"
+
+/** The response has the shape and the headers of every 503 and, but for a probe, a line in the log by its trace id. */
+const isStarting = Effect.fnUntraced(function*(process: Replica, path: string) {
+  const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+  const { body, headers, status } = yield* visitor.get(path)
+  assert.strictEqual(status, 503)
+  const { details: { traceId } } = yield* Schema.decodeUnknownEffect(Body, { onExcessProperty: "error" })(body)
+  assert.deepInclude(Object.fromEntries(headers), {
+    "retry-after": "1",
+    "cache-control": "no-store",
+    "content-type": "application/json",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff"
+  })
+  const isLogged = () =>
+    process.output().split("\n").some((line) => line.includes(traceId) && line.includes(`"status":503`))
+  if (path !== PROBE) yield* until(Effect.sync(isLogged))
+})
+
 describe("a start before the database", { concurrent: true }, () => {
   for (const workers of ["1", "2"]) {
     it.live(
@@ -37,16 +67,7 @@ describe("a start before the database", { concurrent: true }, () => {
           const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
           const live = yield* untilListening(visitor.get("//health/live"))
           assert.strictEqual(live.status, 200)
-          for (const path of ["//health/ready", "/routes", "//nothing"]) {
-            const answer = yield* visitor.get(path)
-            assert.strictEqual(answer.status, 503)
-            assert.strictEqual(answer.headers.get("retry-after"), "1")
-            assert.deepInclude(answer.body, {
-              statusCode: 503,
-              code: "INTERNAL",
-              message: "The service is starting: it waits for the database"
-            })
-          }
+          for (const path of [PROBE, "/routes", "//nothing"]) yield* isStarting(process, path)
           const isSaid = () =>
             logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
           yield* until(Effect.sync(isSaid))
@@ -67,6 +88,25 @@ describe("a start before the database", { concurrent: true }, () => {
       60_000
     )
   }
+
+  it.live("is live and not ready as well while another process migrates", () =>
+    Effect.gen(function*() {
+      const url = yield* clonedDatabase
+      const process = yield* whileLocked(
+        (sql) => sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`,
+        Effect.gen(function*() {
+          const process = yield* replica({ DATABASE_URL: url, SHUTDOWN_DRAIN_DELAY: "0 seconds" })
+          const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+          const live = yield* untilListening(visitor.get("//health/live"))
+          assert.deepStrictEqual([live.status, live.body], [200, { status: "ok" }])
+          for (const path of [PROBE, "/routes"]) yield* isStarting(process, path)
+          return process
+        })
+      ).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url) })))
+      yield* process.ready
+      yield* process.tell("SIGTERM")
+      assert.strictEqual((yield* process.ended).code, 0)
+    }).pipe(Effect.scoped), 60_000)
 
   it.live("ends on SIGTERM while it waits", () =>
     Effect.gen(function*() {

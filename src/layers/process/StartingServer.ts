@@ -1,32 +1,50 @@
-import { Duration, Effect, Layer, Option, Ref, Schema, Scope } from "effect"
-import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { HEADERS } from "../../http/api/Headers.ts"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Duration, Effect, Layer, Option, Ref, Scope } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import type { Server } from "node:http"
+import { Api } from "../../http/api/Api.ts"
+import { corsLayer } from "../../http/middleware/CrossSite.ts"
+import { errorShapeLayer } from "../../http/middleware/ErrorShape.ts"
+import { refusalLayer } from "../../http/middleware/Refusal.ts"
+import { requestTelemetry } from "../../http/middleware/RequestTelemetry.ts"
+import { responseHeadersLayer } from "../../http/middleware/ResponseHeaders.ts"
+import { respond } from "../../http/response/ErrorResponse.ts"
+import { otherMethodsLayer } from "../../http/response/MethodNotAllowed.ts"
 import { Unavailable } from "../../schema/Errors.ts"
-import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { Draining } from "../../services/operations/Draining.ts"
 import { host, port } from "../../services/settings/Addresses.ts"
-import { makeServer } from "../NodeServer.ts"
+import { makeServer, rulesLayer } from "../NodeServer.ts"
+import { telemetryLayer } from "../telemetry/Telemetry.ts"
 import { NotServing, Serving, Starting, type Waiting } from "./Starting.ts"
 
-const RETRY_AFTER = Duration.seconds(1)
+const NOT_READY = Unavailable.retryAfter("The service is starting: it waits for the database", Duration.seconds(1))
 
-const NOT_READY = Unavailable.retryAfter("The service is starting: it waits for the database", RETRY_AFTER)
+const { live } = Api.groups.health.endpoints
 
-const LIVE_PATH = "/health/live"
+const isForLive = ({ method, url }: HttpServerRequest.HttpServerRequest) =>
+  url === live.path && (method === live.method || method === "HEAD")
 
-const RESPONSE_HEADERS = { "content-type": MEDIA_TYPES.json, "cache-control": "no-store", connection: "close" }
+const routeLayer = HttpRouter.add(
+  "*",
+  "*",
+  Effect.flatMap(
+    HttpServerRequest.HttpServerRequest,
+    (request) =>
+      isForLive(request) ? Effect.succeed(HttpServerResponse.jsonUnsafe({ status: "ok" })) : respond(NOT_READY)
+  )
+)
 
-const respond = (request: IncomingMessage, response: ServerResponse) => {
-  request.resume()
-  if (request.url === LIVE_PATH && (request.method === "GET" || request.method === "HEAD")) {
-    return response.writeHead(200, RESPONSE_HEADERS).end(JSON.stringify({ status: "ok" }))
-  }
-  return response
-    .writeHead(NOT_READY.statusCode, {
-      ...RESPONSE_HEADERS,
-      [HEADERS.retryAfter.key]: String(Duration.toSeconds(RETRY_AFTER))
-    })
-    .end(JSON.stringify(Schema.encodeSync(Unavailable)(NOT_READY)))
-}
+/** Responses have the headers, the shape and the log line of those of the service. */
+const handler = HttpRouter.toHttpEffect(
+  Layer.mergeAll(
+    errorShapeLayer,
+    responseHeadersLayer,
+    corsLayer,
+    refusalLayer,
+    otherMethodsLayer,
+    routeLayer
+  ).pipe(Layer.provide(Draining.layer))
+)
 
 const listen = (server: Server, address: { readonly host: string; readonly port: number }) =>
   Effect.callback<void, Error>((resume) => {
@@ -47,13 +65,17 @@ const close = (server: Server) =>
 const begin = Effect.gen(function*() {
   const address = { host: yield* host, port: yield* port }
   const server = yield* Effect.acquireRelease(makeServer, close)
-  server.on("request", respond)
+  const onRequest = yield* NodeHttpServer.makeHandler(yield* handler, {
+    middleware: yield* requestTelemetry,
+    scope: yield* Effect.scope
+  })
+  server.on("request", onRequest)
   yield* Effect.sync(() => process.send?.(NotServing.make({})))
   yield* listen(server, address)
   const waiting: Waiting = {
     server,
     release: () => {
-      server.off("request", respond)
+      server.off("request", onRequest)
       process.send?.(Serving.make({}))
     }
   }
@@ -66,13 +88,20 @@ export const startingLayer = Layer.effect(
   Effect.gen(function*() {
     const scope = yield* Effect.scope
     const waiting = yield* Ref.make(Option.none<Waiting>())
-    return {
-      begin: begin.pipe(
-        Effect.provideService(Scope.Scope, scope),
-        Effect.flatMap((begun) => Ref.set(waiting, Option.some(begun))),
-        Effect.orDie
-      ),
-      waiting: Ref.get(waiting)
-    }
+    const context = yield* Effect.context<Effect.Services<typeof begin>>()
+    const begun = yield* begin.pipe(
+      Effect.provideService(Scope.Scope, scope),
+      Effect.flatMap((begun) => Ref.set(waiting, Option.some(begun))),
+      Effect.provide(context),
+      Effect.orDie,
+      Effect.uninterruptible,
+      Effect.cached
+    )
+    return { begin: begun, waiting: Ref.get(waiting) }
   })
+).pipe(
+  Layer.provide(rulesLayer),
+  // Effect's own request span contains the path, and so share tokens.
+  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true)),
+  Layer.provide(telemetryLayer)
 )

@@ -18,7 +18,7 @@ class NoRegistry<V> extends Map<string, V> {
 }
 
 /** A registry of this application alone: tests run several in one process. */
-const metricsLayer = Layer.unwrap(
+export const metricsLayer = Layer.unwrap(
   Effect.map(metricsEnabled, (isEnabled) =>
     isEnabled
       ? Layer.provideMerge(processFiguresLayer, Layer.sync(Metric.MetricRegistry, () => new Map()))

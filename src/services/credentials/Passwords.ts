@@ -53,6 +53,8 @@ export class Passwords extends Context.Service<Passwords, {
     Passwords,
     Effect.gen(function*() {
       const random = yield* SecureRandom.SecureRandom
+      // A metric that is read is in the next scrape, with nothing counted.
+      yield* Metric.value(duration)
       const parameters = { ...METHOD, ...yield* HashCost }
       const inTurn = yield* makeTurns({
         atOnce: availableParallelism(),

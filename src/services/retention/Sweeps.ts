@@ -46,9 +46,13 @@ const succeeded = Effect.fnUntraced(function*(sweep: string, swept: Swept) {
   yield* Metric.update(Metric.withAttributes(lastRun, { sweep }), now / 1000)
   yield* Metric.update(Metric.withAttributes(rows, { sweep }), swept.rows)
   yield* Metric.update(Metric.withAttributes(lag, { sweep }), swept.lagMillis / 1000)
-  // Initialised, so that a first failure is an increase.
-  yield* Metric.update(Metric.withAttributes(failures, { sweep }), 0)
 })
+
+/** So that the first row and the first failure are an increase. */
+const prepared = (sweep: string) =>
+  Effect.forEach([rows, failures], (counter) => Metric.update(Metric.withAttributes(counter, { sweep }), 0), {
+    discard: true
+  })
 
 export const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.andThen(
@@ -58,7 +62,8 @@ export const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.
 
 /** Retries once: an idle connection may be dead, and one that opens while a test clock advances times out. */
 export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
-  sweep.pipe(
+  prepared(name).pipe(
+    Effect.andThen(sweep),
     Effect.catchDefect(Effect.fail),
     Effect.retry({ times: 1 }),
     Effect.withSpan(`Sweeps.${name}`),

@@ -13,6 +13,8 @@ const OK = callsWith("ok")
 const ABANDONED = callsWith("abandoned")
 const REFUSED = callsWith("refused")
 const UNAVAILABLE = callsWith("unavailable")
+const BAD_ANSWER = callsWith("bad_answer")
+const TIMEOUT = callsWith("timeout")
 
 const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = {
   BeyondEngine: REFUSED,
@@ -21,8 +23,8 @@ const FAILED: Readonly<Record<EngineFailure["_tag"], Metric.Counter<number>>> = 
   NoRoad: REFUSED,
   TraceTooLong: REFUSED,
   InvalidInput: REFUSED,
-  UpstreamUnusable: callsWith("bad_answer"),
-  UpstreamSlow: callsWith("timeout"),
+  UpstreamUnusable: BAD_ANSWER,
+  UpstreamSlow: TIMEOUT,
   EngineBusy: UNAVAILABLE,
   Overloaded: UNAVAILABLE,
   UpstreamAway: UNAVAILABLE
@@ -42,6 +44,11 @@ const CIRCUIT = (["Closed", "Open", "HalfOpen"] as const).map((state) => ({
     attributes: { state: state.replace("HalfOpen", "half_open").toLowerCase() }
   })
 }))
+
+export const prepared = Effect.all([
+  ...[running, waiting].map((gauge) => Metric.update(gauge, 0)),
+  ...[OK, ABANDONED, REFUSED, BAD_ANSWER, TIMEOUT, UNAVAILABLE].map((counter) => Metric.update(counter, 0))
+], { discard: true })
 
 const counterOf = <A>(exit: Exit.Exit<A, EngineFailure>) => {
   if (Exit.isSuccess(exit)) return OK

@@ -25,7 +25,7 @@ import { during } from "../metrics/Gauges.ts"
 import { httpUrl, period } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../upstream/Upstream.ts"
-import { circuitIs, counted, running, waiting } from "./EngineMetrics.ts"
+import { circuitIs, counted, prepared, running, waiting } from "./EngineMetrics.ts"
 import { ENGINE, type EngineFailure, refusalOf, unusable } from "./EngineRefusals.ts"
 
 const LAST_INSTANT = 8_640_000_000_000
@@ -98,6 +98,7 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR
       })
+      yield* prepared
       yield* circuitIs("Closed")
       yield* Effect.forkScoped(Stream.runForEach(breaker.transitions, ({ to }) => circuitIs(to)))
       const turns = yield* Semaphore.make(MAX_RUNNING)
