@@ -1,6 +1,7 @@
 import { Effect, Schedule, Schema, type Scope } from "effect"
 import { rm } from "node:fs/promises"
 import { join, resolve } from "node:path"
+import { problemOf } from "../src/layers/Refusal.ts"
 import { freePort } from "./FreePort.ts"
 import { makeDraft } from "./PostgresBinaries.ts"
 import { engineEnvironment, engineProgram } from "./RoutingEnginePackages.ts"
@@ -36,14 +37,19 @@ const isReady = async (url: URL, signal: AbortSignal) => {
 }
 
 const responds = (url: URL) =>
-  Effect.tryPromise({ try: (signal) => isReady(url, signal), catch: failure }).pipe(
-    Effect.filterOrFail((isReady) => isReady, () => failure("not ready")),
-    Effect.retry(Schedule.spaced("100 millis")),
-    Effect.timeoutOrElse({
-      duration: "30 seconds",
-      orElse: () => Effect.fail(failure("not ready within 30 seconds"))
-    })
-  )
+  Effect.suspend(() => {
+    const last = { problem: "it does not respond" }
+    return Effect.tryPromise({ try: (signal) => isReady(url, signal), catch: problemOf }).pipe(
+      Effect.filterOrFail((isReady) => isReady, () => "its status is not 200"),
+      Effect.tapError((problem) => Effect.sync(() => last.problem = problem)),
+      Effect.retry(Schedule.spaced("100 millis")),
+      Effect.mapError(failure),
+      Effect.timeoutOrElse({
+        duration: "30 seconds",
+        orElse: () => Effect.fail(failure(`not ready within 30 seconds: ${last.problem}`))
+      })
+    )
+  })
 
 const temporaryDirectory = (directory: string) =>
   Effect.acquireRelease(

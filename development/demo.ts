@@ -1,11 +1,17 @@
-import { NodeHttpClient, NodeRuntime } from "@effect/platform-node"
-import { Config, Console, Effect, Redacted, Schedule } from "effect"
+import { NodeHttpClient } from "@effect/platform-node"
+import { Config, Console, Effect, Redacted, Schedule, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpClientError } from "effect/http"
 import { readFile } from "node:fs/promises"
-import { join } from "node:path"
+import { resolve } from "node:path"
 import { makeClient } from "../src/client.ts"
+import { run } from "../src/layers/process/Run.ts"
+import { wellFormedLayer } from "../src/layers/Settings.ts"
+import { logChecks } from "../src/layers/telemetry/Logging.ts"
+import { ServiceError } from "../src/schema/Errors.ts"
 import type { Position } from "../src/schema/Geometry.ts"
+import { httpRoot } from "../src/services/settings/SettingTypes.ts"
+import { mailboxFile } from "./DevelopmentMailbox.ts"
 
 const POSITIONS = 5_000
 
@@ -26,27 +32,42 @@ const abridge = (key: string, value: unknown) => {
   return Array.isArray(value) && value.length > 20 ? `... ${value.length} entries` : value
 }
 
+class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", { message: Schema.String }) {}
+
+const server = httpRoot("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
+
 const isAway = (error: unknown) => HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
+
+const isServiceError = Schema.is(ServiceError)
+
+const problemOf = (error: unknown, title: string, { href }: URL) => {
+  if (isAway(error)) return `No server responds at ${href}: start one by "npm run dev", or set BASE_URL to yours`
+  return isServiceError(error)
+    ? `${title}: ${href} responded with ${error.statusCode}: ${error.message}`
+    : `${title}: ${href} does not respond as this service does: set BASE_URL to one of this version`
+}
 
 const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
   step.pipe(
-    Effect.tap((response) => Console.log(`\n== ${title}\n${JSON.stringify(response, abridge, 2) ?? "done"}`)),
-    Effect.tapError((error) => isAway(error) ? Effect.void : Console.error(`\n== ${title}\n${JSON.stringify(error)}`))
+    Effect.catch((error) =>
+      Effect.flatMap(server, (url) => Effect.fail(new DemoFailed({ message: problemOf(error, title, url) })))
+    ),
+    Effect.tap((response) => Console.log(`\n== ${title}\n${JSON.stringify(response, abridge, 2) ?? "done"}`))
   )
 
-const mailedToken = (email: string) =>
-  Effect.gen(function*() {
-    const directory = yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data"))
-    const lines = yield* Effect.tryPromise(() => readFile(join(directory, "mailbox.log"), "utf8"))
-    const line = lines.split("\n").findLast((line) => line.startsWith(`mail to ${email}:`))
-    return yield* Effect.fromNullishOr(/[?&]token=([\w-]+)/.exec(line ?? "")?.[1])
-  }).pipe(Effect.retry({ times: 20, schedule: Schedule.spaced("100 millis") }))
-
-const server = Config.URL("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
-
-const noServer = Effect.gen(function*() {
-  yield* Console.error(`No server responds at ${yield* server}: start one by "npm run dev", or set BASE_URL to yours`)
-  yield* Effect.sync(() => void (process.exitCode = 1))
+const mailedToken = Effect.fnUntraced(function*(email: string) {
+  const file = mailboxFile(resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data"))))
+  return yield* Effect.tryPromise(() => readFile(file, "utf8")).pipe(
+    Effect.map((lines) => lines.split("\n").findLast((line) => line.startsWith(`mail to ${email}:`))),
+    Effect.flatMap((line) => Effect.fromNullishOr(/[?&]token=([\w-]+)/.exec(line ?? "")?.[1])),
+    Effect.retry({ times: 20, schedule: Schedule.spaced("100 millis") }),
+    Effect.mapError(() => {
+      const message =
+        `${file} has no mail to ${email}: set DATA_DIR to that of "npm run dev", which writes mails there `
+        + "unless EMAIL_API_KEY or SMTP_URL is set"
+      return new DemoFailed({ message })
+    })
+  )
 })
 
 const walk = Effect.gen(function*() {
@@ -92,8 +113,7 @@ const walk = Effect.gen(function*() {
   yield* show("delete it", rider.routes.remove({ headers: {}, params: { id: route.id } }))
 })
 
-walk.pipe(
-  Effect.catchIf(isAway, () => noServer),
-  Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto]),
-  NodeRuntime.runMain
-)
+run(walk.pipe(Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto])), {
+  format: "pretty",
+  settings: wellFormedLayer([server, ...logChecks])
+})

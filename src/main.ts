@@ -2,10 +2,11 @@ import { resolveByName } from "./layers/process/Imports.ts"
 
 resolveByName()
 
-const [{ Effect, Layer }, { run }, { inWorkers }] = await Promise.all([
+const [{ Effect, Layer }, { run }, { inWorkers }, { settingsLayer }] = await Promise.all([
   import("effect"),
   import("./layers/process/Run.ts"),
-  import("./layers/process/Workers.ts")
+  import("./layers/process/Workers.ts"),
+  import("./layers/Settings.ts")
 ])
 
 /** Imported by the processes that serve only: one that supervises workers would load it for nothing. */
@@ -13,4 +14,4 @@ const service = Effect.promise(() => import("./layers/Production.ts")).pipe(
   Effect.flatMap(({ productionLayer }) => Layer.launch(productionLayer))
 )
 
-service.pipe(inWorkers, run)
+run(inWorkers(service), { settings: settingsLayer })

@@ -3,31 +3,36 @@ import { invitationsLayer } from "./layers/Application.ts"
 import { databaseLive } from "./layers/Database.ts"
 import { randomnessLive } from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
+import { commandSettingsLayer } from "./layers/Settings.ts"
 import { inWords, LINK_LIFETIME } from "./schema/Limits.ts"
 import { Email } from "./schema/User.ts"
 import { Invitations } from "./services/accounts/Invitations.ts"
 
-class WrongArguments extends Schema.TaggedError<WrongArguments>()("WrongArguments", { message: Schema.String }) {}
+class NotCreated extends Schema.TaggedError<NotCreated>()("NotCreated", { message: Schema.String }) {}
 
 const USAGE = "npm run user -- create <email>"
 
-const usage = () => new WrongArguments({ message: `Expected the email address of the account: ${USAGE}` })
-
-const noEmail = (argument: string) =>
-  new WrongArguments({ message: `${argument}: Expected an email address: ${USAGE}` })
+const failed = (message: string) => Effect.fail(new NotCreated({ message }))
 
 const emailArgument = Effect.suspend(() => {
   const [, , command, email, ...more] = process.argv
-  return command === "create" && email !== undefined && more.length === 0
-    ? Effect.mapError(Schema.decodeUnknownEffect(Email)(email), () => noEmail(email))
-    : Effect.fail(usage())
+  if (command !== undefined && command !== "create") return failed(`${command}: Unknown command, expected ${USAGE}`)
+  return email === undefined || more.length > 0
+    ? failed(`Expected the email address of the account: ${USAGE}`)
+    : Schema.decodeUnknownEffect(Email)(email).pipe(
+      Effect.catch(() => failed(`${email}: Expected an email address: ${USAGE}`))
+    )
 })
 
 /** Creates an account on the server, for the first administrator or where sign-up is off. */
 const create = Effect.gen(function*() {
   const email = yield* emailArgument
   yield* Effect.gen(function*() {
-    const link = yield* (yield* Invitations).create(email)
+    const link = yield* Effect.catchTag(
+      (yield* Invitations).create(email),
+      "AddressTaken",
+      () => failed(`${email} has an account: POST /api/v1/auth/request-password-reset mails a link for a new password`)
+    )
     yield* Console.log(
       `account of ${email}: choose its password within ${inWords(LINK_LIFETIME["reset-password"])} at ${
         Redacted.value(link)
@@ -36,4 +41,4 @@ const create = Effect.gen(function*() {
   }).pipe(Effect.provide(invitationsLayer.pipe(Layer.provide([databaseLive, randomnessLive]))))
 })
 
-run(create, "pretty")
+run(create, { format: "pretty", settings: commandSettingsLayer })

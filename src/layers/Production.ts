@@ -14,14 +14,12 @@ import {
 } from "./Live.ts"
 import { memoryReleaseLayer } from "./process/MemoryRelease.ts"
 import { startingLayer } from "./process/StartingServer.ts"
-import { settingsLayer } from "./Settings.ts"
 
 export const productionLayer = applicationLayer.pipe(
   Layer.provide(httpServerLive),
   Layer.provide(backgroundLayer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
-  Layer.provide(settingsLayer),
   Layer.provide(startingLayer),
   Layer.provide(memoryReleaseLayer)
 )

@@ -11,13 +11,13 @@ import { minStrength } from "../services/credentials/PasswordPolicy.ts"
 import { firstPoll } from "../services/delivery/OutboxDelivery.ts"
 import { adminEmails } from "../services/identity/Roles.ts"
 import { queueLength, queueTimeout } from "../services/limits/ConnectionQueue.ts"
-import { quotaLimits } from "../services/limits/Quotas.ts"
+import { QUOTA_SETTINGS } from "../services/limits/Quotas.ts"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { mailApiUrl } from "../services/mail/Mailer.ts"
 import { mailSender } from "../services/mail/MailText.ts"
 import { smtpUrl } from "../services/mail/SmtpMailer.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
-import { metricsEnabled } from "../services/metrics/Metrics.ts"
+import { metricsSwitch, telemetryEnabled } from "../services/metrics/Metrics.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { purgeInterval } from "../services/operations/Purge.ts"
 import { pictureCacheBytes } from "../services/pictures/PictureCache.ts"
@@ -27,9 +27,11 @@ import { appUrl, baseUrl, mapStyleUrl, pagesEnabled, port } from "../services/se
 import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
 import { maxRunning } from "./Overload.ts"
+import { workerCount } from "./process/Workers.ts"
 import { redisUrl } from "./Redis.ts"
 import { problemOf } from "./Refusal.ts"
-import { traceSettings } from "./telemetry/TraceSettings.ts"
+import { logChecks } from "./telemetry/Logging.ts"
+import { traceChecks } from "./telemetry/TraceSettings.ts"
 
 /** Checked at once at the start: their layers would report them one by one, and some only with a database. */
 const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
@@ -53,7 +55,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   mailSender,
   mapStyleUrl,
   maxRunning,
-  metricsEnabled,
+  metricsSwitch,
   minStrength,
   pagesEnabled,
   pictureCacheBytes,
@@ -63,17 +65,22 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   purgeInterval,
   queueLength,
   queueTimeout,
-  quotaLimits,
   rateLimitsEnabled,
   redisUrl,
   signUpEnabled,
   Config.option(smtpUrl),
-  traceSettings,
-  trustedProxies
+  telemetryEnabled,
+  trustedProxies,
+  workerCount,
+  ...Object.values(QUOTA_SETTINGS),
+  ...logChecks,
+  ...traceChecks
 ]
 
-export const settingProblems = Effect.gen(function*() {
-  const results = yield* Effect.forEach(CHECKED, (setting) => Effect.result(setting))
+export const problemsOf = Effect.fnUntraced(function*(settings: ReadonlyArray<Effect.Effect<unknown, unknown>>) {
+  const results = yield* Effect.forEach(settings, (setting) => Effect.result(setting))
   const problems = results.filter(Result.isFailure).map(({ failure }) => problemOf(failure))
   return [...new Set(problems)]
 })
+
+export const settingProblems = problemsOf(CHECKED)

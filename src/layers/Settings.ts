@@ -2,7 +2,7 @@ import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { SettingsRefused } from "./Refusal.ts"
-import { settingProblems } from "./SettingChecks.ts"
+import { problemsOf, settingProblems } from "./SettingChecks.ts"
 import { withExample } from "./SettingExamples.ts"
 
 const REQUIRED = [
@@ -59,23 +59,32 @@ const limitsProblem = Config.all({
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
-/** Refuses to start without valid settings, with one message that names all that are wrong. */
-export const settingsLayer = Layer.effectDiscard(
-  Effect.gen(function*() {
-    const hasProvider = yield* Effect.orElseSucceed(providerSignInEnabled, () => true)
-    const required = REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name))
+/** Fails with one message that names all of the settings that are malformed. */
+export const wellFormedLayer = (settings: ReadonlyArray<Effect.Effect<unknown, unknown>>) =>
+  Layer.effectDiscard(Effect.flatMap(problemsOf(settings), refuseFor))
+
+/** Fails with one message that names all settings that are missing or malformed. */
+const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
+  Layer.effectDiscard(Effect.gen(function*() {
     yield* refuseFor([
-      ...(yield* Effect.forEach(required, problemOf)).flat(),
+      ...(yield* Effect.forEach(yield* required, problemOf)).flat(),
       ...yield* databaseProblem,
       ...yield* settingProblems,
       ...yield* limitsProblem
     ])
-  })
+  }))
+
+/** Refuses to start without valid settings. */
+export const settingsLayer = checkedLayer(
+  Effect.orElseSucceed(providerSignInEnabled, () => true).pipe(
+    Effect.map((hasProvider) => REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name)))
+  )
 )
 
-export const secretsLayer = Layer.effectDiscard(
-  Effect.gen(function*() {
-    const secrets = yield* Effect.forEach([...SECRETS], problemOf)
-    yield* refuseFor([...secrets.flat(), ...yield* databaseProblem, ...yield* settingProblems])
-  })
-)
+/** For a start that makes its own secrets and database. */
+export const givenSettingsLayer = checkedLayer(Effect.succeed([]))
+
+export const secretsLayer = checkedLayer(Effect.succeed([...SECRETS]))
+
+/** For a command on the server. */
+export const commandSettingsLayer = checkedLayer(Effect.succeed(["DATABASE_URL", "JWT_SECRET"]))

@@ -1,7 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Config, ConfigProvider, Duration, Effect, Exit, Layer, Logger, Redacted, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { spawn } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -10,9 +9,9 @@ import { databaseLive } from "../../src/layers/Database.ts"
 import { awaitDatabase } from "../../src/layers/database/Await.ts"
 import { problemOf, refusalOf } from "../../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
-import { COMPILE_CACHE } from "../support/CompileCache.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
+import { runProgram } from "../support/Programs.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -33,20 +32,6 @@ const start = (settings: Readonly<Record<string, string>>) =>
 
 const refusal = (settings: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(start(settings)), ({ message }) => message)
-
-/** Runs a program to its end. */
-const runProgram = (file: string, env: Readonly<Record<string, string>>) =>
-  Effect.callback<{ readonly code: number | null; readonly output: string }>((resume) => {
-    const path = join(import.meta.dirname, "../..", file)
-    const child = spawn(process.execPath, ["--disable-proto=delete", path], {
-      env: { ...COMPILE_CACHE, PORT: "0", HOST: "127.0.0.1", ...env }
-    })
-    const chunks: Array<Buffer> = []
-    child.stdout.on("data", (chunk) => chunks.push(chunk))
-    child.stderr.on("data", (chunk) => chunks.push(chunk))
-    child.on("close", (code) => resume(Effect.succeed({ code, output: Buffer.concat(chunks).toString() })))
-    return Effect.sync(() => child.kill("SIGKILL"))
-  })
 
 /** What starts that should not, or starts as something else. */
 const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
@@ -70,6 +55,11 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
   ["GOOGLE_ISSUER", "canary:443"],
   ["GRAFANA_URLS", "canary"],
+  ["LOG_FORMAT", "canary"],
+  ["LOG_LEVEL", "canary"],
+  ["MAX_COLLECTIONS_PER_USER", "canary"],
+  ["MAX_ROUTES_PER_USER", "0"],
+  ["MAX_STORED_BYTES_PER_USER", "canary"],
   ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
   ["METRICS_ENABLED", "canary"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4318"],
@@ -96,7 +86,8 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["SIGNUP_ENABLED", "canary"],
   ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
   ["TELEMETRY_ENABLED", "canary"],
-  ["TRUSTED_PROXIES", "canary"]
+  ["TRUSTED_PROXIES", "canary"],
+  ["WORKERS", "canary"]
 ]
 
 /** The only line of a refused start: its reason is a text, and there is no cause, with its stack, beside it. */
@@ -185,6 +176,15 @@ describe("a production start", () => {
     60_000
   )
 
+  it.effect("is refused with one message that names all that are missing or cannot be understood", () =>
+    Effect.gen(function*() {
+      const told = yield* refusal({ ...COMPLETE, ...Object.fromEntries(WRONG), JWT_SECRET: "", DATABASE_URL: "canary" })
+      const named = told.split("; ").map((problem) => /^[A-Z_]+/.exec(problem)?.[0])
+      const wrong = new Set([...WRONG.map(([name]) => name), "JWT_SECRET", "DATABASE_URL"])
+      assert.deepStrictEqual([...new Set(named)].toSorted(), [...wrong].toSorted())
+      assert.notInclude(told, "canary")
+    }))
+
   it.live(
     "ends with 1 and one line of JSON with the reason as its message, without a stack",
     () =>
@@ -192,12 +192,16 @@ describe("a production start", () => {
         const settings = [{ JWT_SECRET: "short" }, { ...COMPLETE, LOG_FORMAT: "xml" }, {
           ...COMPLETE,
           WORKERS: "canary"
-        }]
-        assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 3 }), [
+        }, { ...COMPLETE, PAT_PEPPER: "", LOG_LEVEL: "verbose", LOG_FORMAT: "xml", WORKERS: "0", PORT: "x" }]
+        assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 4 }), [
           "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
           + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
           "LOG_FORMAT: Expected one of json, pretty",
-          "WORKERS: Expected a finite number (for example WORKERS=2)"
+          "WORKERS: Expected a finite number (for example WORKERS=2)",
+          "PAT_PEPPER is missing; PORT: Expected a finite number (for example PORT=3000); "
+          + "WORKERS: Expected a value between 1 and 64 (for example WORKERS=2); "
+          + "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none; "
+          + "LOG_FORMAT: Expected one of json, pretty"
         ])
       }),
     BESIDE

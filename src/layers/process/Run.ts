@@ -1,8 +1,8 @@
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, Effect, Exit, Result } from "effect"
+import { Cause, Effect, Exit, Layer, Result } from "effect"
 import { Stopping } from "../../services/operations/Draining.ts"
 import { refusalOf } from "../Refusal.ts"
-import { DEFAULT_LOG_SETTINGS, loggingLayer, logSettings } from "../telemetry/Logging.ts"
+import { loggingLayer, type LogSettings, logSettings } from "../telemetry/Logging.ts"
 import { endByForce, signalled, uncaught } from "./Shutdown.ts"
 import { sizeThreadPool } from "./ThreadPool.ts"
 
@@ -14,19 +14,29 @@ const logEnd = (cause: Cause.Cause<unknown>) => {
   return Effect.andThen(Effect.logFatal(refusal === "" ? Cause.pretty(cause) : refusal), Effect.logDebug(cause))
 }
 
+interface Options {
+  /** Fails where a setting is wrong. Built before the program runs. */
+  readonly settings?: Layer.Layer<never, unknown>
+  readonly format?: "json" | "pretty"
+}
+
 /**
  * Runs a process to its end. SIGINT and SIGTERM drain it and end it with 0; a failure or an uncaught exception is
  * logged and ends it with 1. `LOG_FORMAT` overrides the format.
  */
-export const run = <E, A>(program: Effect.Effect<A, E>, format: "json" | "pretty" = "json"): void =>
+export const run = <E, A>(program: Effect.Effect<A, E>, { format = "json", settings = Layer.empty }: Options): void =>
   Effect.gen(function*() {
     yield* Effect.sync(sizeThreadPool)
-    const settings = yield* Effect.result(logSettings(format))
-    const refusable: Effect.Effect<A, unknown> = Result.isFailure(settings) ? Effect.fail(settings.failure) : program
-    const logged = refusable.pipe(Effect.tapCause(logEnd), Effect.provideService(Stopping, signalled))
+    const log = yield* Effect.result(logSettings(format))
+    const refusable: Effect.Effect<A, unknown> = Result.isFailure(log) ? Effect.fail(log.failure) : program
+    const logged = Effect.provide(Effect.void, settings).pipe(
+      Effect.andThen(refusable),
+      Effect.tapCause(logEnd),
+      Effect.provideService(Stopping, signalled)
+    )
     return yield* Effect.forkDetach(endByForce).pipe(
       Effect.andThen(Effect.raceFirst(logged, uncaught)),
-      Effect.provide(loggingLayer(Result.getOrElse(settings, () => DEFAULT_LOG_SETTINGS)))
+      Effect.provide(loggingLayer(Result.getOrElse(log, (): LogSettings => ({ level: "Info", format }))))
     )
   }).pipe(
     NodeRuntime.runMain({

@@ -3,12 +3,11 @@ import cluster, { type Worker } from "node:cluster"
 import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
 import { whole } from "../../services/settings/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
-import { settingsLayer } from "../Settings.ts"
 import { closeUntaken } from "./HandedConnections.ts"
 import { NotServing, Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
-const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
+export const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
 
 const STEADY = Duration.seconds(30)
 
@@ -117,5 +116,5 @@ export const inWorkers = <E>(program: Effect.Effect<never, E>) =>
   Effect.gen(function*() {
     if (cluster.isWorker) return yield* Effect.provideService(program, MetricsOfAll, gatherMetrics)
     const count = yield* workerCount
-    return yield* count === 1 ? program : Effect.provide(primary(count), settingsLayer)
+    return yield* count === 1 ? program : primary(count)
   })

@@ -6,7 +6,7 @@ import { consoleLayer } from "./StandardOutput.ts"
 
 type Format = typeof LOG_FORMATS[number]
 
-interface LogSettings {
+export interface LogSettings {
   readonly level: LogLevel.LogLevel
   readonly format: Format
 }
@@ -68,13 +68,14 @@ const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | un
     })
   )
 
-export const logSettings = (format: Format) =>
-  Effect.all({
-    level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
-    format: oneOf("LOG_FORMAT", format, (text) => LOG_FORMATS.find((format) => format === text), LOG_FORMATS)
-  })
+const settingsWith = (format: Format) => ({
+  level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
+  format: oneOf("LOG_FORMAT", format, (text) => LOG_FORMATS.find((format) => format === text), LOG_FORMATS)
+})
 
-export const DEFAULT_LOG_SETTINGS: LogSettings = { level: "Info", format: "json" }
+export const logSettings = (format: Format) => Effect.all(settingsWith(format))
+
+export const logChecks = Object.values(settingsWith("json"))
 
 export const loggingLayer = ({ format, level }: LogSettings) =>
   Layer.mergeAll(

@@ -106,9 +106,12 @@ const checkResource = Effect.flatMap(
       : refuse("OTEL_RESOURCE_ATTRIBUTES", "Expected a list of name=value pairs")
 )
 
+const SETTINGS = { url: endpoint, headers, sampler, ratio, database, resource: checkResource }
+
+export const traceChecks = Object.values(SETTINGS)
+
 export const traceSettings = Effect.gen(function*() {
   const isEnabled = yield* telemetryEnabled
-  yield* checkResource
-  const settings = yield* Effect.all({ url: endpoint, headers, sampler, ratio, database })
+  const settings = yield* Effect.all(SETTINGS)
   return Option.filter(Option.map(settings.url, (url): TraceSettings => ({ ...settings, url })), () => isEnabled)
 })

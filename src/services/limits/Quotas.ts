@@ -42,11 +42,11 @@ export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.F
 
 export type Addition = Readonly<Record<Quota, number>>
 
-export const quotaLimits = Config.all({
+export const QUOTA_SETTINGS = {
   maxRoutes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
   maxStoredBytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
   maxCollections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
-})
+}
 
 /** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
 export class Quotas extends Context.Service<Quotas, {
@@ -60,7 +60,7 @@ export class Quotas extends Context.Service<Quotas, {
       const sql = yield* SqlClient.SqlClient
 
       yield* sql`
-        ${limits.insert(sql, yield* quotaLimits)} ON CONFLICT (id) DO UPDATE
+        ${limits.insert(sql, yield* Config.all(QUOTA_SETTINGS))} ON CONFLICT (id) DO UPDATE
         SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
           max_collections = excluded.max_collections`
 

@@ -1,4 +1,4 @@
-import { Config, Effect, Redacted, Schema } from "effect"
+import { Config, Option, Redacted, Schema } from "effect"
 import { html } from "../html/Html.ts"
 import { baseUrl } from "../settings/Addresses.ts"
 import type { Mail } from "./Mail.ts"
@@ -12,10 +12,9 @@ const Sender = Schema.NonEmptyString.check(
   )
 )
 
-export const mailSender = Effect.gen(function*() {
-  const { hostname } = yield* baseUrl
-  return yield* Config.schema(Sender, "EMAIL_FROM").pipe(Config.withDefault(`no-reply@${hostname}`))
-})
+export const mailSender = Config.all({ given: Config.option(Config.schema(Sender, "EMAIL_FROM")), base: baseUrl }).pipe(
+  Config.map(({ base, given }) => Option.getOrElse(given, () => `no-reply@${base.hostname}`))
+)
 
 const linkOf = ({ link }: Mail) => link === undefined ? undefined : Redacted.value(link)
 

@@ -7,7 +7,9 @@ const flag = (name: string) => Config.Boolean(name).pipe(Config.withDefault(true
 
 export const telemetryEnabled = flag("TELEMETRY_ENABLED")
 
-export const metricsEnabled = Config.all([telemetryEnabled, flag("METRICS_ENABLED")]).pipe(
+export const metricsSwitch = flag("METRICS_ENABLED")
+
+export const metricsEnabled = Config.all([telemetryEnabled, metricsSwitch]).pipe(
   Config.map((switches) => switches.every((isOn) => isOn))
 )
 
