@@ -5,7 +5,7 @@ import { TestClock } from "effect/testing"
 import { makeClient } from "../src/client.ts"
 import { applicationLayer, backgroundLayer } from "../src/layers/Application.ts"
 import { databaseLive } from "../src/layers/Database.ts"
-import { inProcessClientLayer, inProcessServerLayer } from "../src/layers/InProcessServer.ts"
+import { inProcessClientLayer, inProcessServerLayer, printedErrorsLayer } from "../src/layers/InProcessServer.ts"
 import { randomnessLive, rateCountersLive } from "../src/layers/Live.ts"
 import type { Mail } from "../src/services/mail/Mail.ts"
 import { Mailer } from "../src/services/mail/Mailer.ts"
@@ -27,6 +27,7 @@ it.effect("an account is erased 30 days after its owner deleted it", () =>
         mapDate: Effect.succeedNone
       }),
       Layer.mock(IdentityProvider, {}),
+      // To store routes take `placesLive` instead.
       Layer.mock(Places, { hasCities: Effect.succeed(false) })
     )
     // Any PostgreSQL does: an empty database is migrated at the start.
@@ -35,7 +36,7 @@ it.effect("an account is erased 30 days after its owner deleted it", () =>
     const service = Layer.merge(applicationLayer, inProcessClientLayer).pipe(
       Layer.provide(inProcessServerLayer), // or httpServerLive
       Layer.provide(backgroundLayer),
-      Layer.provide([stubs, rateCountersLive, randomnessLive]),
+      Layer.provide([stubs, rateCountersLive, randomnessLive, printedErrorsLayer]),
       Layer.provideMerge(databaseLive),
       Layer.provide(ConfigProvider.layer(settings))
     )

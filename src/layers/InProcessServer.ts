@@ -1,5 +1,5 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Layer, Option, type Scope } from "effect"
+import { Console, Context, Effect, Layer, Option, References, type Scope } from "effect"
 import { FetchHttpClient, HttpEffect, HttpServer, HttpServerRequest } from "effect/http"
 import { NetAddress } from "effect/net"
 import { withJoinedBody } from "../http/request/BodyPieces.ts"
@@ -41,4 +41,10 @@ export const inProcessClientLayer = FetchHttpClient.layer.pipe(
       Effect.map(WebHandler, ({ handle }): typeof fetch => (input, init) => handle(new Request(input, init)))
     )
   )
+)
+
+/** Prints what fails, such as the cause of a 500, where a test would swallow the log. */
+export const printedErrorsLayer = Layer.merge(
+  Layer.sync(Console.Console, () => globalThis.console),
+  Layer.succeed(References.MinimumLogLevel, "Error")
 )

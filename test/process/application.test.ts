@@ -1,4 +1,4 @@
-import { assert, describe, expectTypeOf, it, layer } from "@effect/vitest"
+import { assert, describe, expectTypeOf, it, layer, vi } from "@effect/vitest"
 import { Context, Effect, type FileSystem, Layer, Option, type Path, Ref } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { type Etag, HttpClient, HttpClientResponse, type HttpPlatform, type HttpServer } from "effect/http"
@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { applicationLayer, backgroundLayer } from "../../src/layers/Application.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
-import { inProcessServerLayer, WebHandler } from "../../src/layers/InProcessServer.ts"
+import { inProcessServerLayer, printedErrorsLayer, WebHandler } from "../../src/layers/InProcessServer.ts"
 import {
   httpServerLive,
   identityProviderLive,
@@ -24,7 +24,7 @@ import { Mailer } from "../../src/services/mail/Mailer.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
 import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
-import { anonymous, newEmail } from "../support/Actors.ts"
+import { anonymous, newEmail, signedIn } from "../support/Actors.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { newRoute } from "../support/Routes.ts"
@@ -281,6 +281,26 @@ layer(configured(withoutBackground))("the application without its background", (
       assert.strictEqual(counted.writes.at(-1), -1)
       yield* visitor.get("//health/live")
       assert.deepStrictEqual(counted.reads, [1, -1])
+    }))
+})
+
+/** It stores no route, since it has no place for one. */
+const mockedPlaces = Layer.mock(Places, { hasCities: Effect.succeed(false) })
+
+layer(TestServer.layer({}, mockedPlaces).pipe(Layer.provide(printedErrorsLayer)))("a test with stubs", (it) => {
+  it.effect("sees why a stub made a request fail, though it swallows the log", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const printed = yield* Effect.acquireRelease(
+        Effect.sync(() => vi.spyOn(console, "log").mockImplementation(() => undefined)),
+        (spy) => Effect.sync(() => spy.mockRestore())
+      )
+      assert.strictEqual((yield* rider.get("/routes")).status, 200)
+      assert.lengthOf(printed.mock.calls, 0)
+      assert.strictEqual((yield* rider.post("/routes", newRoute({}))).status, 500)
+      const text = printed.mock.calls.flat().map(String).join("\n")
+      assert.include(text, "request failed")
+      assert.include(text, "Places")
     }))
 })
 
