@@ -129,6 +129,12 @@ export class WrongPassword extends Schema.TaggedError<WrongPassword>()("WrongPas
 /** The address of a sign-up is not verified; a new link has been mailed. */
 export class EmailUnverified extends Schema.TaggedError<EmailUnverified>()("EmailUnverified", {}) {}
 
+/** Without the password of its own sign-up the link is enough only while the address has no other pending sign-up. */
+export class SignUpPasswordNeeded extends Schema.TaggedError<SignUpPasswordNeeded>()("SignUpPasswordNeeded", {}) {}
+
+/** The sign-up of the link has another password. */
+export class SignUpPasswordWrong extends Schema.TaggedError<SignUpPasswordWrong>()("SignUpPasswordWrong", {}) {}
+
 export class SignUpClosed extends Schema.TaggedError<SignUpClosed>()("SignUpClosed", {}) {}
 
 /** A mailed link that is unknown, used or expired. */
@@ -225,6 +231,8 @@ export const DomainError = Schema.Union([
   WrongCredentials,
   WrongPassword,
   EmailUnverified,
+  SignUpPasswordNeeded,
+  SignUpPasswordWrong,
   SignUpClosed,
   LinkUnusable,
   SignInRefused,

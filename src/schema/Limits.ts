@@ -31,10 +31,16 @@ export const TOKEN_EXPIRY_MAILED = Duration.days(7)
 /** How long the reason is known for which a revoked or expired token is refused. */
 export const ENDED_TOKENS_KEPT = Duration.days(90)
 
+/** To one address that one network (a /24 of IPv4, a /48 of IPv6) asks for. */
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10
 
-export const MAIL_LIMIT = `${MAILS_AN_HOUR} mails an hour and ${MAILS_A_DAY} a day`
+/** To one address, whoever asks: more than two networks can use up. */
+export const MAILS_A_DAY_IN_ALL = 30
+
+export const MAIL_LIMIT =
+  `${MAILS_AN_HOUR} mails an hour and ${MAILS_A_DAY} a day for each network that asks (the /24 of IPv4, `
+  + `the /48 of IPv6), and ${MAILS_A_DAY_IN_ALL} a day in all`
 
 export const DOWNLOADS_AN_ADDRESS = 8
 

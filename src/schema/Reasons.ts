@@ -14,5 +14,7 @@ export const REASONS = {
   tokenExpired: "token_expired",
   accountPendingDeletion: "account_pending_deletion",
   cursorExpired: "cursor_expired",
-  downloadNotAllowed: "download_not_allowed"
+  downloadNotAllowed: "download_not_allowed",
+  passwordNeeded: "password_needed",
+  passwordWrong: "password_wrong"
 } as const

@@ -24,7 +24,11 @@ const signUp = Effect.fnUntraced(function*(email: string, password = PASSWORD) {
   return yield* (yield* Mailbox).tokenFor(email)
 })
 
-const verify = (token: string) => Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/verify-email", { token }))
+const verify = (token: string, password?: string) =>
+  Effect.flatMap(
+    anonymous,
+    (visitor) => visitor.post("/auth/verify-email", password === undefined ? { token } : { token, password })
+  )
 
 const logIn = (email: string, password = PASSWORD) =>
   Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/login-email", { email, password }))
@@ -99,7 +103,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       )
       assert.isTrue(answers.every(({ status }) => status === 201))
       const token = yield* (yield* Mailbox).tokenFor(email)
-      assert.strictEqual((yield* verify(token)).status, 200)
+      assert.strictEqual((yield* verify(token, PASSWORD)).status, 200)
       assert.strictEqual((yield* logIn(email)).status, 200)
     }))
 
@@ -121,7 +125,7 @@ layer(TestServer.layer())("accounts by email", (it) => {
       const email = newEmail()
       const owners = yield* signUp(email, "the owner's own password")
       yield* signUp(email, "somebody else's password")
-      assert.strictEqual((yield* verify(owners)).status, 200)
+      assert.strictEqual((yield* verify(owners, "the owner's own password")).status, 200)
       assert.strictEqual((yield* logIn(email, "the owner's own password")).status, 200)
       const other = yield* logIn(email, "somebody else's password")
       assert.deepStrictEqual([other.status, other.body], [401, WRONG])

@@ -44,6 +44,8 @@ const expectText = (page: Page, text: string) => page.getByText(text).first().wa
 
 const signInFrom = async (page: Page, link: string, email: string) => {
   await page.goto(link)
+  await page.getByText(email).first().waitFor()
+  await page.getByLabel("Password that you chose").fill(PASSWORD)
   await page.getByRole("button", { name: "Verify and sign in" }).click()
   await expectText(page, `You are signed in as ${email}`)
 }
@@ -69,7 +71,6 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
               await page.goto(`${origin}/me/cancel-deletion`)
               await expectText(page, `The account ${email} is not going to be deleted.`)
               await page.goto(link)
-              await page.getByRole("button", { name: "Verify and sign in" }).click()
               await page.getByRole("alert").getByText("was used already").waitFor()
             })
             const reset = yield* resetLink(email)
@@ -109,6 +110,7 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
           const { origin } = yield* TestServer
           const rider = yield* signedIn
           const reset = yield* resetLink(rider.email)
+          const verification = yield* signUpLink(newEmail())
           const { page } = yield* (yield* Browser).visit(origin, { colorScheme, viewport: PHONE })
           yield* Effect.promise(async () => {
             const faults: Array<string> = []
@@ -117,6 +119,11 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
               await page.goto(`${origin}${path}`)
               await look()
             }
+            await page.goto(verification)
+            await look()
+            await page.getByRole("button", { name: "Set the password and sign in" }).click()
+            await page.getByRole("alert").waitFor()
+            await look()
             await page.goto(reset)
             await look()
             await page.getByRole("button", { name: "Set the password" }).click()

@@ -51,11 +51,11 @@ layer(TestServer.layer())("pages", (it) => {
         assert.strictEqual(status, 200)
         assert.deepStrictEqual(headers.getSetCookie(), [])
       }
-      const verified = yield* submit(visitor, "verifyEmail", { token })
+      const verified = yield* submit(visitor, "verifyEmail", { token, password: PASSWORD })
       assert.strictEqual(verified.status, 200)
       assert.deepStrictEqual(cookiesOf(verified), SESSION)
       assert.include(verified.text, `signed in as <strong>${email}</strong>`)
-      const again = yield* submit(visitor, "verifyEmail", { token })
+      const again = yield* submit(visitor, "verifyEmail", { token, password: PASSWORD })
       assert.deepStrictEqual([again.status, again.headers.getSetCookie()], [400, []])
       assertAlert(again, "This link is incomplete, has expired or was used already.")
     }))
@@ -82,7 +82,9 @@ layer(TestServer.layer())("pages", (it) => {
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const hostile = "\"><script>alert(1)</script>"
-      const shown = yield* visitor.get(`${pathOf("resetPassword")}?token=${encodeURIComponent(hostile)}`)
+      const { text: unusable } = yield* visitor.get(`${pathOf("resetPassword")}?token=${encodeURIComponent(hostile)}`)
+      assert.notInclude(unusable, "<script")
+      const shown = yield* submit(visitor, "resetPassword", { token: hostile, email: hostile, password: "short" })
       const refused = yield* submit(visitor, "cancelDeletion", { email: hostile, password: "x" })
       assert.strictEqual(refused.status, 401)
       for (const { text } of [shown, refused]) {
@@ -128,7 +130,7 @@ layer(TestServer.layer())("pages", (it) => {
       assert.deepStrictEqual(answers.map(({ status }) => status), [403, 403, 415, 413])
       for (const answer of answers) assert.include(answer.text, "role=\"alert\"")
       assert.strictEqual((yield* visitor.delete(pathOf("verifyEmail"))).headers.get("allow"), "GET, POST, HEAD")
-      assert.strictEqual((yield* submit(visitor, "verifyEmail", { token })).status, 200)
+      assert.strictEqual((yield* submit(visitor, "verifyEmail", { token, password: PASSWORD })).status, 200)
     }))
 
   it.effect("an account that is to be deleted is kept by signing in and pressing a button", () =>

@@ -39,7 +39,11 @@ const signUp = Effect.fnUntraced(function*({ email, name, password = PASSWORD }:
   return yield* mailbox.tokenAfter(email, before)
 })
 
-const verify = (token: string) => Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/verify-email", { token }))
+const verify = (token: string, password?: string) =>
+  Effect.flatMap(
+    anonymous,
+    (visitor) => visitor.post("/auth/verify-email", password === undefined ? { token } : { token, password })
+  )
 
 const logIn = (email: string, password = PASSWORD) =>
   Effect.flatMap(anonymous, (visitor) => visitor.post("/auth/login-email", { email, password }))
@@ -136,7 +140,7 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
         password: "somebody else's password"
       })
       const mine = yield* signUp({ email, name: own.name })
-      const { id: _id, ...user } = userIn((yield* verify(mine)).body)
+      const { id: _id, ...user } = userIn((yield* verify(mine, PASSWORD)).body)
       assert.deepStrictEqual(user, { email, name: own.name, handle: own.handle, isEmailVerified: true })
       assert.strictEqual((yield* verify(theirs)).status, 400)
       assert.strictEqual((yield* logIn(email, "somebody else's password")).status, 401)
@@ -162,7 +166,7 @@ layer(TestServer.withSweeps())("a sign-up", (it) => {
           )
           const uses = yield* Effect.forEach(
             shuffled(links),
-            ({ person, token }) => Effect.map(verify(token), (response) => ({ person, response })),
+            ({ person, token }) => Effect.map(verify(token, person.password), (response) => ({ person, response })),
             { concurrency }
           )
           const winner = uses.find(({ response }) => response.status === 200)

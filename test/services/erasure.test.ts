@@ -82,7 +82,7 @@ layer(onOwnDatabase)("an erasure", (it) => {
       const quota = yield* MailQuota
       const now = yield* Clock.currentTimeMillis
       yield* usersWhoLeft("mailed", 1, new Date(now - 30 * DAY))
-      yield* Effect.forEach(["Mailed1@example.com", "another@example.com"], quota.take)
+      yield* Effect.forEach(["Mailed1@example.com", "another@example.com"], (address) => quota.take(address))
       assert.strictEqual(yield* countOf("mail_quotas", "true"), 2)
       assert.strictEqual((yield* eraseDue).rows, 1)
       assert.strictEqual(yield* countOf("mail_quotas", "true"), 1)

@@ -55,7 +55,8 @@ const accountMails = Layer.succeed(AccountMails, {
     Effect.succeedSome({
       userId: undefined,
       mail: { to: "email" in rest ? rest.email : "", subject: kind, text: "Open this link:", link: undefined }
-    })
+    }),
+  withhold: () => Effect.void
 })
 
 const POOL = 1

@@ -80,7 +80,8 @@ const accountMails = Layer.effect(
           yield* Effect.orDie(sql`UPDATE outbox SET attempts = attempts + 1`)
         }
         return Option.some({ userId: undefined, mail: { ...MAIL, to: request.email } })
-      })
+      }),
+      withhold: () => Effect.void
     }))
 )
 

@@ -51,9 +51,12 @@ export class AuthApi extends HttpApiGroup.make("auth")
       .annotate(Tier, "auth")
       .annotateMerge(texts.signUp),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
-      payload: Schema.Struct({ token: Schema.RedactedFromValue(MailedToken) }).annotate({ identifier: "EmailProof" }),
+      payload: Schema.Struct({
+        token: Schema.RedactedFromValue(MailedToken),
+        password: optionalMember(Schema.RedactedFromValue(PasswordAttempt))
+      }).annotate({ identifier: "EmailProof" }),
       success: SignIn,
-      error: Forbidden
+      error: [Forbidden, Conflict]
     })
       .annotate(Tier, "auth")
       .annotateMerge(texts.verifyEmail),

@@ -8,6 +8,7 @@ import { emailKey } from "../../services/identity/EmailAddresses.ts"
 import { Api } from "../api/Api.ts"
 import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
+import { clientNetwork } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { tokenOf } from "./BearerToken.ts"
 import { setDeviceCookie } from "./DeviceCookie.ts"
@@ -17,7 +18,8 @@ type AuthEndpoint = keyof typeof Api.groups.auth.endpoints
 
 export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device => ({
   userAgent: request.headers["user-agent"],
-  ipAddress: Option.getOrUndefined(request.remoteAddress)
+  ipAddress: Option.getOrUndefined(request.remoteAddress),
+  network: clientNetwork(request)
 })
 
 /** Email addresses count case-insensitively; counters store only their hash. */

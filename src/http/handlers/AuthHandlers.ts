@@ -7,6 +7,7 @@ import { ProviderSignIn } from "../../services/provider/ProviderSignIn.ts"
 import { Api } from "../api/Api.ts"
 import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
+import { clientNetwork } from "../request/ClientAddress.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { handlersOf } from "./HandlerGroups.ts"
 
@@ -23,21 +24,22 @@ export const AuthHandlers = handlersOf(
         google: Effect.fnUntraced(function*({ payload, request }) {
           return yield* signedIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
         }, worded),
-        signUp: Effect.fnUntraced(function*({ payload }) {
+        signUp: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitEmail(payload.email, "signUp")
-          yield* accounts.signUp({ ...payload, name: payload.name ?? undefined })
+          yield* accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
           return success
         }, worded),
         verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
-          return yield* signedIn(request, yield* accounts.verifyEmail(payload.token, deviceOf(request)))
+          const { password, token } = payload
+          return yield* signedIn(request, yield* accounts.verifyEmail(token, { password }, deviceOf(request)))
         }, worded),
         logIn: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitLogIn(request, payload.email)
           return yield* signedIn(request, yield* accounts.logIn(payload, deviceOf(request)))
         }, worded),
-        requestPasswordReset: Effect.fnUntraced(function*({ payload }) {
+        requestPasswordReset: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitEmail(payload.email, "requestPasswordReset")
-          yield* passwordChanges.requestReset(payload.email)
+          yield* passwordChanges.requestReset(payload.email, clientNetwork(request))
           return success
         }),
         resetPassword: ({ payload }) =>

@@ -1,18 +1,34 @@
-import { Effect, Layer } from "effect"
-import type { ServiceError } from "../../schema/Errors.ts"
+import { Effect, Layer, Result, Schema } from "effect"
+import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
 import { inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
+import { PasswordAttempt } from "../../schema/User.ts"
 import { Accounts } from "../../services/accounts/Accounts.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
+import { publicErrorOf } from "../response/PublicErrors.ts"
 import type { Page } from "./layout/Layout.ts"
-import { pageLayer } from "./layout/PageRoutes.ts"
-import { alert, plainWords } from "./layout/Refusals.ts"
-import { noToken, tokenOf, unusableAlert } from "./LinkToken.ts"
+import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
+import { alert, ERROR_ID } from "./layout/Refusals.ts"
+import {
+  addressOf,
+  ANOTHER,
+  type Link,
+  linkFields,
+  newPasswordInput,
+  newPasswordOf,
+  passwordWords,
+  refusedLink,
+  shownLink,
+  tokenOf,
+  unusableAlert
+} from "./LinkForm.ts"
 
 const TITLE = "Verify your email address"
+
+const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
 const unusable = (error: ServiceError): Page => ({
   title: TITLE,
@@ -25,17 +41,36 @@ with your password. If not, sign in all the same, and you will get another link 
   error
 })
 
-const formWith = (token: string, error?: ServiceError): Page => ({
-  title: TITLE,
-  body: html`${alert(error === undefined ? undefined : plainWords(error))}
-<p>This makes your account, and signs you in on this device.</p>
-<form method="post" action="verify-email">
-<input type="hidden" name="token" value="${token}">
+const NEW_PASSWORD = "newPassword"
+
+const noPassword = () =>
+  ValidationFailed.at("password", "Enter the password that you chose when you signed up, or choose a new one")
+
+/** Anyone may sign up any address: only who holds the mailbox knows which sign-up is theirs. */
+const formWith = (link: Link, fields: Fields, error?: ServiceError): Page => {
+  const isNew = fields[NEW_PASSWORD] !== undefined
+  const state = error === undefined || isNew ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  return {
+    title: TITLE,
+    body: html`${alert(error && passwordWords(error, isNew ? ANOTHER : ""))}
+<p>This makes the account of ${addressOf(link)}, and signs you in on this device.</p>
+<form method="post" action="verify-email" novalidate>
+${linkFields(link)}
+<label for="password">Password that you chose when you signed up</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
 <button type="submit">Verify and sign in</button>
 </form>
-<p>You did not sign up? Close this page: without the button nothing happens.</p>`,
-  error
-})
+<h2>Or choose a new one</h2>
+<p>You do not know that password, or somebody else signed up with your address? With a new password theirs is void.</p>
+<form method="post" action="verify-email" novalidate>
+${linkFields(link)}
+${newPasswordInput(NEW_PASSWORD, isNew ? error : undefined)}
+<button type="submit">Set the password and sign in</button>
+</form>
+<p>You do not want an account? Close this page: without a button nothing happens.</p>`,
+    error
+  }
+}
 
 const verified = (email: string): Page => ({
   title: "Your address is verified",
@@ -50,21 +85,30 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
   const accounts = yield* Accounts
   const limiter = yield* Limiter
   const { signedIn } = yield* signInResponses
+
+  const chosenIn = Effect.fnUntraced(function*(fields: Fields) {
+    const newPassword = fields[NEW_PASSWORD]
+    return newPassword === undefined
+      ? { password: yield* decodeField(PasswordField, fields["password"], noPassword) }
+      : { newPassword: yield* newPasswordOf(newPassword) }
+  })
+
+  const pages = { addressOf: accounts.addressOf, form: formWith, unusable }
   return pageLayer({
     path: PAGES.verifyEmail,
-    show: (query) => {
-      const token = query.get("token")
-      return Effect.succeed(token === null || token === "" ? unusable(noToken()) : formWith(token))
-    },
+    show: shownLink(pages),
     submit: {
       run: Effect.fnUntraced(function*(fields, request) {
         yield* limiter.countAddress(Api.groups.auth.endpoints.verifyEmail)
-        const token = yield* tokenOf(fields)
-        const { user } = yield* signedIn(request, yield* accounts.verifyEmail(token, deviceOf(request)))
+        const token = yield* Effect.result(tokenOf(fields))
+        if (Result.isFailure(token)) return unusable(token.failure)
+        // Before the password: nobody should choose one for a link that cannot be used.
+        yield* accounts.addressOf(token.success)
+        const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
+        const { user } = yield* signedIn(request, signIn)
         return verified(user.email)
-      }),
-      refused: (error, { token }) =>
-        error.statusCode === 400 || token === undefined ? unusable(error) : formWith(token, error)
+      }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
+      refused: refusedLink(pages)
     }
   })
 }))

@@ -35,6 +35,16 @@ export const isFromPeerIn = (
     (address) => networks.some((network) => IpNetwork.contains(network, unmapped(address)))
   )
 
+const NETWORK_BITS = { ipv4: 24, ipv6: 16 * SITE_SEGMENTS } as const
+
+/** The /24 of an IPv4 client, the /48 of an IPv6 client; undefined where the address is unknown. */
+export const clientNetwork = (request: HttpServerRequest.HttpServerRequest): string | undefined =>
+  Option.getOrUndefined(Option.map(clientAddress(request), (client) => {
+    const address = unmapped(client)
+    const bits = NetAddress.isIpv4Address(address) ? NETWORK_BITS.ipv4 : NETWORK_BITS.ipv6
+    return IpNetwork.format(IpNetwork.fromAddressUnsafe(address, bits))
+  }))
+
 export interface AddressSubjects {
   /** The IPv4 address, or the /64 of the IPv6 address. */
   readonly host: string

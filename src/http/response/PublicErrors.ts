@@ -178,6 +178,16 @@ const PUBLIC = {
   WrongPassword: forbidden("The current password is wrong"),
   EmailUnverified: forbidden("Verify your email address first: a new link has been mailed"),
   ProviderEmailUnverified: forbidden("The identity provider has not verified the email address"),
+  SignUpPasswordNeeded: () =>
+    new Conflict({
+      message: "The address has several sign-ups: send the password of the one that this link was mailed for",
+      details: { reason: REASONS.passwordNeeded }
+    }),
+  SignUpPasswordWrong: () =>
+    new Forbidden({
+      message: "The password is not that of the sign-up that this link was mailed for",
+      details: { reason: REASONS.passwordWrong }
+    }),
   SignUpClosed: () =>
     new Forbidden({
       message: "Sign-up is closed here: ask an administrator for an invitation",

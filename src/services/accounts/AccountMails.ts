@@ -21,6 +21,11 @@ export interface ComposedMail {
 export class AccountMails extends Context.Service<AccountMails, {
   /** The mail for a request, with a new link; none without a recipient. Call in a transaction. */
   readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>
+  /**
+   * For a request that gets no mail today. A sign-up then ends the links of older ones that other networks asked for: its
+   * owner has no other link, and must not use one of a stranger. Call in a transaction.
+   */
+  readonly withhold: (request: MailRequest) => Effect.Effect<void>
 }>()("route-planning-service/AccountMails") {
   static readonly layer = Layer.effect(
     AccountMails,
@@ -86,21 +91,37 @@ export class AccountMails extends Context.Service<AccountMails, {
         return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
       }, Effect.orDie)
 
+      const composeFor = (request: MailRequest) => {
+        switch (request.kind) {
+          case "verify-email":
+            return Effect.map(forSignUp(request.signUpId), askedBy(request))
+          case "reset-password":
+            return Effect.map(forReset(request.email), askedBy(request))
+          case "invitation":
+            return forInvitation(request.signUpId)
+        }
+      }
+
       return AccountMails.of({
-        compose: traced("AccountMails.compose")((request) => {
-          switch (request.kind) {
-            case "verify-email":
-              return forSignUp(request.signUpId)
-            case "reset-password":
-              return forReset(request.email)
-            case "invitation":
-              return forInvitation(request.signUpId)
-          }
+        compose: traced("AccountMails.compose")(composeFor),
+        withhold: traced("AccountMails.withhold")(function*(request) {
+          if (request.kind !== "verify-email") return
+          yield* mailedTokens.revokeVerifications(yield* signUps.olderOfOtherNetworks(request.signUpId))
         })
       })
     })
   )
 }
+
+/** Says when and from where the mail was asked for, so that its recipient can tell it from those of others. */
+const askedBy = ({ askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>
+  Option.map(({ mail, userId }: ComposedMail): ComposedMail => {
+    if (askedAt === undefined) return { mail, userId }
+    const [date, time = ""] = askedAt.toISOString().split("T")
+    const from = network === undefined ? "an unknown network" : `the network ${network}`
+    const asked = `This mail was asked for on ${date} at ${time.slice(0, 5)} UTC from ${from}.`
+    return { userId, mail: { ...mail, text: `${asked} ${mail.text}` } }
+  })
 
 const verificationMail = (email: string, link: Mail["link"]): Mail => ({
   to: email,

@@ -6,6 +6,8 @@ import {
   type LinkUnusable,
   type Overloaded,
   SignUpClosed,
+  SignUpPasswordNeeded,
+  SignUpPasswordWrong,
   WrongCredentials
 } from "../../schema/DomainErrors.ts"
 import type { SignUpId, UserId } from "../../schema/Ids.ts"
@@ -19,6 +21,7 @@ import { canSignIn } from "../identity/AccountState.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
+import { askedFrom } from "../mail/MailRequests.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -27,7 +30,7 @@ import { traced } from "../tracing/Traced.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
-import { SignUps } from "./SignUps.ts"
+import { type SignUp, SignUps } from "./SignUps.ts"
 
 export interface SignIn {
   readonly accessToken: string
@@ -39,16 +42,32 @@ interface Credentials {
   readonly password: Redacted.Redacted
 }
 
+/** The password of the sign-up, or a new one in its place; without either the link alone is the proof. */
+interface ChosenPassword {
+  readonly password?: Redacted.Redacted | undefined
+  readonly newPassword?: Redacted.Redacted | undefined
+}
+
 export class Accounts extends Context.Service<Accounts, {
   /** Mails a link to create the account, or its owner a notice, in equal time. `SignUpClosed` where it is. */
   readonly signUp: (
-    registration: Credentials & { readonly name: string | undefined }
+    registration: Credentials & { readonly name: string | undefined; readonly network: string | undefined }
   ) => Effect.Effect<void, InvalidInput | SignUpClosed | Overloaded>
-  /** Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. */
+  /** The address that a verification link was mailed to. Does not consume the link. */
+  readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
+  /**
+   * Creates the account of the link's sign-up, ends all other sign-ups of the address, and signs the caller in. Anyone may
+   * sign up any address, so the holder of the mailbox shows by the password that the sign-up is theirs, or chooses a new
+   * one; the link alone is enough while the address has no other sign-up.
+   */
   readonly verifyEmail: (
     token: Redacted.Redacted,
+    chosen: ChosenPassword,
     device: Device
-  ) => Effect.Effect<SignIn, LinkUnusable | SignUpClosed | Overloaded>
+  ) => Effect.Effect<
+    SignIn,
+    InvalidInput | LinkUnusable | SignUpPasswordNeeded | SignUpPasswordWrong | SignUpClosed | Overloaded
+  >
   /**
    * Signs in. An unknown address, a wrong password and an account without a password fail alike and take the same time.
    * The password of the newest pending sign-up gets `EmailUnverified` and a new mail, also where the address has an account.
@@ -112,8 +131,11 @@ export class Accounts extends Context.Service<Accounts, {
         )
       }, sql.withTransaction)
 
-      const mailAgain = (signUpId: SignUpId, userId: UserId | undefined) =>
-        outbox.request({ kind: "verify-email", signUpId }).pipe(
+      const requestLink = (signUpId: SignUpId, network: string | undefined) =>
+        Effect.flatMap(askedFrom(network), (asked) => outbox.request({ kind: "verify-email", signUpId, ...asked }))
+
+      const mailAgain = (signUpId: SignUpId, userId: UserId | undefined, network: string | undefined) =>
+        requestLink(signUpId, network).pipe(
           Effect.andThen(audit.record("sign_in.failed", { userId })),
           sql.withTransaction,
           Effect.andThen(outbox.wake)
@@ -144,40 +166,69 @@ export class Accounts extends Context.Service<Accounts, {
       // A sign-up must not reveal whether its address has an account: same response, and two verifications always.
       const decline = Effect.fnUntraced(function*(
         { account, signUp }: Effect.Success<ReturnType<typeof candidatesOf>>,
-        password: Redacted.Redacted
+        password: Redacted.Redacted,
+        { network }: Device
       ) {
         const isOfSignUp = yield* passwords.verify(password, signUp?.passwordHash)
         if (!isOfSignUp || signUp === undefined) return yield* signIns(refuse(account?.id))
         if (!isOpen) return yield* new SignUpClosed()
-        yield* signIns(mailAgain(signUp.id, account?.id))
+        yield* signIns(mailAgain(signUp.id, account?.id, network))
         return yield* new EmailUnverified()
       })
 
+      const pendingOf = (token: Redacted.Redacted) =>
+        signIns(newAccounts.find("verify-email", token)).pipe(
+          Effect.flatMap(Option.match({ onNone: linkUnusable, onSome: Effect.succeed }))
+        )
+
+      /** The digest for the account. None where the link alone is the proof. */
+      const proven = Effect.fnUntraced(function*(signUp: SignUp, { newPassword, password }: ChosenPassword) {
+        if (newPassword !== undefined) {
+          yield* policy.check("password", newPassword, signUp)
+          return Option.some(yield* passwords.hash(newPassword))
+        }
+        if (password === undefined) return Option.none()
+        if (signUp.passwordHash === undefined || !(yield* passwords.verify(password, signUp.passwordHash))) {
+          yield* audit.record("sign_in.failed")
+          return yield* new SignUpPasswordWrong()
+        }
+        return Option.some(signUp.passwordHash)
+      })
+
+      const openBy = Effect.fnUntraced(
+        function*(token: Redacted.Redacted, digest: Option.Option<string>, device: Device) {
+          const signUp = yield* newAccounts.signUpOf("verify-email", token)
+          if (Option.isNone(signUp)) return yield* linkUnusable()
+          if (Option.isNone(digest) && !signUp.value.isOnly) return yield* new SignUpPasswordNeeded()
+          const passwordHash = Option.getOrElse(digest, () => signUp.value.passwordHash)
+          const userId = yield* newAccounts.open({ ...signUp.value, passwordHash })
+          if (Option.isNone(userId)) return yield* linkUnusable()
+          return yield* signIn(userId.value, device)
+        },
+        sql.withTransaction,
+        (effect) => signIns(effect),
+        Effect.catchTag("SignInRefused", linkUnusable)
+      )
+
       return Accounts.of({
-        signUp: traced("Accounts.signUp")(function*({ email, name, password }) {
+        signUp: traced("Accounts.signUp")(function*({ email, name, network, password }) {
           if (!isOpen) return yield* new SignUpClosed()
           yield* policy.check("password", password, { email, name })
           const passwordHash = yield* passwords.hash(password)
-          yield* signUps.add({ email, name: nameFrom(email, name), passwordHash }).pipe(
-            Effect.flatMap((signUpId) => outbox.request({ kind: "verify-email", signUpId })),
+          yield* signUps.add({ email, name: nameFrom(email, name), network, passwordHash }).pipe(
+            Effect.flatMap((signUpId) => requestLink(signUpId, network)),
             sql.withTransaction,
             signIns
           )
           yield* outbox.wake
         }, databaseDefects),
 
-        verifyEmail: traced("Accounts.verifyEmail")(
-          function*(token, device) {
-            const signUp = yield* newAccounts.signUpOf("verify-email", token)
-            if (Option.isNone(signUp)) return yield* linkUnusable()
-            const userId = yield* newAccounts.open(signUp.value)
-            if (Option.isNone(userId)) return yield* linkUnusable()
-            return yield* signIn(userId.value, device)
-          },
-          sql.withTransaction,
-          (effect) => signIns(effect),
-          Effect.catchTags({ SqlError: Effect.die, SignInRefused: linkUnusable })
-        ),
+        addressOf: traced("Accounts.addressOf")((token) => Effect.map(pendingOf(token), ({ email }) => email)),
+
+        verifyEmail: traced("Accounts.verifyEmail")(function*(token, chosen, device) {
+          const digest = yield* proven(yield* pendingOf(token), chosen)
+          return yield* openBy(token, digest, device)
+        }, databaseDefects),
 
         logIn: traced("Accounts.logIn")(function*({ email, password }, device) {
           // An account past its grace period is not found, even before the sweep.
@@ -185,7 +236,9 @@ export class Accounts extends Context.Service<Accounts, {
           const { id: userId, passwordHash } = candidates.account ?? NO_ACCOUNT
           const digest = passwordHash ?? undefined
           const matches = yield* passwords.verify(password, digest)
-          if (!matches || digest === undefined || userId === undefined) return yield* decline(candidates, password)
+          if (!matches || digest === undefined || userId === undefined) {
+            return yield* decline(candidates, password, device)
+          }
           const rehashed = yield* rehash(password, digest)
           return yield* signIns(accept({ userId, digest, rehashed }, device))
         }, databaseDefects)

@@ -10,7 +10,7 @@ import { UserRecord, users } from "../identity/UserRecord.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 import { signUpEnabled } from "./SignUpPolicy.ts"
-import { type SignUp, SignUps } from "./SignUps.ts"
+import { type LockedSignUp, type SignUp, SignUps } from "./SignUps.ts"
 
 export interface ProvenPerson {
   readonly email: string
@@ -24,10 +24,15 @@ const MAX_HANDLE_ATTEMPTS = 10
 export const nameFrom = (email: string, name: string | undefined): string =>
   name ?? (inOneLine(localPartOf(email)) || FALLBACK)
 
-/** Creates accounts. Call both methods in a transaction. */
+/** Creates accounts. Call `signUpOf` and `open` in a transaction. */
 export class NewAccounts extends Context.Service<NewAccounts, {
-  /** The sign-up of a mailed link; none when the link cannot be used. Blocks the other links of the address. */
-  readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
+  /** The sign-up of a mailed link; none when the link cannot be used. Takes no lock. */
+  readonly find: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUp>>
+  /** The same. Blocks the other links of the address. */
+  readonly signUpOf: (
+    purpose: MailedTokenPurpose,
+    token: Redacted.Redacted
+  ) => Effect.Effect<Option.Option<LockedSignUp>>
   /** Deletes the sign-ups of the address. None if it has an account. `SignUpClosed` if uninvited and sign-up is closed. */
   readonly open: (person: ProvenPerson) => Effect.Effect<Option.Option<UserId>, SignUpClosed>
 }>()("route-planning-service/NewAccounts") {
@@ -87,9 +92,16 @@ export class NewAccounts extends Context.Service<NewAccounts, {
         )
 
       return NewAccounts.of({
+        find: traced("NewAccounts.find")(function*(purpose, token) {
+          const id = yield* mailedTokens.signUpOf(purpose, token)
+          return Option.isNone(id) ? Option.none() : yield* signUps.find(id.value)
+        }),
+
         signUpOf: traced("NewAccounts.signUpOf")(function*(purpose, token) {
           const id = yield* mailedTokens.signUpOf(purpose, token)
-          return Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
+          const signUp = Option.isNone(id) ? Option.none() : yield* signUps.lock(id.value)
+          // The link may have become void before the lock.
+          return Option.isSome(yield* mailedTokens.signUpOf(purpose, token)) ? signUp : Option.none()
         }),
 
         open: traced("NewAccounts.open")(function*(person) {

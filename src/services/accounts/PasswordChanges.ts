@@ -29,6 +29,7 @@ import { accountLock } from "../identity/AccountLock.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import type { Mail } from "../mail/Mail.ts"
+import { askedFrom } from "../mail/MailRequests.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf } from "../sql/Tables.ts"
@@ -41,7 +42,9 @@ const LONGEST_WAIT = Duration.seconds(2)
 
 export class PasswordChanges extends Context.Service<PasswordChanges, {
   /** Mails a link. Same row and time for every address: the caller learns nothing. */
-  readonly requestReset: (email: string) => Effect.Effect<void>
+  readonly requestReset: (email: string, network?: string) => Effect.Effect<void>
+  /** The address that a link of a reset or an invitation was mailed to. Does not consume the link. */
+  readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
    * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link.
@@ -159,8 +162,14 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         Effect.andThen(audit.record("password.change_failed", { userId }), Effect.fail(new WrongPassword()))
 
       return PasswordChanges.of({
-        requestReset: traced("PasswordChanges.requestReset")((email) =>
-          Effect.andThen(outbox.request({ kind: "reset-password", email }), outbox.wake)
+        requestReset: traced("PasswordChanges.requestReset")(function*(email, network) {
+          yield* outbox.request({ kind: "reset-password", email, ...(yield* askedFrom(network)) })
+          yield* outbox.wake
+        }),
+
+        addressOf: traced("PasswordChanges.addressOf")(
+          (token) => Effect.map(Effect.flatMap(ownerOf(token), personOf), ({ email }) => email),
+          databaseDefects
         ),
 
         reset: traced("PasswordChanges.reset")(

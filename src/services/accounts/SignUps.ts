@@ -14,13 +14,20 @@ class SignUpRecord extends Model.Class<SignUpRecord>("SignUpRecord")({
   name: Schema.String,
   passwordHash: Schema.NullOr(Schema.String),
   isInvited: Schema.Boolean,
+  network: Schema.NullOr(Schema.String),
   createdAt: Instant,
   expiresAt: Instant
 }) {}
 
 const table = tableOf("sign_ups", SignUpRecord)
 
-const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "createdAt", "expiresAt"]))
+const SignUpRow = SignUpRecord.select.mapFields(Struct.omit(["isInvited", "network", "createdAt", "expiresAt"]))
+
+const LockedRow = Schema.Struct({
+  ...SignUpRow.fields,
+  network: SignUpRecord.fields.network,
+  isPending: Schema.Boolean
+})
 
 /** Unverified: anyone may sign up any address. `email` is as typed. */
 export interface SignUp {
@@ -30,6 +37,11 @@ export interface SignUp {
   readonly passwordHash: string | undefined
 }
 
+export interface LockedSignUp extends SignUp {
+  /** Whether the address has no other pending sign-up. */
+  readonly isOnly: boolean
+}
+
 export interface Addressee {
   readonly email: string
   readonly userId: UserId | undefined
@@ -37,8 +49,10 @@ export interface Addressee {
 
 /** Unverified sign-ups, which are no accounts. Of any number for an address, the one whose link is used becomes one. */
 export class SignUps extends Context.Service<SignUps, {
-  /** With `isInvited` the link creates an account also where sign-up is closed. */
-  readonly add: (signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean }) => Effect.Effect<SignUpId>
+  /** With `isInvited` the link creates an account also where sign-up is closed. `network` is the one that asked. */
+  readonly add: (
+    signUp: Omit<SignUp, "id"> & { readonly isInvited?: boolean; readonly network?: string | undefined }
+  ) => Effect.Effect<SignUpId>
   /** Whether any pending sign-up of an address is an invitation. */
   readonly isInvited: (email: string) => Effect.Effect<boolean>
   /** The newest pending sign-up of an address. */
@@ -48,7 +62,9 @@ export class SignUps extends Context.Service<SignUps, {
   /** None when the sign-up is gone. Takes no lock. */
   readonly find: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
   /** Locks all sign-ups of the address until the caller's transaction ends. None when the sign-up is gone. */
-  readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<SignUp>>
+  readonly lock: (id: SignUpId) => Effect.Effect<Option.Option<LockedSignUp>>
+  /** Older sign-ups of its address that other networks asked for. Locks as `lock` does. */
+  readonly olderOfOtherNetworks: (id: SignUpId) => Effect.Effect<ReadonlyArray<SignUpId>>
   readonly keepUntil: (id: SignUpId, instant: Date) => Effect.Effect<void>
   /** Deletes every sign-up of an address with its links, in the caller's transaction. */
   readonly removeAll: (email: string) => Effect.Effect<void>
@@ -83,12 +99,27 @@ export class SignUps extends Context.Service<SignUps, {
 
       // Always in one order, so that concurrent uses of an address's links cannot deadlock.
       const lockAll = SqlSchema.findAll({
-        Request: Schema.String,
-        Result: SignUpRow,
-        execute: (key) =>
+        Request: Schema.Struct({ key: Schema.String, now: Schema.Date }),
+        Result: LockedRow,
+        execute: ({ key, now }) =>
           sql`
-            SELECT ${columns} FROM sign_ups
+            SELECT ${columns}, network, expires_at > ${now} AS "isPending" FROM sign_ups
             WHERE email_key = ${key} ORDER BY id FOR UPDATE`
+      })
+
+      const lockAllOf = Effect.fnUntraced(function*(key: string) {
+        return yield* lockAll({ key, now: yield* DateTime.nowAsDate })
+      })
+
+      /** The sign-up and the others of its address, locked. None when it is gone. */
+      const lockWith = Effect.fnUntraced(function*(id: SignUpId) {
+        const found = yield* findById(id)
+        if (Option.isNone(found)) return Option.none()
+        const rows = yield* lockAllOf(found.value.emailKey)
+        const own = rows.find((row) => row.id === id)
+        return own === undefined
+          ? Option.none()
+          : Option.some({ own, others: rows.filter((row) => row.id !== id) })
       })
 
       const findAddressee = SqlSchema.findOneOption({
@@ -102,7 +133,7 @@ export class SignUps extends Context.Service<SignUps, {
       })
 
       return SignUps.of({
-        add: traced("SignUps.add")(function*({ email, isInvited = false, name, passwordHash }) {
+        add: traced("SignUps.add")(function*({ email, isInvited = false, name, network, passwordHash }) {
           const now = yield* Clock.currentTimeMillis
           const { id } = yield* insert({
             email,
@@ -110,6 +141,7 @@ export class SignUps extends Context.Service<SignUps, {
             name,
             passwordHash: passwordHash ?? null,
             isInvited,
+            network: network ?? null,
             createdAt: new Date(now),
             expiresAt: new Date(now + Duration.toMillis(UNVERIFIED_LIFETIME))
           })
@@ -136,10 +168,19 @@ export class SignUps extends Context.Service<SignUps, {
         find: traced("SignUps.find")((id) => Effect.orDie(Effect.map(findById(id), Option.map(toSignUp)))),
 
         lock: traced("SignUps.lock")(function*(id) {
-          const found = yield* findById(id)
-          if (Option.isNone(found)) return Option.none()
-          const rows = yield* lockAll(found.value.emailKey)
-          return Option.map(Option.fromUndefinedOr(rows.find((row) => row.id === id)), toSignUp)
+          return Option.map(yield* lockWith(id), ({ others, own }) => ({
+            ...toSignUp(own),
+            isOnly: !others.some(({ isPending }) => isPending)
+          }))
+        }, Effect.orDie),
+
+        olderOfOtherNetworks: traced("SignUps.olderOfOtherNetworks")(function*(id) {
+          return Option.match(yield* lockWith(id), {
+            onNone: () => [],
+            onSome: ({ others, own }) =>
+              others.filter((other) => other.id < id && (own.network === null || other.network !== own.network))
+                .map((other) => other.id)
+          })
         }, Effect.orDie),
 
         keepUntil: traced("SignUps.keepUntil")((id, instant) =>
@@ -151,7 +192,7 @@ export class SignUps extends Context.Service<SignUps, {
 
         removeAll: traced("SignUps.removeAll")(function*(email) {
           const key = emailKey(email)
-          yield* lockAll(key)
+          yield* lockAllOf(key)
           yield* sql`DELETE FROM sign_ups WHERE email_key = ${key}`
         }, Effect.orDie)
       })

@@ -54,6 +54,8 @@ export class MailedTokens extends Context.Service<MailedTokens, {
   readonly consume: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<UserId>>
   /** The sign-up of a valid token, which is consumed with it: `SignUps.lock` decides between concurrent callers. */
   readonly signUpOf: (purpose: MailedTokenPurpose, token: Redacted.Redacted) => Effect.Effect<Option.Option<SignUpId>>
+  /** Deletes the verification tokens of sign-ups. Call under `SignUps.lock`. */
+  readonly revokeVerifications: (signUpIds: ReadonlyArray<SignUpId>) => Effect.Effect<void>
   /** Deletes every other token of a user, used or not. */
   readonly revokeAll: (userId: UserId) => Effect.Effect<void>
 }>()("route-planning-service/MailedTokens") {
@@ -141,6 +143,11 @@ export class MailedTokens extends Context.Service<MailedTokens, {
           const now = yield* DateTime.nowAsDate
           const found = yield* findSignUp({ hash: digest(token), purpose, now })
           return Option.map(found, ({ signUpId }) => signUpId)
+        }, Effect.orDie),
+
+        revokeVerifications: traced("MailedTokens.revokeVerifications")(function*(signUpIds) {
+          if (signUpIds.length === 0) return
+          yield* sql`DELETE FROM email_tokens WHERE purpose = 'verify-email' AND ${sql.in("sign_up_id", signUpIds)}`
         }, Effect.orDie),
 
         revokeAll: traced("MailedTokens.revokeAll")(

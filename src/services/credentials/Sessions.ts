@@ -46,6 +46,7 @@ const ListedRow = Schema.Struct({ ...SessionRow.fields, current: Schema.Boolean 
 export interface Device {
   readonly userAgent: string | undefined
   readonly ipAddress: string | undefined
+  readonly network?: string | undefined
 }
 
 export interface LiveSession {

@@ -4,6 +4,7 @@ import { AccountMails } from "../accounts/AccountMails.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
+import type { MailRequest } from "../mail/MailRequests.ts"
 import { outbox, OutboxRecord } from "../mail/Outbox.ts"
 
 /** Mails to one address wait for each other in the database, with a connection each. */
@@ -18,7 +19,13 @@ export const ClaimedColumns = OutboxRecord.select.mapFields(
 export const ClaimedMail = Schema.Struct({ ...ClaimedColumns.fields, isCounted: Schema.Boolean })
 export type ClaimedMail = typeof ClaimedMail.Type
 
-class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", {}) {}
+class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", { address: Schema.String }) {}
+
+/** An administrator invites: strangers cannot use up these mails. */
+const isExempt = ({ kind }: MailRequest) => kind === "invitation"
+
+const networkOf = (request: MailRequest | undefined) =>
+  request !== undefined && "network" in request ? request.network : undefined
 
 /** So that audit entries have the trace of the request. */
 const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
@@ -37,8 +44,9 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
 
   const forget = (id: number) => Effect.asVoid(sql`DELETE FROM outbox WHERE id = ${id}`)
 
-  const takeQuota = Effect.fnUntraced(function*(id: number, mail: Mail) {
-    if (!(yield* quota.take(mail.to))) return yield* new OverQuota()
+  const takeQuota = Effect.fnUntraced(function*(id: number, { to }: Mail, request?: MailRequest) {
+    const isFree = request !== undefined && isExempt(request)
+    if (!isFree && !(yield* quota.take(to, networkOf(request)))) return yield* new OverQuota({ address: to })
     yield* sql`UPDATE outbox SET ${outbox.set(sql, { countedAt: yield* DateTime.nowAsDate })} WHERE id = ${id}`
   })
 
@@ -49,18 +57,19 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
       return Option.none<Mail>()
     }
     const { mail, userId } = composed.value
-    yield* takeQuota(id, mail)
+    yield* takeQuota(id, mail, stored.request)
     const changes = { payload: yield* encrypt(mail), userId: userId ?? null }
     yield* sql`UPDATE outbox SET ${outbox.set(sql, changes)} WHERE id = ${id}`
     return Option.some(mail)
   }, sql.withTransaction)
 
-  const drop = Effect.fnUntraced(function*({ id }: ClaimedMail) {
+  const drop = Effect.fnUntraced(function*({ id }: ClaimedMail, { request }: StoredRequest, { address }: OverQuota) {
     yield* Effect.logWarning("mail over the quota of its address, dropped")
     yield* Metric.update(limited, 1)
+    if (yield* quota.isUsedUp(address)) yield* accountMails.withhold(request)
     yield* forget(id)
     return Option.none<Mail>()
-  })
+  }, sql.withTransaction)
 
   const putOff = Effect.fnUntraced(function*({ id }: ClaimedMail) {
     yield* Effect.logWarning("mail over the quota of its address, to be tried again")
@@ -71,7 +80,10 @@ export const mailPreparation = Effect.fnUntraced(function*(limited: Metric.Count
 
   return {
     composed: (claimed: ClaimedMail, stored: StoredRequest) =>
-      compose(claimed, stored).pipe(turns.withPermit, Effect.catchTag("OverQuota", () => drop(claimed))),
+      compose(claimed, stored).pipe(
+        turns.withPermit,
+        Effect.catchTag("OverQuota", (over) => drop(claimed, stored, over))
+      ),
     counted: (claimed: ClaimedMail, mail: Mail) =>
       claimed.isCounted ? Effect.succeedSome(mail) : takeQuota(claimed.id, mail).pipe(
         sql.withTransaction,

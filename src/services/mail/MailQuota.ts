@@ -1,7 +1,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { createHmac } from "node:crypto"
-import { MAILS_A_DAY, MAILS_AN_HOUR } from "../../schema/Limits.ts"
+import { MAILS_A_DAY, MAILS_A_DAY_IN_ALL, MAILS_AN_HOUR } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -9,10 +9,15 @@ import { traced } from "../tracing/Traced.ts"
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
 
-/** Limits mails to one address, so that the service cannot flood a mailbox. */
+/** Of mails that nobody asked for. */
+const NO_NETWORK = ""
+
+/** Limits mails to one address, so that the service cannot flood a mailbox and one network cannot use up the mails of others. */
 export class MailQuota extends Context.Service<MailQuota, {
-  /** False, without counting, above the limit. Exact across processes; joins the transaction of the caller. */
-  readonly take: (address: string) => Effect.Effect<boolean>
+  /** False, without counting, above a limit. Exact across processes; joins the transaction of the caller. */
+  readonly take: (address: string, network?: string) => Effect.Effect<boolean>
+  /** Whether the address may get no mail now, whichever network asks. */
+  readonly isUsedUp: (address: string) => Effect.Effect<boolean>
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {
   static readonly layer = Layer.effect(
@@ -21,27 +26,44 @@ export class MailQuota extends Context.Service<MailQuota, {
       const sql = yield* SqlClient.SqlClient
       const key = yield* derivedKey("mail-quota")
 
-      const digest = (address: string) => createHmac("sha256", key).update(emailKey(address)).digest("base64url")
+      const keyed = (text: string) => createHmac("sha256", key).update(text).digest("base64url")
+      const digest = (address: string) => keyed(emailKey(address))
 
-      const sentSince = (since: Date) =>
-        sql`(SELECT count(*) FROM unnest(q.sent_at) AS sent(at) WHERE sent.at > ${since}::timestamptz)`
+      const sent = sql`unnest(q.sent_at, q.sent_from) AS sent(at, network)`
+
+      const sentSince = (since: number, network?: string) =>
+        sql`
+          (SELECT count(*) FROM ${sent} WHERE sent.at > ${new Date(since)}::timestamptz
+            AND ${network === undefined ? sql`true` : sql`sent.network = ${network}`})`
 
       return MailQuota.of({
-        take: traced("MailQuota.take")(function*(address) {
+        take: traced("MailQuota.take")(function*(address, network = NO_NETWORK) {
           const now = yield* Clock.currentTimeMillis
-          const at = new Date(now)
-          const hourAgo = new Date(now - HOUR)
-          const dayAgo = new Date(now - DAY)
+          const recipient = digest(address)
+          const asking = keyed(`${recipient} ${network}`)
           const rows = yield* sql`
-            INSERT INTO mail_quotas AS q (recipient, sent_at, expires_at)
-            VALUES (${digest(address)}, ARRAY[${at}::timestamptz], ${new Date(now + DAY)})
+            INSERT INTO mail_quotas AS q (recipient, sent_at, sent_from, expires_at)
+            VALUES (${recipient}, ARRAY[${new Date(now)}::timestamptz], ARRAY[${asking}], ${new Date(now + DAY)})
             ON CONFLICT (recipient) DO UPDATE SET
-              sent_at = ARRAY(
-                SELECT sent.at FROM unnest(q.sent_at) AS sent(at) WHERE sent.at > ${dayAgo}::timestamptz
-              ) || excluded.sent_at,
+              (sent_at, sent_from) = (
+                SELECT coalesce(array_agg(sent.at), '{}') || excluded.sent_at,
+                  coalesce(array_agg(sent.network), '{}') || excluded.sent_from
+                FROM ${sent} WHERE sent.at > ${new Date(now - DAY)}::timestamptz
+              ),
               expires_at = excluded.expires_at
-            WHERE ${sentSince(hourAgo)} < ${MAILS_AN_HOUR} AND ${sentSince(dayAgo)} < ${MAILS_A_DAY}
+            WHERE ${sentSince(now - HOUR, asking)} < ${MAILS_AN_HOUR} AND ${
+            sentSince(now - DAY, asking)
+          } < ${MAILS_A_DAY}
+              AND ${sentSince(now - DAY)} < ${MAILS_A_DAY_IN_ALL}
             RETURNING recipient`
+          return rows.length > 0
+        }, Effect.orDie),
+
+        isUsedUp: traced("MailQuota.isUsedUp")(function*(address) {
+          const dayAgo = (yield* Clock.currentTimeMillis) - DAY
+          const rows = yield* sql`
+            SELECT recipient FROM mail_quotas q
+            WHERE recipient = ${digest(address)} AND ${sentSince(dayAgo)} >= ${MAILS_A_DAY_IN_ALL}`
           return rows.length > 0
         }, Effect.orDie),
 

@@ -140,7 +140,7 @@ export const EXAMPLES: Readonly<Record<string, unknown>> = {
     duplicates: [{ index: 0, routeId: 42 }],
     dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
   },
-  EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u" },
+  EmailProof: { token: "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u", password: "a long enough password" },
   EngineAway: { status: "away" },
   EngineReady: ENGINE,
   Feature: geojson.features[0],

@@ -1,4 +1,4 @@
-import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords, MAIL_LIMIT } from "../../../schema/Limits.ts"
+import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords } from "../../../schema/Limits.ts"
 import { described, titled } from "./Described.ts"
 
 export const texts = {
@@ -18,7 +18,8 @@ export const texts = {
     `Mails a link, which expires after ${
       inWords(INVITATION_LIFETIME)
     }, by which its reader chooses a password and gets an account, even `
-      + `where sign-up is closed. Refused (409) for an address that has an account. One address gets ${MAIL_LIMIT} at most.`
+      + `where sign-up is closed. Refused (409) for an address that has an account. It is mailed `
+      + "however many mails the address got."
   ),
   deletions: described(
     "List pending deletions",

@@ -19,13 +19,17 @@ export const texts = {
       + "response is the same for an address that has an account already; its owner gets a mail that says so. A sign-up "
       + `whose address is not verified is deleted after ${
         inWords(UNVERIFIED_LIFETIME)
-      }. One address gets ${MAIL_LIMIT} at most. A `
+      }. One address gets ${MAIL_LIMIT}, at most; each mail says when and from which network it was asked for. A `
       + `password of ${PASSWORD_RULE} is accepted, unless the operator asks for a strength: then a common one, and `
       + "one that contains the email address or name, is refused."
   ),
   verifyEmail: described(
     "Verify an email address",
-    "Consumes the token of a verification link: makes the account, deletes every other sign-up of the address, and signs in."
+    "Consumes the token of a verification link: makes the account, deletes every other sign-up of the address, and signs in. "
+      + "Anyone may sign up any address, so with `password` the sign-up that the link was mailed for must have that one, "
+      + "else 403 with the reason `password_wrong`. Without it the link is enough only while the address has no other "
+      + "pending sign-up, else 409 with the reason `password_needed`. Who does not know the password chooses one by a "
+      + "password reset, or on the page `/verify-email`."
   ),
   logIn: described(
     "Sign in by email",
@@ -39,7 +43,7 @@ export const texts = {
     `Mails a link, which expires after ${
       inWords(LINK_LIFETIME["reset-password"])
     }, if the address has an account or an unverified sign-up. `
-      + `The response is the same, in the same time, if not. One address gets ${MAIL_LIMIT} at most.`
+      + `The response is the same, in the same time, if not. One address gets ${MAIL_LIMIT}, at most.`
   ),
   resetPassword: described(
     "Reset a password",
