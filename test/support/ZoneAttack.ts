@@ -6,8 +6,8 @@ import { bestCircle } from "./CircleFit.ts"
 import { beside, metresFrom, type Place, ray } from "./Zones.ts"
 
 /** In metres a second, and in metres climbed by a metre: anyone knows them. */
-export const PACE = 1.4
-export const SLOPE = 0.03
+const PACE = 1.4
+const SLOPE = 0.03
 
 /** The metres of a line by what others read of its route. */
 const METRES = {

@@ -32,7 +32,7 @@ const startsByOffset = ({ limit, offset }: Page, { covered, total }: PageOf<unkn
  * `Link` (RFC 8288) keeps other query parameters. A list that is read from its start or by a cursor goes on by cursor,
  * which neither skips nor repeats; one that is read by offset goes on by offset.
  */
-export const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
+const pageHeaders = (url: string, page: RequestedPage, found: PageOf<unknown>): Record<string, string> => {
   const { pathname, searchParams } = new URL(url, "http://localhost")
   const byOffset = startsByOffset(page, found)
   const byCursor = { ...byOffset, next: found.end && { cursor: page.cursorAfter(found.end) } }
