@@ -1,4 +1,4 @@
-import { Config, Context, Effect, Layer, Option, Schema } from "effect"
+import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, SqlError, SqlSchema, type Statement } from "effect/sql"
 import { QuotaExceeded } from "../../schema/DomainErrors.ts"
@@ -6,13 +6,15 @@ import { UserId } from "../../schema/Ids.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/Usage.ts"
 import { byteSize, whole } from "../settings/SettingTypes.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
-import { tableOf } from "../sql/Tables.ts"
+import { Instant, tableOf } from "../sql/Tables.ts"
+import { machineClock } from "../time/MachineClock.ts"
 import { traced } from "../tracing/Traced.ts"
 
 class LimitsRecord extends Model.Class<LimitsRecord>("LimitsRecord")({
   maxRoutes: Schema.Int,
   maxStoredBytes: Schema.Int,
-  maxCollections: Schema.Int
+  maxCollections: Schema.Int,
+  seenAt: Instant
 }) {}
 
 const limits = tableOf("usage_limits", LimitsRecord)
@@ -48,6 +50,33 @@ export const QUOTA_SETTINGS = {
   maxCollections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
 }
 
+const quotaLimits = Config.all(QUOTA_SETTINGS)
+
+const SEEN_INTERVAL = Duration.minutes(1)
+
+const SEEN_FOR = Duration.minutes(3)
+
+/**
+ * Writes the limits of this process, which hold in all. A process that starts with limits which others have replaced is
+ * an older one of a rollout: its limits hold again once no process with the newer ones has been there for 3 minutes.
+ */
+const writeLimits = Effect.fnUntraced(function*(
+  sql: SqlClient.SqlClient,
+  own: Config.Success<typeof quotaLimits>,
+  isStart: boolean
+) {
+  const now = yield* DateTime.nowAsDate
+  const values = sql`ARRAY[excluded.max_routes, excluded.max_stored_bytes, excluded.max_collections]`
+  const stored = sql`ARRAY[usage_limits.max_routes, usage_limits.max_stored_bytes, usage_limits.max_collections]`
+  yield* sql`
+    ${limits.insert(sql, { ...own, seenAt: now })} ON CONFLICT (id) DO UPDATE
+    SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
+      max_collections = excluded.max_collections, seen_at = excluded.seen_at,
+      replaced = CASE WHEN ${stored} = ${values} THEN usage_limits.replaced ELSE ${stored} END
+    WHERE ${stored} = ${values} OR (${isStart} AND usage_limits.replaced IS DISTINCT FROM ${values})
+      OR usage_limits.seen_at < ${new Date(now.getTime() - Duration.toMillis(SEEN_FOR))}`
+})
+
 /** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
@@ -59,10 +88,15 @@ export class Quotas extends Context.Service<Quotas, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
 
-      yield* sql`
-        ${limits.insert(sql, yield* Config.all(QUOTA_SETTINGS))} ON CONFLICT (id) DO UPDATE
-        SET max_routes = excluded.max_routes, max_stored_bytes = excluded.max_stored_bytes,
-          max_collections = excluded.max_collections`
+      const own = yield* quotaLimits
+      yield* Effect.provide(writeLimits(sql, own, true), machineClock)
+      yield* writeLimits(sql, own, false).pipe(
+        Effect.catchCause((cause) => Effect.logWarning("limits of accounts not written", cause)),
+        Effect.delay(SEEN_INTERVAL),
+        Effect.forever,
+        Effect.provide(machineClock),
+        Effect.forkScoped
+      )
 
       const findUsage = SqlSchema.findOne({
         Request: UserId,
