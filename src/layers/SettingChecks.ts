@@ -56,7 +56,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   mapStyleUrl,
   maxRunning,
   metricsSwitch,
-  minStrength,
+  Config.option(minStrength),
   pagesEnabled,
   pictureCacheBytes,
   poolSize,

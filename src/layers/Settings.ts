@@ -1,4 +1,6 @@
 import { Config, Effect, Layer, Option, Redacted, Result } from "effect"
+import { signUpEnabled } from "../services/accounts/SignUpPolicy.ts"
+import { minStrength } from "../services/credentials/PasswordPolicy.ts"
 import { rateLimitsEnabled } from "../services/limits/RateLimits.ts"
 import { providerSignInEnabled } from "../services/provider/IdentityProvider.ts"
 import { SettingsRefused } from "./Refusal.ts"
@@ -59,6 +61,15 @@ const limitsProblem = Config.all({
 const refuseFor = (problems: ReadonlyArray<string>) =>
   problems.length === 0 ? Effect.void : Effect.fail(new SettingsRefused({ message: problems.join("; ") }))
 
+/** An operator who sets 0 has decided. */
+const warnOfWeakPasswords = Effect.gen(function*() {
+  const strength = yield* Config.option(minStrength)
+  if (Option.isSome(strength) || !(yield* signUpEnabled)) return
+  yield* Effect.logWarning(
+    "PASSWORD_MIN_STRENGTH not set, anyone may sign up with a common password such as password1234: 2 is recommended"
+  )
+})
+
 /** Fails with one message that names all of the settings that are malformed. */
 export const wellFormedLayer = (settings: ReadonlyArray<Effect.Effect<unknown, unknown>>) =>
   Layer.effectDiscard(Effect.flatMap(problemsOf(settings), refuseFor))
@@ -75,11 +86,11 @@ const checkedLayer = (required: Effect.Effect<ReadonlyArray<string>>) =>
   }))
 
 /** Refuses to start without valid settings. */
-export const settingsLayer = checkedLayer(
+export const settingsLayer = Layer.effectDiscard(warnOfWeakPasswords).pipe(Layer.provide(checkedLayer(
   Effect.orElseSucceed(providerSignInEnabled, () => true).pipe(
     Effect.map((hasProvider) => REQUIRED.filter((name) => hasProvider || !OF_PROVIDER.has(name)))
   )
-)
+)))
 
 /** For a start that makes its own secrets and database. */
 export const givenSettingsLayer = checkedLayer(Effect.succeed([]))

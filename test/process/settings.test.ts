@@ -24,6 +24,8 @@ const COMPLETE = {
   GOOGLE_CLIENT_SECRET: "secret"
 }
 
+const DECIDED = { ...COMPLETE, PASSWORD_MIN_STRENGTH: "0" }
+
 const configured = (settings: Readonly<Record<string, string>>) =>
   ConfigProvider.layer(ConfigProvider.fromUnknown(settings))
 
@@ -32,6 +34,17 @@ const start = (settings: Readonly<Record<string, string>>) =>
 
 const refusal = (settings: Readonly<Record<string, string>>) =>
   Effect.map(Effect.flip(start(settings)), ({ message }) => message)
+
+/** What a start with these settings warns of. */
+const warningsOf = Effect.fnUntraced(function*<E>(
+  layer: Layer.Layer<never, E>,
+  settings: Readonly<Record<string, string>>
+) {
+  const warnings: Array<string> = []
+  const logger = Logger.make(({ logLevel, message }) => void warnings.push(`${logLevel} ${String(message)}`))
+  yield* Effect.void.pipe(Effect.provide(layer.pipe(Layer.provide([configured(settings), Logger.layer([logger])]))))
+  return warnings
+})
 
 /** What starts that should not, or starts as something else. */
 const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
@@ -300,25 +313,29 @@ describe("a start outside production", () => {
 
   it.effect("takes short secrets, with a warning that names them and not their values", () =>
     Effect.gen(function*() {
-      const warnings: Array<string> = []
-      const logger = Logger.make(({ logLevel, message }) => void warnings.push(`${logLevel} ${String(message)}`))
       for (const NODE_ENV of ["development", "test", undefined]) {
         for (const layer of [settingsLayer, secretsLayer]) {
-          const settings = { ...COMPLETE, ...NODE_ENV === undefined ? {} : { NODE_ENV }, JWT_SECRET: "canary" }
-          yield* Effect.void.pipe(
-            Effect.provide(layer.pipe(
-              Layer.provide([
-                ConfigProvider.layer(ConfigProvider.fromUnknown(settings)),
-                Logger.layer([logger])
-              ])
-            ))
-          )
+          const settings = { ...DECIDED, ...NODE_ENV === undefined ? {} : { NODE_ENV }, JWT_SECRET: "canary" }
+          assert.deepStrictEqual(yield* warningsOf(layer, settings), [
+            "Warn JWT_SECRET is shorter than 32 characters: production refuses to start with it"
+          ])
         }
       }
-      assert.deepStrictEqual(
-        warnings,
-        Array.from({ length: 6 }, () =>
-          "Warn JWT_SECRET is shorter than 32 characters: production refuses to start with it")
-      )
+    }))
+
+  it.effect("warns where anyone may sign up with any password, unless an operator decided it", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(yield* warningsOf(settingsLayer, COMPLETE), [
+        "Warn PASSWORD_MIN_STRENGTH not set, anyone may sign up with a common password such as password1234: "
+        + "2 is recommended"
+      ])
+      for (
+        const settings of [DECIDED, { ...DECIDED, PASSWORD_MIN_STRENGTH: "2" }, {
+          ...COMPLETE,
+          SIGNUP_ENABLED: "false"
+        }]
+      ) {
+        assert.deepStrictEqual(yield* warningsOf(settingsLayer, settings), [])
+      }
     }))
 })

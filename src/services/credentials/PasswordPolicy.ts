@@ -5,7 +5,9 @@ import { whole } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 
 /** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
-export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH").pipe(Config.withDefault(0))
+export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH")
+
+const DEFAULT_STRENGTH = 0
 
 /** Pattern search is quadratic in the length, so only the start and the end are checked. */
 const EXAMINED_LENGTH = 40
@@ -48,7 +50,7 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   static readonly layer = Layer.effect(
     PasswordPolicy,
     Effect.gen(function*() {
-      const strength = yield* minStrength
+      const strength = yield* minStrength.pipe(Config.withDefault(DEFAULT_STRENGTH))
       if (strength === 0) return PasswordPolicy.of({ check: () => Effect.void })
 
       const factory = yield* Effect.cached(loadZxcvbn)
