@@ -1,50 +1,36 @@
-import { Effect, Layer, Option, Schema } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Effect, Layer, Option } from "effect"
 import { Conflict, type ServiceError, Unauthorized } from "../../schema/Errors.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
-import { Email, PasswordAttempt, type User } from "../../schema/User.ts"
+import type { User } from "../../schema/User.ts"
 import { AccountDeletion } from "../../services/accounts/AccountDeletion.ts"
-import { Accounts } from "../../services/accounts/Accounts.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { html } from "../../services/html/Html.ts"
 import { erasureDueAt } from "../../services/retention/DeletionCutoff.ts"
 import { Api } from "../api/Api.ts"
 import { Authenticator } from "../auth/Authenticator.ts"
-import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { PAGES } from "../request/RouteTemplates.ts"
-import { wrongCredentials } from "../response/PublicErrors.ts"
 import type { Page } from "./layout/Layout.ts"
-import { decodeField, type Fields, pageLayer } from "./layout/PageRoutes.ts"
-import { alert, ERROR_ID, plainWords } from "./layout/Refusals.ts"
+import { pageLayer } from "./layout/PageRoutes.ts"
+import { alert, plainWords } from "./layout/Refusals.ts"
+import { signInByForm, signInForm } from "./SignInForm.ts"
 
 const TITLE = "Keep your account"
-
-const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
 
 const tooLate = () =>
   new Conflict({ message: `The ${inWords(GRACE_PERIOD)} are over: this account can no longer be kept` })
 const signedOut = () => new Unauthorized({ message: "You are no longer signed in: sign in again" })
 
-const signInForm = (email: string, error?: ServiceError): Page => {
-  const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
-  return {
-    title: TITLE,
-    body: html`${alert(error && plainWords(error))}
+const signInPage = (email: string, error?: ServiceError): Page => ({
+  title: TITLE,
+  body: html`${alert(error && plainWords(error))}
 <p>An account whose deletion was requested can be kept for ${
-      inWords(GRACE_PERIOD)
-    }. Sign in to see whether yours is one. If
+    inWords(GRACE_PERIOD)
+  }. Sign in to see whether yours is one. If
 you sign in by another provider, do so in your app first, and then open this page again.</p>
-<form method="post" action="cancel-deletion" novalidate>
-<label for="email">Email address</label>
-<input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
-<label for="password">Password</label>
-<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
-<button type="submit">Sign in</button>
-</form>`,
-    error
-  }
-}
+${signInForm("cancel-deletion", email, error)}`,
+  error
+})
 
 const dateOf = (instant: Date) => instant.toLocaleDateString("en", { dateStyle: "long", timeZone: "UTC" })
 
@@ -75,27 +61,17 @@ access tokens that you do not know.</p>`
 const notCancelled = (error: ServiceError): Page => ({ title: TITLE, body: alert(plainWords(error)), error })
 
 export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
-  const accounts = yield* Accounts
   const authenticator = yield* Authenticator
   const deletion = yield* AccountDeletion
   const limiter = yield* Limiter
   const profiles = yield* Profiles
-  const { limitLogIn, signedIn } = yield* signInResponses
-  const { auth: { endpoints: { logIn } }, users: { endpoints: { cancelDeletion } } } = Api.groups
+  const signIn = yield* signInByForm
+  const { cancelDeletion } = Api.groups.users.endpoints
 
   const currentSession = Effect.map(
     authenticator.readOptional(cancelDeletion),
     Option.flatMap((principal) => principal.kind === "session" ? Option.some(principal) : Option.none())
   )
-
-  const signIn = Effect.fnUntraced(function*(fields: Fields, request: HttpServerRequest.HttpServerRequest) {
-    yield* limiter.countAddress(logIn)
-    const email = yield* decodeField(Email, fields["email"], wrongCredentials)
-    const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
-    yield* limitLogIn(request, email)
-    yield* signedIn(request, yield* accounts.logIn({ email, password }, deviceOf(request)))
-    return { seeOther: "cancel-deletion" }
-  })
 
   const cancel = Effect.gen(function*() {
     const session = yield* currentSession
@@ -107,7 +83,7 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
 
   const show = Effect.gen(function*() {
     const session = yield* currentSession
-    if (Option.isNone(session)) return signInForm("")
+    if (Option.isNone(session)) return signInPage("")
     if (session.value.deletion === "over") return notCancelled(tooLate())
     const user = yield* profiles.user(session.value.userId)
     return user.deletionRequestedAt === null
@@ -120,10 +96,12 @@ export const cancelDeletionPageLayer = Layer.unwrap(Effect.gen(function*() {
     show: () => show,
     submit: {
       run: Effect.fnUntraced(function*(fields, request) {
-        return fields["email"] === undefined ? yield* cancel : yield* signIn(fields, request)
+        if (fields["email"] === undefined) return yield* cancel
+        yield* signIn(fields, request)
+        return { seeOther: "cancel-deletion" }
       }),
       refused: (error, { email }) =>
-        email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInForm(email ?? "", error)
+        email === undefined && error.statusCode !== 401 ? notCancelled(error) : signInPage(email ?? "", error)
     }
   })
 }))

@@ -31,6 +31,7 @@ ${hasDocs ? docs : noDocs}
 <li>Links in mails lead to pages of this site that verify an address or set a password.</li>
 <li><a href="${relative(PAGES.cancelDeletion)}">Keep an account</a> whose deletion was requested, within
 ${inWords(GRACE_PERIOD)}.</li>
+<li><a href="${relative(PAGES.revokeTokens)}">Revoke the access tokens</a> of scripts and apps.</li>
 </ul>
 <h2>Operators</h2>
 <p><a href="health/ready">The state of the service</a> is for machines.</p>`

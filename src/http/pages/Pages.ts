@@ -5,6 +5,7 @@ import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
 import { STYLESHEET } from "./layout/Layout.ts"
 import { resetPasswordPageLayer } from "./ResetPasswordPage.ts"
+import { revokeTokensPageLayer } from "./RevokeTokensPage.ts"
 import { collectionPageLayer } from "./shared/CollectionPage.ts"
 import { embedPageLayer } from "./shared/EmbedPage.ts"
 import { oembedLayer } from "./shared/OEmbed.ts"
@@ -27,6 +28,7 @@ export const pagesLayer = Layer.unwrap(
         mapAssetsLayer,
         oembedLayer,
         resetPasswordPageLayer,
+        revokeTokensPageLayer,
         routePageLayer,
         sitemapLayer,
         userPageLayer,

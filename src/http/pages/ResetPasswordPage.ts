@@ -2,6 +2,7 @@ import { Effect, Layer, Result } from "effect"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
+import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -50,20 +51,30 @@ ${newPasswordInput("password", error)}
   error
 })
 
-const changed: Page = {
+const tokensAlive = (count: number) =>
+  count === 0
+    ? html`<p>Your account has no personal access token, so nothing goes on without the new password.</p>`
+    : html`<p>${count} personal access ${count === 1 ? "token" : "tokens"} of your account still ${
+      count === 1 ? "works" : "work"
+    }, for scripts and apps. If
+you do not know what uses them, or think that somebody else had your password, <a href="me/revoke-tokens">revoke
+them</a>.</p>`
+
+const changed = (liveTokens: number): Page => ({
   title: "Your password is set",
   body: html`<p role="status">The new password counts from now on, and you were signed out on every device.</p>
 <h2>What is next</h2>
-<p>Sign in with it in the app that you use. Scripts with a personal access token go on as before; revoke the tokens that
-you do not know.</p>
+<p>Sign in with it in the app that you use.</p>
+${tokensAlive(liveTokens)}
 <p>If you had asked for your account to be deleted, you can still <a href="me/cancel-deletion">keep it</a>.</p>`
-}
+})
 
 /** For reset and invitation links. Opening a link does not consume its token. */
 export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges
   const pages = { addressOf: passwordChanges.addressOf, form: formWith, unusable }
+  const tokens = yield* PersonalAccessTokens
   return pageLayer({
     path: PAGES.resetPassword,
     show: shownLink(pages),
@@ -72,8 +83,8 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
         const token = yield* Effect.result(tokenOf(fields))
         if (Result.isFailure(token)) return unusable(token.failure)
-        yield* passwordChanges.reset(token.success, yield* newPasswordOf(fields["password"]))
-        return changed
+        const userId = yield* passwordChanges.reset(token.success, yield* newPasswordOf(fields["password"]))
+        return changed((yield* tokens.list(userId)).length)
       }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
       refused: refusedLink(pages)
     }

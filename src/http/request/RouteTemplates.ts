@@ -18,7 +18,8 @@ export const PAGES = {
   home: "/",
   verifyEmail: "/verify-email",
   resetPassword: "/reset-password",
-  cancelDeletion: "/me/cancel-deletion"
+  cancelDeletion: "/me/cancel-deletion",
+  revokeTokens: "/me/revoke-tokens"
 } as const
 
 export const SHARED_PAGES = {

@@ -47,12 +47,13 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
-   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link.
+   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link. Returns whose
+   * password it is.
    */
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
-  ) => Effect.Effect<void, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
+  ) => Effect.Effect<UserId, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /** Requires the current password if there is one. Ends all other sessions. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
@@ -124,6 +125,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* audit.record("password.reset", { userId: opened.value })
         const text = "Your account was made with the password that you chose by a mailed link."
         yield* outbox.put(opened.value, changedMail(signUp.email, text))
+        return opened.value
       })
 
       const ownerOf = (token: Redacted.Redacted) =>
@@ -140,12 +142,13 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* lockAccount(userId)
         if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* linkUnusable()
         yield* replacePassword(yield* findById(userId), digest)
+        return userId
       }, sql.withTransaction)
 
       const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {
         const signUp = yield* newAccounts.signUpOf("reset-password", token)
         if (Option.isNone(signUp)) return yield* linkUnusable()
-        yield* openAccount(signUp.value, digest)
+        return yield* openAccount(signUp.value, digest)
       }, sql.withTransaction)
 
       // Hashed before the transaction, so that no connection or lock waits for it.
@@ -155,7 +158,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* policy.check("password", password, yield* personOf(owner))
         const digest = yield* passwords.hash(password)
         if ("userId" in owner) return yield* signIns(resetAccount(owner.userId, token, digest))
-        yield* signIns(resetSignUp(token, digest))
+        return yield* signIns(resetSignUp(token, digest))
       }, Effect.scoped)
 
       const refuseChange = (userId: UserId) =>
@@ -173,7 +176,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         ),
 
         reset: traced("PasswordChanges.reset")(
-          (token, password) => Effect.andThen(useLink(token, password), outbox.wake),
+          (token, password) => Effect.tap(useLink(token, password), () => outbox.wake),
           databaseDefects
         ),
 

@@ -1,0 +1,40 @@
+import { Effect, Schema } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import type { ServiceError } from "../../schema/Errors.ts"
+import { Email, PasswordAttempt } from "../../schema/User.ts"
+import { Accounts } from "../../services/accounts/Accounts.ts"
+import { type Html, html } from "../../services/html/Html.ts"
+import { Api } from "../api/Api.ts"
+import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
+import { Limiter } from "../middleware/RateLimit.ts"
+import { wrongCredentials } from "../response/PublicErrors.ts"
+import { decodeField, type Fields } from "./layout/PageRoutes.ts"
+import { ERROR_ID } from "./layout/Refusals.ts"
+
+const PasswordField = Schema.RedactedFromValue(PasswordAttempt)
+
+/** `action` is relative to the page. */
+export const signInForm = (action: string, email: string, error?: ServiceError): Html => {
+  const state = error === undefined ? html`` : html`aria-describedby="${ERROR_ID}" aria-invalid="true"`
+  return html`<form method="post" action="${action}" novalidate>
+<label for="email">Email address</label>
+<input type="email" id="email" name="email" autocomplete="username" required value="${email}" ${state}>
+<label for="password">Password</label>
+<input type="password" id="password" name="password" autocomplete="current-password" required ${state}>
+<button type="submit">Sign in</button>
+</form>`
+}
+
+/** Signs in by the fields of `signInForm`, with the limits of the endpoint. */
+export const signInByForm = Effect.gen(function*() {
+  const accounts = yield* Accounts
+  const limiter = yield* Limiter
+  const { limitLogIn, signedIn } = yield* signInResponses
+  return Effect.fnUntraced(function*(fields: Fields, request: HttpServerRequest.HttpServerRequest) {
+    yield* limiter.countAddress(Api.groups.auth.endpoints.logIn)
+    const email = yield* decodeField(Email, fields["email"], wrongCredentials)
+    const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
+    yield* limitLogIn(request, email)
+    yield* signedIn(request, yield* accounts.logIn({ email, password }, deviceOf(request)))
+  })
+})
