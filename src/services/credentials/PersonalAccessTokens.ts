@@ -31,6 +31,7 @@ import { Audit } from "../audit/Audit.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { DELETION_STATE } from "../identity/AccountState.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
+import { ownText } from "../keys/OwnText.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
@@ -89,9 +90,6 @@ const isWellFormed = (token: string) => SHAPE.test(token) && withChecksum(token.
  * lives is read from the database on every request.
  */
 const MAX_KNOWN_DIGESTS = 10_000
-
-/** V8 keeps the whole header for a part of it, and a client may fill the rest with spaces (16 KiB for each known token). */
-const copyOf = (token: string) => Buffer.from(token).toString()
 
 /** Tokens with a CRC-32, so that scanners find leaked ones; stored as HMAC-SHA-256 under `PAT_PEPPER`. */
 export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, {
@@ -288,7 +286,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
           const { deletion, expiresAt, id, isExpired, isStale, scope, userId } = found.value
           if (isExpired) return yield* new TokenRefused({ reason: REASONS.tokenExpired })
           if (deletion !== "none") return yield* new TokenRefused({ reason: REFUSED_WHILE[deletion] })
-          if (known === undefined) digests.set(copyOf(token), hash)
+          if (known === undefined) digests.set(ownText(token), hash)
           if (isStale) yield* noteUse(id, now, stale)
           const principal: TokenPrincipal = { kind: "token", userId, tokenId: id, scope, expiresAt }
           return principal

@@ -5,6 +5,7 @@ import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Role } from "../../schema/User.ts"
+import { ownText } from "../keys/OwnText.ts"
 
 const AUDIENCE = "route-planning-service/session"
 const ALGORITHM = "HS256"
@@ -106,7 +107,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
           return token
         }),
         verify: Effect.fnUntraced(function*(token) {
-          const known = yield* Effect.option(Cache.get(verified, token))
+          const known = yield* Effect.option(Cache.get(verified, ownText(token)))
           const now = yield* Clock.currentTimeMillis
           return known.pipe(
             Option.filter(({ expiresAt }) => now < expiresAt * 1000),

@@ -1,6 +1,7 @@
 import { Cache, Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
+import { ownText } from "../keys/OwnText.ts"
 
 export class CounterState extends Context.Service<CounterState, {
   readonly get: Effect.Effect<"process" | "redis" | "redis-away">
@@ -33,7 +34,7 @@ const boundedStore = Effect.gen(function*() {
   return RateLimiter.RateLimiterStore.of({
     ...store,
     fixedWindow: Effect.fnUntraced(function*({ key, limit, tokens }) {
-      const counter = yield* Cache.get(counters, key)
+      const counter = yield* Cache.get(counters, ownText(key))
       const remaining = counter.endsAt - (yield* Clock.currentTimeMillis)
       const used = counter.used + tokens
       if (limit === undefined || used <= limit) counter.used = used

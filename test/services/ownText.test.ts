@@ -1,0 +1,78 @@
+import { assert, it } from "@effect/vitest"
+import { ConfigProvider, Context, Duration, Effect, Layer } from "effect"
+import { RateLimiter } from "effect/persistence"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { SessionId, UserId } from "../../src/schema/Ids.ts"
+import { SessionTokens } from "../../src/services/credentials/SessionTokens.ts"
+import { ownText } from "../../src/services/keys/OwnText.ts"
+import { processCountersLayer } from "../../src/services/limits/RateCounters.ts"
+import { SECRETS } from "../support/TestServer.ts"
+
+setFlagsFromString("--expose-gc")
+
+const collectGarbage: () => void = runInNewContext("gc")
+
+const MIB = 1024 * 1024
+
+/** A part of a long text, such as a cookie of a header. */
+const partOf = (part: string) => (" ".repeat(MIB) + part).slice(-part.length)
+
+const COUNT = 64
+
+/** How many more bytes the heap has after work for each of so many texts. */
+const keptBy = <R>(work: (n: number) => Effect.Effect<unknown, never, R>) =>
+  Effect.gen(function*() {
+    yield* work(0)
+    collectGarbage()
+    const before = process.memoryUsage().heapUsed
+    for (let n = 1; n <= COUNT; n++) yield* work(n)
+    collectGarbage()
+    return process.memoryUsage().heapUsed - before
+  })
+
+const numbered = (n: number) => `somebody-${String(n).padStart(20, "0")}`
+
+it.effect("a part of a text is kept without the rest only as a text of its own", () =>
+  Effect.gen(function*() {
+    const parts: Array<string> = []
+    const keep = (of: (text: string) => string) =>
+      keptBy((n) => Effect.sync(() => void parts.push(of(partOf(numbered(n))))))
+    assert.isAbove(yield* keep((text) => text), COUNT * MIB / 2)
+    assert.isBelow(yield* keep(ownText), COUNT * MIB / 2)
+    assert.lengthOf(parts, 2 * (COUNT + 1))
+  }))
+
+it.effect("a verified session token is known without the header that it came in", () =>
+  Effect.gen(function*() {
+    const context = yield* Layer.build(SessionTokens.layer.pipe(
+      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS)))
+    ))
+    const tokens = Context.get(context, SessionTokens)
+    const others = Context.get(
+      yield* Layer.build(
+        Layer.fresh(SessionTokens.layer).pipe(
+          Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS)))
+        )
+      ),
+      SessionTokens
+    )
+    const sid = SessionId.make("00000000-0000-4000-8000-000000000000")
+    const verify = (n: number) =>
+      Effect.gen(function*() {
+        const token = yield* others.sign({ sub: UserId.make(n + 1), sid, role: "user", units: "metric" })
+        const verified = yield* tokens.verify(partOf(token))
+        assert.isTrue(verified._tag === "Some")
+      })
+    assert.isBelow(yield* keptBy(verify), COUNT * MIB / 2)
+  }).pipe(Effect.scoped))
+
+it.effect("a rate limit is counted without the body that named its subject", () =>
+  Effect.gen(function*() {
+    const store = Context.get(yield* Layer.build(processCountersLayer), RateLimiter.RateLimiterStore)
+    const count = (n: number) =>
+      Effect.orDie(
+        store.fixedWindow({ key: partOf(numbered(n)), tokens: 1, refillRate: Duration.minutes(1), limit: 5 })
+      )
+    assert.isBelow(yield* keptBy(count), COUNT * MIB / 2)
+  }).pipe(Effect.scoped))
