@@ -11,6 +11,16 @@ const isShared = () => process.platform === "linux" && !cluster.isWorker
 
 const CONNECTIONS = { allowHalfOpen: true, noDelay: true }
 
+/** Counts the connections of all sockets for `maxConnections`, as Node does for those of one. */
+const closeBeyondMost = (server: Server) => {
+  const open = { count: 0 }
+  server.prependListener("connection", (socket) => {
+    open.count += 1
+    socket.once("close", () => open.count -= 1)
+    if (open.count > server.maxConnections) socket.destroy()
+  })
+}
+
 const acceptorOf = (server: Server, address: { readonly address: string; readonly port: number }, backlog: unknown) => {
   const acceptor = createServer(CONNECTIONS, (socket) => void server.emit("connection", socket))
   acceptor.on("error", () => {})
@@ -40,6 +50,7 @@ const whenAll = (actions: ReadonlyArray<(done: () => void) => void>, callback: (
 
 export const listenByMany = (server: Server): void => {
   if (!isShared()) return
+  closeBeyondMost(server)
   const acceptors: Array<Acceptor> = []
   const listen = server.listen.bind(server)
   const close = server.close.bind(server)

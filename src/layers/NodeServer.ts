@@ -10,6 +10,7 @@ import { WhenResponseSent } from "../http/response/ResponseSent.ts"
 import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
+import { whole } from "../services/settings/SettingTypes.ts"
 import { listenByMany } from "./Acceptors.ts"
 import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
@@ -36,6 +37,9 @@ const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
 
+/** An idle one has some 17 KiB. */
+export const maxConnections = whole(1, 1_000_000, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000))
+
 /** Effect listens before it serves. Its request listener must be the next one added after this. */
 const keepUntilServed = (server: Server) => {
   const held: Array<readonly [IncomingMessage, ServerResponse]> = []
@@ -58,6 +62,7 @@ export const makeServer = Effect.gen(function*() {
     headersTimeout: timeouts.headers,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
+  server.maxConnections = yield* maxConnections
   listenByMany(server)
   applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.

@@ -138,6 +138,8 @@ const REQUEST_EVENTS = new Set(["request", "checkContinue"])
 
 export class GatedServer extends Server {
   gate: LoadGate | undefined
+  /** A worker closes connections above `maxConnections`: Node would hand them from worker to worker. */
+  readonly dropMaxConnection = true
 
   override emit(event: string, ...args: ReadonlyArray<unknown>): boolean {
     const [request, response] = args

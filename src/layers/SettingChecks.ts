@@ -26,6 +26,7 @@ import { engineTimeout, engineUrl } from "../services/routing/RoutingEngine.ts"
 import { appUrl, baseUrl, mapStyleUrl, pagesEnabled, port } from "../services/settings/Addresses.ts"
 import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
+import { maxConnections } from "./NodeServer.ts"
 import { maxRunning } from "./Overload.ts"
 import { workerCount } from "./process/Workers.ts"
 import { redisUrl } from "./Redis.ts"
@@ -54,6 +55,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   mailApiUrl,
   mailSender,
   mapStyleUrl,
+  maxConnections,
   maxRunning,
   metricsSwitch,
   Config.option(minStrength),

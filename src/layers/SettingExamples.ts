@@ -19,6 +19,7 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["IMPORT_DISK_BUDGET", "2 GiB"],
   ["MAP_STYLE_URL", "https://maps.example.com/style.json"],
   ["MAX_COLLECTIONS_PER_USER", "1000"],
+  ["MAX_CONNECTIONS", "10000"],
   ["MAX_ROUTES_PER_USER", "10000"],
   ["MAX_RUNNING_REQUESTS", "256"],
   ["MAX_STORED_BYTES_PER_USER", "1 GiB"],

@@ -71,6 +71,7 @@ const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
   ["LOG_FORMAT", "canary"],
   ["LOG_LEVEL", "canary"],
   ["MAX_COLLECTIONS_PER_USER", "canary"],
+  ["MAX_CONNECTIONS", "0"],
   ["MAX_ROUTES_PER_USER", "0"],
   ["MAX_STORED_BYTES_PER_USER", "canary"],
   ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
