@@ -2,17 +2,14 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
 import { IncomingMessage, type Server, type ServerResponse } from "node:http"
-import { Socket } from "node:net"
 import { TransportRules } from "../http/middleware/Refusal.ts"
-import { declaredLength } from "../http/request/Body.ts"
-import { ArrivedBytes } from "../http/request/BodyArrival.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
 import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
 import { listenByMany } from "./Acceptors.ts"
-import { GatedServer, makeLoadGate, onEveryRequest } from "./Overload.ts"
+import { GatedServer, makeLoadGate } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
@@ -105,21 +102,6 @@ export const rulesLayer = Layer.succeed(TransportRules, (request) => {
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
 
-/** Counts the bytes of a request with its headers, and all that came on the connection since the last one ended. */
-const arrivedBytesLayer = (server: Server) => {
-  const before = new WeakMap<Socket, number>()
-  onEveryRequest(server, (request, response) => {
-    const { socket } = request
-    const note = () => before.set(socket, socket.bytesRead)
-    if (declaredLength(request) === 0) note()
-    else response.once("finish", note)
-  })
-  return Layer.succeed(ArrivedBytes, (request) => {
-    const { socket } = NodeHttpServerRequest.toIncomingMessage(request)
-    return socket instanceof Socket ? socket.bytesRead - (before.get(socket) ?? 0) : 0
-  })
-}
-
 const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
   Effect.sync(() => {
     const response = NodeHttpServerRequest.toServerResponse(request)
@@ -142,7 +124,6 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   const gate = yield* makeLoadGate
   node.gate = gate
   lingerOnClose(node, linger)
-  const arrivedBytes = arrivedBytesLayer(node)
   keepUntilServed(node)
   if (Option.isSome(waiting)) {
     ignoreListen(node)
@@ -157,7 +138,6 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
     })),
     Layer.merge(rulesLayer),
     Layer.merge(whenSentLayer),
-    Layer.merge(Layer.succeed(RequestCounters, gate)),
-    Layer.merge(arrivedBytes)
+    Layer.merge(Layer.succeed(RequestCounters, gate))
   )
 }))

@@ -62,8 +62,8 @@ export const MAX_TRACE_METRES = 2_000_000
 /** For a JSON body. A client may send back a whole response. */
 export const JSON_LIMITS = { depth: 16, members: 1000, spareValues: 100_000 } as const
 
-/** How long a body may take: `grace`, and a second for so many bytes. */
-export const BODY_ALLOWANCE = { grace: Duration.seconds(30), bytesPerSecond: 64 * 1024 } as const
+/** How long a body may stand still, and how far behind so many bytes a second it may fall. */
+export const BODY_ALLOWANCE = { grace: Duration.seconds(5), bytesPerSecond: 16 * 1024 } as const
 
 export const wholeSeconds = (duration: Duration.Duration): number => Math.ceil(Duration.toSeconds(duration))
 

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Duration, Effect, Fiber, Layer } from "effect"
 import { readdirSync, readlinkSync } from "node:fs"
-import { get, type IncomingMessage } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -10,28 +10,11 @@ import { DownloadLimits } from "../../src/http/response/Downloads.ts"
 import { LowestReadRate, SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { unzipped } from "../support/Archives.ts"
-import { connection, countOf, MIB, sampled } from "../support/Connections.ts"
+import { connection, countOf, MIB, sampled, unread } from "../support/Connections.ts"
 import { longRoute } from "../support/LongRoute.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { type Answer, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
-
-/** A request of which the response is not read until somebody reads it. */
-const unread = Effect.fnUntraced(
-  function*(path: string, address: string, others: Readonly<Record<string, string>> = {}) {
-    const { origin } = yield* TestServer
-    return yield* Effect.acquireRelease(
-      Effect.callback<IncomingMessage>((resume) => {
-        const headers = { "x-forwarded-for": address, ...others }
-        get(`${origin}/api/v1${path}`, { headers, agent: false }, (response) => {
-          response.on("error", () => undefined)
-          resume(Effect.succeed(response))
-        })
-      }),
-      (response) => Effect.sync(() => response.destroy())
-    )
-  }
-)
 
 const read = (response: IncomingMessage) =>
   Effect.promise(() => buffer(response).then((bytes) => bytes, () => undefined))
@@ -72,11 +55,31 @@ const isSpooled = (descriptor: string) => {
 /** How many files the process keeps on the disk to send them. */
 const spooledFiles = () => readdirSync("/proc/self/fd").filter(isSpooled).length
 
+/** Limits of networks and of callers without a credential. */
+const sharesServer = TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
+  Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 2, perNetwork: 3, anonymous: 4, total: 5 })),
+  Layer.provide(
+    Layer.succeed(LargeResponseLimits, {
+      perAddress: 12 * MIB,
+      perNetwork: 20 * MIB,
+      anonymous: 30 * MIB,
+      total: 60 * MIB
+    })
+  )
+)
+
 const downloadsServer = (stalled: number, lowestReadRate = 1) =>
   TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
-    Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 3, total: 4 })),
+    Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 3, perNetwork: 5, anonymous: 4, total: 4 })),
     Layer.provide(Layer.succeed(LowestReadRate, lowestReadRate)),
-    Layer.provide(Layer.succeed(LargeResponseLimits, { perAddress: 12 * MIB, total: 20 * MIB })),
+    Layer.provide(
+      Layer.succeed(LargeResponseLimits, {
+        perAddress: 12 * MIB,
+        perNetwork: 48 * MIB,
+        anonymous: 20 * MIB,
+        total: 20 * MIB
+      })
+    ),
     Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled, idle: 60_000 }))
   )
 
@@ -257,4 +260,34 @@ layer(downloadsServer(600, 1024 * MIB), { excludeTestServices: true, timeout: "6
       }).pipe(Effect.scoped),
     60_000
   )
+})
+
+layer(LongAccount.layer.pipe(Layer.provideMerge(sharesServer)), {
+  excludeTestServices: true,
+  timeout: "60 seconds"
+})("callers with a credential", (it) => {
+  it.effect("have a part of the downloads, however many addresses without one have the rest", () =>
+    Effect.gen(function*() {
+      const { path, rider } = yield* LongAccount
+      const cookie = { cookie: rider.cookie }
+      const file = `${path}/gpx`
+      yield* Effect.forEach(["10.0.0.1", "10.0.0.1", "10.0.0.2"], (address) => unread(file, address))
+      assert.deepStrictEqual(refusalOf(yield* from("10.0.0.1", file)), [429, "5"])
+      assert.deepStrictEqual(refusalOf(yield* from("10.0.0.3", file)), [429, "5"])
+      yield* unread(file, "10.0.1.1")
+      assert.deepStrictEqual(refusalOf(yield* from("10.0.2.1", file)), [503, "5"])
+      assert.strictEqual((yield* unread(file, "10.0.2.1", cookie)).statusCode, 200)
+      assert.strictEqual((yield* unread("/users/me/export", "10.0.2.1", cookie)).statusCode, 503)
+    }).pipe(Effect.scoped))
+
+  it.effect("have a part of the memory for long responses, however many addresses without one have the rest", () =>
+    Effect.gen(function*() {
+      const { path, rider } = yield* LongAccount
+      yield* Effect.forEach(["2001:db8:1:1::1", "2001:db8:1:2::1"], (address) => unread(path, address))
+      assert.deepStrictEqual(refusalOf(yield* from("2001:db8:1:1::2", path)), [429, "5"])
+      assert.deepStrictEqual(refusalOf(yield* from("2001:db8:1:3::1", path)), [429, "5"])
+      yield* unread(path, "2001:db8:2::1")
+      assert.deepStrictEqual(refusalOf(yield* from("2001:db8:3::1", path)), [503, "5"])
+      assert.strictEqual((yield* unread(path, "2001:db8:3::1", { cookie: rider.cookie })).statusCode, 200)
+    }).pipe(Effect.scoped))
 })

@@ -1,4 +1,5 @@
 import { Effect, type Scope } from "effect"
+import { get, type IncomingMessage } from "node:http"
 import { connect, type Socket } from "node:net"
 import { anonymous } from "./Actors.ts"
 import { TestServer } from "./TestServer.ts"
@@ -44,3 +45,20 @@ export const connection: Effect.Effect<Connection, never, TestServer | Scope.Sco
     closed: Effect.promise(() => closed.promise)
   }
 })
+
+/** A request of which the response is not read until somebody reads it. */
+export const unread = Effect.fnUntraced(
+  function*(path: string, address: string, others: Readonly<Record<string, string>> = {}) {
+    const { origin } = yield* TestServer
+    return yield* Effect.acquireRelease(
+      Effect.callback<IncomingMessage>((resume) => {
+        const headers = { "x-forwarded-for": address, ...others }
+        get(`${origin}/api/v1${path}`, { headers, agent: false }, (response) => {
+          response.on("error", () => undefined)
+          resume(Effect.succeed(response))
+        })
+      }),
+      (response) => Effect.sync(() => response.destroy())
+    )
+  }
+)

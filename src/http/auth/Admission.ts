@@ -4,6 +4,7 @@ import { Forbidden, Unauthorized } from "../../schema/Errors.ts"
 import type { Principal } from "../../schema/Principal.ts"
 import { OpenWhilePending, RequiredScope } from "../api/Access.ts"
 import { type Endpoint, Limiter } from "../middleware/RateLimit.ts"
+import { noteCredential } from "../request/AddressShares.ts"
 import { Authenticator } from "./Authenticator.ts"
 
 interface Admission<A, E> {
@@ -95,6 +96,7 @@ export const makeAdmit = Effect.gen(function*() {
         return yield* anonymous()
       }
       const admitted = yield* known(principal.value, endpoint)
+      yield* noteCredential
       yield* limiter.count(subjectOf(principal.value), endpoint)
       return admitted
     })

@@ -11,6 +11,7 @@ import { SESSION_COOKIE } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
 import type { Endpoint } from "../middleware/RateLimit.ts"
+import { noteCredential } from "../request/AddressShares.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { varyBy } from "../response/Vary.ts"
@@ -134,7 +135,8 @@ export class Authenticator extends Context.Service<Authenticator, {
           if (cookie === undefined || request.headers["authorization"] !== undefined) return
           if (crossSite.isForeignRead(request)) return
           const looked = yield* authenticate(cookie, endpoint).pipe(Effect.timeout(COOKIE_TIMEOUT), Effect.exit)
-          if (Exit.isSuccess(looked) && Option.isNone(looked.value)) yield* unlessServerError(clearSessionCookie)
+          if (Exit.isFailure(looked)) return
+          yield* Option.isSome(looked.value) ? noteCredential : unlessServerError(clearSessionCookie)
         })
       })
     })

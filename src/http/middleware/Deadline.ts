@@ -1,8 +1,7 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import type { HttpServerRequest } from "effect/http"
 import { RequestTimeout, Unavailable } from "../../schema/Errors.ts"
 import { Deadline, ResponseWithin } from "../api/Requests.ts"
-import { ArrivedBytes, BodyAllowance, ResponseDeadline } from "../request/BodyArrival.ts"
+import { ResponseDeadline } from "../request/BodyArrival.ts"
 import { type Timer, type Timers, timersOf } from "./Timers.ts"
 
 const tooLate = Effect.suspend(() => Effect.fail(new Unavailable({ message: "The service did not respond in time" })))
@@ -16,30 +15,23 @@ const nothing = () => undefined
 class RequestTimer implements Timer {
   private readonly clock: Clock.Clock
   private readonly timers: Timers
-  private readonly grace: number
-  private readonly bytesPerSecond: number
-  private readonly arrivedOf: (request: HttpServerRequest.HttpServerRequest) => number
   private readonly limit: number
   private since: number
   private allowed: number
-  private body: HttpServerRequest.HttpServerRequest | undefined
+  private isBody = false
   private expired: (timedOut: Effect.Effect<never, Unavailable>) => void = nothing
 
   /** In milliseconds, as all times of it. */
   constructor(context: Context.Context<never>, limit: number) {
-    const { bytesPerSecond, grace } = Context.get(context, BodyAllowance)
     this.clock = Context.get(context, Clock.Clock)
     this.timers = timersOf(this.clock)
-    this.grace = Duration.toMillis(grace)
-    this.bytesPerSecond = bytesPerSecond
-    this.arrivedOf = Context.get(context, ArrivedBytes)
     this.limit = limit
     this.allowed = limit
     this.since = this.clock.currentTimeMillisUnsafe()
   }
 
-  awaitBody(request: HttpServerRequest.HttpServerRequest) {
-    return Effect.sync(() => this.waitFor(this.grace, request))
+  awaitBody(milliseconds: number) {
+    return Effect.sync(() => this.waitFor(milliseconds, true))
   }
 
   get pause() {
@@ -59,23 +51,20 @@ class RequestTimer implements Timer {
   stop() {
     this.timers.leave(this)
     this.expired = nothing
-    this.body = undefined
   }
 
-  // At most `grace`, since a body may begin to arrive meanwhile.
   left() {
-    const arriving = this.body === undefined ? 0 : this.arrivedOf(this.body) / this.bytesPerSecond * 1000
-    return Math.min(this.since + this.allowed + arriving - this.clock.currentTimeMillisUnsafe(), this.grace)
+    return this.since + this.allowed - this.clock.currentTimeMillisUnsafe()
   }
 
   expire() {
-    this.expired(this.body === undefined ? tooLate : tooSlow)
+    this.expired(this.isBody ? tooSlow : tooLate)
   }
 
-  private waitFor(allowed: number, body?: HttpServerRequest.HttpServerRequest) {
+  private waitFor(allowed: number, isBody = false) {
     this.since = this.clock.currentTimeMillisUnsafe()
     this.allowed = allowed
-    this.body = body
+    this.isBody = isBody
     this.timers.moved(this)
   }
 }

@@ -6,8 +6,28 @@ import { addressSubjects } from "./ClientAddress.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
 export interface Shares {
+  /** The most for an IPv4 address or a /64. */
   readonly perAddress: number
+  /** The most for a /24 or a /48. */
+  readonly perNetwork: number
+  /** The most for all callers without a valid credential together. */
+  readonly anonymous: number
   readonly total: number
+}
+
+type Refused = RateLimited | Unavailable
+
+interface Share {
+  readonly key: string
+  readonly limit: number
+  readonly refused: Effect.Effect<never, Refused, HttpServerRequest.HttpServerRequest>
+}
+
+interface Reservation {
+  /** Reserves more. Fails above a share in which others have a part too. */
+  readonly take: (amount: number) => Effect.Effect<void, Refused, HttpServerRequest.HttpServerRequest>
+  /** Reserves more, also above a share. */
+  readonly add: (amount: number) => Effect.Effect<void>
 }
 
 const RETRY_AFTER = Duration.seconds(5)
@@ -16,49 +36,96 @@ const setRetryAfter = changeResponse((response) =>
   HttpServerResponse.setHeader(response, HEADERS.retryAfter.key, String(Duration.toSeconds(RETRY_AFTER)))
 )
 
-const addressFull = (what: string, direction: "to" | "from") =>
-  new RateLimited({
-    message: `Too many ${what} ${direction} this address at once: try again when one has ended`,
-    details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
-  })
+/** By their source: middleware outside of authentication asks too, and has another object for the request. */
+const identified = new WeakSet<object>()
+
+/** Says that the request has a valid credential. */
+export const noteCredential = Effect.map(
+  HttpServerRequest.HttpServerRequest,
+  ({ source }) => void identified.add(source)
+)
 
 /**
- * Reserves an amount for the client's address until the scope closes. Fails with `RateLimited` above `perAddress` and
- * `Unavailable` above `total`; the first reservation may exceed either.
+ * Shares an amount between the clients' addresses, their networks, and callers without a credential, so that those with
+ * one always have a part.
  */
-export const makeAddressShares = (
-  what: string,
-  { perAddress, total }: Shares,
-  direction: "to" | "from" = "to"
-): (amount: number) => Effect.Effect<
-  void,
-  RateLimited | Unavailable,
-  HttpServerRequest.HttpServerRequest | Scope.Scope
-> => {
+export const makeAddressShares = (what: string, limits: Shares, direction: "to" | "from" = "to") => {
   const taken = new Map<string, number>()
 
-  const add = (address: string, amount: number) => {
-    const now = (taken.get(address) ?? 0) + amount
-    if (now > 0) taken.set(address, now)
-    else taken.delete(address)
+  const takenOf = (key: string) => taken.get(key) ?? 0
+
+  const change = (key: string, amount: number) => {
+    const now = takenOf(key) + amount
+    if (now > 0) taken.set(key, now)
+    else taken.delete(key)
   }
 
-  const take = Effect.fnUntraced(function*(address: string, amount: number) {
-    const own = taken.get(address) ?? 0
-    if (own > 0 && own + amount > perAddress) {
-      yield* setRetryAfter
-      return yield* addressFull(what, direction)
-    }
-    const all = [...taken.values()].reduce((sum, part) => sum + part, 0)
-    if (all > 0 && all + amount > total) {
-      return yield* Unavailable.retryAfter(`Too many ${what} at once: try again`, RETRY_AFTER)
-    }
-    add(address, amount)
-  })
+  const full = (sharer: "address" | "network") =>
+    Effect.andThen(
+      setRetryAfter,
+      Effect.suspend(() =>
+        Effect.fail(
+          new RateLimited({
+            message: `Too many ${what} ${direction} this ${sharer} at once: try again when one has ended`,
+            details: { retryAfterSeconds: Duration.toSeconds(RETRY_AFTER) }
+          })
+        )
+      )
+    )
 
-  return (amount) =>
-    Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-      const address = addressSubjects(request).host
-      return Effect.acquireRelease(take(address, amount), () => Effect.sync(() => add(address, -amount)))
-    })
+  const busy = Effect.suspend(() =>
+    Effect.fail(Unavailable.retryAfter(`Too many ${what} at once: try again`, RETRY_AFTER))
+  )
+
+  const fullAddress = full("address")
+  const fullNetwork = full("network")
+
+  const sharesOf = (request: HttpServerRequest.HttpServerRequest): ReadonlyArray<Share> => {
+    const { host, network } = addressSubjects(request)
+    return [
+      { key: host, limit: limits.perAddress, refused: fullAddress },
+      { key: network, limit: limits.perNetwork, refused: fullNetwork },
+      ...(identified.has(request.source) ? [] : [{ key: "anonymous", limit: limits.anonymous, refused: busy }]),
+      { key: "all", limit: limits.total, refused: busy }
+    ]
+  }
+
+  const reservationIn = (shares: ReadonlyArray<Share>, own: { amount: number }): Reservation => {
+    const add = (amount: number) =>
+      Effect.sync(() => {
+        own.amount += amount
+        for (const { key } of shares) change(key, amount)
+      })
+    const isFull = ({ key, limit }: Share, amount: number) => {
+      const all = takenOf(key)
+      return all > own.amount && all + amount > limit
+    }
+    return {
+      add,
+      take: (amount) =>
+        Effect.suspend((): ReturnType<Reservation["take"]> =>
+          shares.find((share) => isFull(share, amount))?.refused ?? add(amount)
+        )
+    }
+  }
+
+  /** Reserves nothing yet, and until the scope closes what is taken. */
+  const reserve: Effect.Effect<Reservation, never, HttpServerRequest.HttpServerRequest | Scope.Scope> = Effect.gen(
+    function*() {
+      const shares = sharesOf(yield* HttpServerRequest.HttpServerRequest)
+      const own = { amount: 0 }
+      const reservation = reservationIn(shares, own)
+      yield* Effect.addFinalizer(() => reservation.add(-own.amount))
+      return reservation
+    }
+  )
+
+  /** Fails where nothing is left. */
+  const requireRoom = Effect.flatMap(
+    HttpServerRequest.HttpServerRequest,
+    (request): ReturnType<Reservation["take"]> =>
+      sharesOf(request).find(({ key, limit }) => takenOf(key) >= limit)?.refused ?? Effect.void
+  )
+
+  return { requireRoom, reserve }
 }

@@ -1,10 +1,10 @@
-import { ByteSize, Effect, Stream } from "effect"
-import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
+import { Effect, Stream } from "effect"
+import type { HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { NOT_UTF8 } from "../../schema/Issues.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
-import { ResponseDeadline } from "./BodyArrival.ts"
+import { arrivingBody } from "./BodyArrival.ts"
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -40,22 +40,60 @@ export const checkReadable = Effect.fnUntraced(
 
 const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
-// Interrupting the read closes the connection, which loses the 408 response.
-const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Effect.uninterruptible(request.arrayBuffer).pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
-    Effect.mapError((error) =>
-      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-        ? tooLarge(limitBytes)
-        : incomplete()
-    )
-  )
+type Unreadable = PayloadTooLarge | ValidationFailed
 
+/** The body as it arrives. Fails with `PayloadTooLarge` as soon as it has more than `limitBytes`. */
+const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) => {
+  const body: Stream.Stream<Uint8Array, Unreadable> = Stream.mapError(arrivingBody(request), incomplete)
+  return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
+}
+
+/** A body takes memory in steps of so many bytes: a client may send each byte by itself. */
+const STEP = 65_536
+
+const joined = (parts: ReadonlyArray<Uint8Array<ArrayBuffer>>, length: number) => {
+  const [first] = parts
+  if (first?.length === length) return first.buffer
+  const whole = new Uint8Array(length)
+  const state = { at: 0 }
+  for (const part of parts) {
+    whole.set(part.subarray(0, length - state.at), state.at)
+    state.at += part.length
+  }
+  return whole.buffer
+}
+
+/** Calls `onStep` with the memory that the body needs, before it is taken. */
 export const readBytes = Effect.fnUntraced(
-  function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
-    const deadline = yield* ResponseDeadline
-    yield* deadline.awaitBody(request)
-    return yield* Effect.ensuring(waitingForOthers(readWhole(request, limitBytes)), deadline.begin)
+  function*<E, R>(
+    request: HttpServerRequest.HttpServerRequest,
+    limitBytes: number,
+    onStep: (bytes: number) => Effect.Effect<void, E, R>
+  ) {
+    const declared = declaredLength(request) ?? 0
+    const steps: Array<Uint8Array<ArrayBuffer>> = []
+    const state = { taken: 0, free: new Uint8Array() }
+
+    const takeStep = Effect.fnUntraced(function*() {
+      const size = steps.length === 0 && declared > 0 ? Math.min(declared, STEP) : STEP
+      yield* onStep(state.taken + size)
+      state.taken += size
+      state.free = new Uint8Array(size)
+      steps.push(state.free)
+    })
+
+    const add = Effect.fnUntraced(function*(bytes: Uint8Array) {
+      for (let from = 0; from < bytes.length;) {
+        if (state.free.length === 0) yield* takeStep()
+        const part = bytes.subarray(from, from + state.free.length)
+        state.free.set(part)
+        state.free = state.free.subarray(part.length)
+        from += part.length
+      }
+    })
+
+    yield* waitingForOthers(Stream.runForEach(readable(request, limitBytes), add))
+    return joined(steps, state.taken - state.free.length)
   }
 )
 
@@ -77,11 +115,5 @@ export const zipStream = (
       return yield* new UnsupportedMediaType({ message: `Send the archive as ${MEDIA_TYPES.zip}` })
     }
     yield* checkReadable(request, limitBytes)
-    const deadline = yield* ResponseDeadline
-    yield* deadline.awaitBody(request)
-    const body: Stream.Stream<Uint8Array, PayloadTooLarge | ValidationFailed> = request.stream.pipe(
-      Stream.mapError(incomplete),
-      Stream.ensuring(deadline.begin)
-    )
-    return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
+    return readable(request, limitBytes)
   }))

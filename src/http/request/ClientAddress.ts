@@ -50,16 +50,21 @@ export interface AddressSubjects {
   readonly host: string
   /** The /48 of the IPv6 address; undefined for IPv4. */
   readonly site: string | undefined
+  /** The /24 of the IPv4 address, or the /48 of the IPv6 address. */
+  readonly network: string
 }
 
-const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined }
+const UNKNOWN: AddressSubjects = { host: "address:unknown", site: undefined, network: "network:unknown" }
 
 const subjectsOf = (text: string): AddressSubjects => {
   const address = Option.getOrUndefined(Option.map(parseAddress(text), unmapped))
   if (address === undefined) return UNKNOWN
-  return NetAddress.isIpv4Address(address)
-    ? { host: `address:${NetAddress.formatIp(address)}`, site: undefined }
-    : { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${prefixOf(address, SITE_SEGMENTS)}` }
+  if (NetAddress.isIpv4Address(address)) {
+    const text = NetAddress.formatIp(address)
+    return { host: `address:${text}`, site: undefined, network: `network:${text.slice(0, text.lastIndexOf("."))}` }
+  }
+  const site = prefixOf(address, SITE_SEGMENTS)
+  return { host: `address:${prefixOf(address, HOST_SEGMENTS)}`, site: `address:${site}`, network: `network:${site}` }
 }
 
 /** Then all are forgotten: requests of one client follow each other, and an address costs 3 us to read. */

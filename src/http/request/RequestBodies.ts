@@ -10,7 +10,7 @@ import type {
 import { INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
 import { byteSize } from "../../services/settings/SettingTypes.ts"
 import { makeAddressShares } from "./AddressShares.ts"
-import { checkReadable, declaredLength, readBytes } from "./Body.ts"
+import { checkReadable, readBytes } from "./Body.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
 // The rest of the body stays unread.
@@ -22,9 +22,9 @@ export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
    * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`, or
-   * `ValidationFailed` if the body is incomplete. A body over 64 KiB reserves its length from `BODY_MEMORY_BUDGET`
-   * until the scope closes; one of unknown length reserves `limitBytes` until it has arrived. Fails with `RateLimited`
-   * above half of the budget for one address, `Unavailable` above the whole.
+   * `ValidationFailed` if the body is incomplete. What has arrived of a body over 64 KiB is taken from `BODY_MEMORY_BUDGET`
+   * until the scope closes. Fails with `RateLimited` above the share of an address or a network, `Unavailable` above that
+   * of callers without a credential or above the whole.
    */
   readonly read: (
     request: HttpServerRequest.HttpServerRequest,
@@ -40,26 +40,24 @@ export class RequestBodies extends Context.Service<RequestBodies, {
     RequestBodies,
     Effect.gen(function*() {
       const budget = yield* bodyMemoryBudget
-      const take = makeAddressShares("large bodies", { perAddress: budget / 2, total: budget }, "from")
-
-      const hold = (bytes: number) =>
-        bytes <= INLINE_BYTES ? Effect.void : Effect.tapError(take(bytes), () => closeConnection)
-
-      const readUnknown = Effect.fnUntraced(
-        function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
-          const bytes = yield* Effect.scoped(Effect.andThen(hold(limitBytes), readBytes(request, limitBytes)))
-          yield* hold(bytes.byteLength)
-          return bytes
-        }
-      )
+      const shares = makeAddressShares("large bodies", {
+        perAddress: budget / 2,
+        perNetwork: budget * 3 / 4,
+        anonymous: budget / 4,
+        total: budget
+      }, "from")
 
       return RequestBodies.of({
         read: Effect.fnUntraced(function*(request, limitBytes, encodings) {
           yield* checkReadable(request, limitBytes, encodings)
-          const length = declaredLength(request)
-          if (length === undefined) return yield* readUnknown(request, limitBytes)
-          yield* hold(length)
-          return yield* readBytes(request, limitBytes)
+          const { take } = yield* shares.reserve
+          const reserved = { bytes: 0 }
+          return yield* readBytes(request, limitBytes, (bytes) => {
+            if (bytes <= INLINE_BYTES) return Effect.void
+            const more = bytes - reserved.bytes
+            reserved.bytes = bytes
+            return Effect.tapError(take(more), () => closeConnection)
+          })
         })
       })
     })

@@ -1,6 +1,8 @@
-import { Array as Arr } from "effect"
+import { Array as Arr, Context } from "effect"
 import { FindMyWay, HttpMethod } from "effect/http"
+import { isSafe } from "../../schema/SafeMethods.ts"
 import { Api } from "../api/Api.ts"
+import { StoresNothing } from "../api/Requests.ts"
 
 const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(group.endpoints))
 
@@ -74,3 +76,13 @@ export const isProbe = (template: string): boolean => template.startsWith("/heal
 /** The path template in OpenAPI syntax; undefined for an unknown path. */
 export const templateOf = (method: string, url: string): string | undefined =>
   isExactPath(url) ? templates.find("GET", pathOf(url))?.handler(method) : undefined
+
+const storingNothing = new Set(
+  endpoints.filter(({ annotations }) => Context.get(annotations, StoresNothing)).map(({ path }) =>
+    inOpenApiSyntax(path)
+  )
+)
+
+/** Whether the work of a request may change what is stored. */
+export const mayStore = (method: string, url: string): boolean =>
+  !isSafe(method) && !storingNothing.has(templateOf(method, url) ?? "")

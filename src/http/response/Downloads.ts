@@ -5,7 +5,12 @@ import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
 
 export const DownloadLimits = Context.Reference<Shares>("route-planning-service/DownloadLimits", {
-  defaultValue: () => ({ perAddress: DOWNLOADS_AN_ADDRESS, total: 32 })
+  defaultValue: () => ({
+    perAddress: DOWNLOADS_AN_ADDRESS,
+    perNetwork: 2 * DOWNLOADS_AN_ADDRESS,
+    anonymous: 24,
+    total: 32
+  })
 })
 
 const running = Metric.gauge("downloads_running", {
@@ -14,16 +19,17 @@ const running = Metric.gauge("downloads_running", {
 
 /** Bounds downloads, since clients may read them slowly or not at all. */
 export class Downloads extends Context.Service<Downloads, {
-  /** Admits a download until the scope closes. Fails with `RateLimited` per address, `Unavailable` in total. */
+  /** Admits a download until the scope closes. Fails with `RateLimited` above the share of an address or a network. */
   readonly admit: Effect.Effect<void, RateLimited | Unavailable, HttpServerRequest.HttpServerRequest | Scope.Scope>
 }>()("route-planning-service/Downloads") {
   static readonly layer = Layer.effect(
     Downloads,
     Effect.gen(function*() {
       yield* Metric.update(running, 0)
-      const admit = makeAddressShares("downloads", yield* DownloadLimits)
+      const shares = makeAddressShares("downloads", yield* DownloadLimits)
+      const admit = Effect.flatMap(shares.reserve, ({ take }) => take(1))
       const counted = Effect.acquireRelease(Metric.modify(running, 1), () => Metric.modify(running, -1))
-      return Downloads.of({ admit: Effect.andThen(admit(1), counted) })
+      return Downloads.of({ admit: Effect.andThen(admit, counted) })
     })
   )
 }

@@ -25,8 +25,8 @@ export const texts = {
       + "derived again. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
       + `else is read of it may unpack to ${mebibytes(MAX_UNPACKED)}, and from ${mebibytes(ANY_RATIO_UP_TO)} on to `
       + `${MAX_RATIO} times its size. At most ${mebibytes(ARCHIVE_BODY_LIMIT)} and `
-      + `${grouped(MAX_ARCHIVE_FILES)} files; it has ${inWords(BODY_ALLOWANCE.grace)} to arrive, and a second `
-      + `more for each ${BODY_ALLOWANCE.bytesPerSecond / 1024} KiB; one at a time.`
+      + `${grouped(MAX_ARCHIVE_FILES)} files; it may fall ${inWords(BODY_ALLOWANCE.grace)} behind `
+      + `${BODY_ALLOWANCE.bytesPerSecond / 1024} KiB a second; one at a time.`
   ),
   group: titled("Account data", "An account as a whole, to keep or to take elsewhere.")
 }
