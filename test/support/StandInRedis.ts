@@ -3,9 +3,12 @@ import { createServer, type Socket } from "node:net"
 import { closed } from "./Listening.ts"
 
 /** How the stand-in replies to a command; the faults apply to connections that exist as well as to new ones. */
-export type RedisMode = "serve" | "hang" | "drip" | "garbage" | "wrong" | "endless"
+export type RedisMode = "serve" | "full" | "hang" | "drip" | "garbage" | "wrong" | "endless"
 
 const DRIP_MS = 100
+
+/** More than any limit allows, which "full" says of every count. */
+const MANY = 1_000_000
 
 /** The commands (RESP 2) that came whole, and the rest. Arguments of several lines (scripts) are read by their length. */
 const parse = (text: string): readonly [ReadonlyArray<ReadonlyArray<string>>, string] => {
@@ -64,12 +67,12 @@ export class StandInRedis extends Context.Service<StandInRedis, {
         state.counts += 1
         const used = (counters.get(key) ?? 0) + Number(tokens)
         counters.set(key, used)
-        return `*2\r\n:${used}\r\n:60000\r\n`
+        return `*2\r\n:${state.mode === "full" ? MANY : used}\r\n:60000\r\n`
       }
 
       const respond = (socket: Socket, command: ReadonlyArray<string>) => {
         const reply = replyTo(command)
-        if (state.mode === "serve") socket.write(reply)
+        if (state.mode === "serve" || state.mode === "full") socket.write(reply)
         if (state.mode === "drip") drip(socket, reply)
         if (state.mode === "garbage") socket.write("<html>canary</html>\r\n")
         if (state.mode === "wrong") socket.write("+OK\r\n")
