@@ -6,7 +6,12 @@ import { RouteRecord } from "./RouteRecord.ts"
 
 const OwnRoute = Schema.Struct({ owner: UserId, id: RouteId })
 
-const StoredRow = Schema.Struct({ version: Schema.Int, positions: Schema.Int, hasLine: Schema.Boolean })
+const StoredRow = Schema.Struct({
+  version: Schema.Int,
+  positions: Schema.Int,
+  hasDistance: Schema.Boolean,
+  hasLine: Schema.Boolean
+})
 
 const StartRow = Schema.Struct({
   hasGeometry: Schema.Boolean,
@@ -31,7 +36,7 @@ export const ownRouteQueries = Effect.map(SqlClient.SqlClient, (sql) => {
       Result: StoredRow,
       execute: ({ id, line, owner }) =>
         sql`
-          SELECT version, position_count AS positions,
+          SELECT version, position_count AS positions, distance IS NOT NULL AS "hasDistance",
             ${line === undefined ? sql`false` : sql`geometry IS NOT DISTINCT FROM ${line}`} AS "hasLine"
           FROM routes r WHERE r.id = ${id} AND ${visibility.own(owner)} FOR NO KEY UPDATE`
     }),

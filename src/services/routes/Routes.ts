@@ -182,9 +182,14 @@ export class Routes extends Context.Service<Routes, {
           function*(owner, id, change, expected) {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
-            const { hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // What came with a line belongs to it, so the same line again changes none of it.
-            const patch = { ...change, geometry: hasLine ? undefined : line }
+            const { hasDistance, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
+            // What came with a line belongs to it: the same line again changes none of it, but is measured where it is not.
+            const measured = hasLine && !hasDistance && change.distance === undefined && line
+            const patch = {
+              ...change,
+              geometry: hasLine ? undefined : line,
+              ...(measured ? { distance: measured.metres } : {})
+            }
             const isNew = patch.geometry !== undefined
             yield* requireOnLine(patch.cues, isNew ? patch.geometry?.positionCount ?? 0 : positions)
             const changes = changedValues(patch)
