@@ -5,6 +5,7 @@ import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
+import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { JsonBody, NoParameters, SameSite } from "./Requests.ts"
 import { Success } from "./Success.ts"
 import { texts } from "./texts/AuthTexts.ts"
@@ -86,6 +87,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
       .annotate(Tier, "auth")
       .annotateMerge(texts.resetPassword),
     HttpApiEndpoint.post("logOut", "/logout", { success: Success })
+      .annotate(OwnHeaders, [HEADERS.setCookie.name])
       .annotateMerge(texts.logOut)
       .annotate(
         OpenApi.Override,
