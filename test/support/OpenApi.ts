@@ -51,8 +51,10 @@ const Document = Schema.Struct({
   })
 })
 
+export const served: unknown = openApiDocument()
+
 /** The served document as data. */
-export const document = Schema.decodeUnknownSync(Document)(openApiDocument())
+export const document = Schema.decodeUnknownSync(Document)(served)
 
 /** Its operations in their order. */
 export const operations = Object.entries(document.paths).flatMap(([path, item]) =>

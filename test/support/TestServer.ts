@@ -14,6 +14,7 @@ import { HashCost } from "../../src/services/credentials/Passwords.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { DatabaseProxy } from "./DatabaseProxy.ts"
 import { clonedDatabase } from "./Databases.ts"
+import { requireDocumented } from "./DocumentedResponses.ts"
 import { Mailbox } from "./Mailbox.ts"
 import { Newcomers } from "./Newcomers.ts"
 
@@ -48,12 +49,14 @@ const answerOf = async (send: Send, url: string, method: string, call: Call): Pr
   })
   const text = await response.text()
   const json = parse(text)
-  return {
+  const answer = {
     status: response.status,
     headers: response.headers,
     text,
     body: json._tag === "Some" ? json.value : undefined
   }
+  requireDocumented(method, url, answer)
+  return answer
 }
 
 /** Spares a test that is not about places the loading of all cities of the world. */
