@@ -130,7 +130,7 @@ export const collectionQueries = Effect.gen(function*() {
   const publicOf = (owner: UserId) => sql`c.user_id = ${owner} AND ${visibility.public}`
 
   const publicTotal = yield* sharedTotals(
-    (owner: UserId) => countRows(sql, sql`${tables} WHERE ${publicOf(owner)}`),
+    (owner: string) => countRows(sql, sql`${tables} WHERE ${publicOf(UserId.make(Number(owner)))}`),
     Duration.zero
   )
 
@@ -225,7 +225,7 @@ export const collectionQueries = Effect.gen(function*() {
     ),
 
     publicOf: Effect.fnUntraced(function*(owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
-      const total = yield* publicTotal(owner)
+      const total = yield* publicTotal(String(owner))
       const { items, ...found } = yield* lists(page(publicOf(owner), ANONYMOUS, wanted, pseudonyms, total))
       return { ...found, items: items.map(withoutToken) }
     }),

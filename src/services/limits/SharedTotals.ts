@@ -12,15 +12,15 @@ const late = Effect.suspend(() => Effect.fail(Overloaded.retryAfter("totals", LO
  * and a total is kept since its count began for `keptFor`. Fails with `Overloaded` after a second; a count that runs goes
  * on, for the next one who asks.
  */
-export const sharedTotals = Effect.fnUntraced(function*<Key>(
-  count: (key: Key) => Effect.Effect<number, SqlError.SqlError>,
+export const sharedTotals = Effect.fnUntraced(function*(
+  count: (key: string) => Effect.Effect<number, SqlError.SqlError>,
   keptFor: Duration.Duration
 ) {
   const { totals } = yield* Bulkheads
   const scope = yield* Effect.scope
 
   const counts = yield* Cache.makeWith(
-    (key: Key) => Effect.timed(totals(count(key))),
+    (key: string) => Effect.timed(totals(count(key))),
     {
       capacity: MAX_KEPT,
       timeToLive: (exit) => Exit.isSuccess(exit) ? Duration.subtract(keptFor, exit.value[0]) : Duration.zero
@@ -28,7 +28,7 @@ export const sharedTotals = Effect.fnUntraced(function*<Key>(
   )
 
   // Without a fiber that stays, the cache would interrupt the count with the last caller that leaves.
-  return (key: Key) =>
+  return (key: string) =>
     Effect.forkIn(Cache.get(counts, key), scope).pipe(
       Effect.flatMap(Fiber.join),
       Effect.timeoutOrElse({ duration: LONGEST_COUNT, orElse: () => late }),

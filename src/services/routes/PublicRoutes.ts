@@ -2,7 +2,7 @@ import { Context, Duration, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlConnection, type SqlError, type Statement } from "effect/sql"
 import type { Missing, Overloaded } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
-import type { UserId } from "../../schema/Ids.ts"
+import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { Listing } from "../../schema/PublicListing.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
@@ -162,7 +162,10 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
 
       const publicOf = (owner: UserId) => sql.and([visibility.public, sql`r.user_id = ${owner}`])
 
-      const totalOfUser = yield* sharedTotals((owner: UserId) => countOf(count(publicOf(owner))), Duration.zero)
+      const totalOfUser = yield* sharedTotals(
+        (owner: string) => countOf(count(publicOf(UserId.make(Number(owner))))),
+        Duration.zero
+      )
 
       return PublicRoutes.of({
         list: traced("PublicRoutes.list")((listing, wanted, form) => {
@@ -175,7 +178,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
           return yield* listOf(
             found([publicOf(owner)], NEWEST_PUBLISHED, wanted, form),
             wanted,
-            totalOfUser(owner)
+            totalOfUser(String(owner))
           )
         }, databaseDefects)
       })
