@@ -19,9 +19,11 @@ import {
   unzipped,
   zipped
 } from "../support/Archives.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { ownTemporaryDirectory } from "../support/OwnTemporaryDirectory.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { untilNone } from "../support/Waiting.ts"
 
 const Listed = Schema.Array(Schema.Record(Schema.String, Schema.Json))
 
@@ -172,6 +174,28 @@ layer(TestServer.layer())("an import", (it) => {
       assert.strictEqual((yield* importedAfter(heir, archive, second)).status, 201)
       assert.deepStrictEqual(seconds, [409])
       assert.deepInclude((yield* imported(heir, archive)).body, { routes: { ...noRoutes, unchanged: 1 } })
+    }))
+
+  it.effect("is refused while another process imports into the same account, and not after", () =>
+    Effect.gen(function*() {
+      const rider = yield* signedIn
+      const heir = yield* signedIn
+      yield* rider.post("/routes", newRoute({}))
+      const archive = yield* archiveOf(rider)
+      const refused = yield* whileLocked(
+        (sql) => sql`SELECT pg_advisory_xact_lock(hashtextextended(${`import ${heir.id}`}, 0))`,
+        imported(heir, archive)
+      )
+      assert.strictEqual(refused.status, 409)
+      const sql = yield* SqlClient.SqlClient
+      const lock = sql`
+        SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE locktype = 'advisory' AND datname = current_database()`
+      const held: Array<number> = []
+      const look = Effect.map(lock, ({ length }) => held.push(length))
+      assert.strictEqual((yield* importedAfter(heir, archive, Effect.orDie(look))).status, 201)
+      assert.deepStrictEqual(held, [1])
+      yield* untilNone(lock)
     }))
 
   it.effect("waits for no slow upload of others, and none of them has a name on the disk", () =>

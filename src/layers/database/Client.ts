@@ -1,8 +1,9 @@
 import { PgClient, PgConnection, PgPool } from "@effect/sql-pg"
-import { Clock, Context, Effect, Layer, Predicate, Queue } from "effect"
+import { Clock, Context, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
 import { makeConnectionQueue, QueueLateness, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { DatabaseLocks } from "../../services/sql/DatabaseLocks.ts"
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { BlockedStatements } from "./BlockedStatements.ts"
@@ -31,6 +32,34 @@ const commit = (connection: SqlConnection.Connection) =>
         ? Effect.fail(rolledBack())
         : Effect.void
   )
+
+const decodeHeld = Schema.decodeUnknownEffect(Schema.Tuple([Schema.Struct({ isHeld: Schema.Boolean })]))
+
+const unlock = (connection: PooledConnection, name: string) =>
+  Effect.ignore(connection.executeRaw("SELECT pg_advisory_unlock(hashtextextended($1, 0))", [name]))
+
+/** In a transaction, which a pooler gives a back end of its own; a session would leave its locks behind there. */
+const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnection, SqlError.SqlError, Scope.Scope>) {
+  const connections = yield* RcRef.make({
+    acquire: Effect.tap(open, (connection) =>
+      Effect.andThen(
+        connection.executeRaw("BEGIN", []),
+        connection.executeRaw("SET LOCAL idle_in_transaction_session_timeout = 0", [])
+      ))
+  })
+  const hold = (connection: PooledConnection, name: string) =>
+    connection.execute("SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS \"isHeld\"", [name], undefined).pipe(
+      Effect.flatMap((rows) => Effect.orDie(decodeHeld(rows))),
+      Effect.map(([{ isHeld }]) => isHeld),
+      Effect.tapError(() => RcRef.invalidate(connections))
+    )
+  return (name: string) =>
+    Effect.flatMap(RcRef.get(connections), (connection) =>
+      Effect.acquireRelease(
+        hold(connection, name),
+        (isHeld) => isHeld ? unlock(connection, name) : Effect.void
+      ))
+})
 
 /**
  * `PgClient.make` with a queue in front of the pool, for statements, transactions, streams and `reserve`. Statements of
@@ -68,7 +97,14 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
       Effect.map((notifications) => Effect.map(Queue.take(notifications), ({ payload }) => payload)),
       Effect.provideService(Clock.Clock, clock)
     )
+  const locks = yield* makeLocks(
+    Effect.map(
+      Effect.provideService(PgConnection.make(config), Clock.Clock, clock),
+      (connection) => new PooledConnection(connection, statements, clock)
+    )
+  )
   return Context.make(SqlClient.SqlClient, client).pipe(
+    Context.add(DatabaseLocks, locks),
     Context.add(DatabaseResponses, Effect.sync(() => statements.responses)),
     Context.add(DatabaseNotifications, listen),
     Context.add(QueueLateness, queue.lateness)

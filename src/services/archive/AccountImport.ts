@@ -18,6 +18,7 @@ import { RouteViews } from "../routes/RouteViews.ts"
 import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
+import { DatabaseLocks } from "../sql/DatabaseLocks.ts"
 import { traced } from "../tracing/Traced.ts"
 import { PROFILE } from "./DecodedFiles.ts"
 import { checkElements } from "./Elements.ts"
@@ -58,7 +59,13 @@ export class AccountImport extends Context.Service<AccountImport, {
       const views = yield* RouteViews
       const disk = yield* importDisk
       const turns = yield* importTurns
+      const lock = yield* DatabaseLocks
       const busy = new Set<UserId>()
+
+      // Of the other processes too.
+      const requireLock = Effect.fnUntraced(function*(owner: UserId) {
+        if (!(yield* Effect.orDie(lock(`import ${owner}`)))) return yield* new ImportRunning()
+      })
 
       const aloneFor = (owner: UserId) => <A, E, R>(work: Effect.Effect<A, E, R>) =>
         Effect.acquireUseRelease(
@@ -146,7 +153,7 @@ export class AccountImport extends Context.Service<AccountImport, {
       return AccountImport.of({
         restore: traced("AccountImport.restore")(
           <E>(owner: UserId, upload: Stream.Stream<Uint8Array, E>) =>
-            disk.share.pipe(
+            Effect.andThen(requireLock(owner), disk.share).pipe(
               Effect.flatMap((count) =>
                 kept(upload, count).pipe(
                   Effect.tap(() => turns.place),
