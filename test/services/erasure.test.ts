@@ -8,6 +8,7 @@ import { Audit } from "../../src/services/audit/Audit.ts"
 import { MailQuota } from "../../src/services/mail/MailQuota.ts"
 import { runSweep, scheduled } from "../../src/services/retention/Sweeps.ts"
 import { clonedDatabase } from "../support/Databases.ts"
+import { whileLocked } from "../support/Locks.ts"
 import { Spans } from "../support/Spans.ts"
 import { configLayer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
@@ -86,6 +87,24 @@ layer(onOwnDatabase)("an erasure", (it) => {
       assert.strictEqual(yield* countOf("mail_quotas", "true"), 2)
       assert.strictEqual((yield* eraseDue).rows, 1)
       assert.strictEqual(yield* countOf("mail_quotas", "true"), 1)
+    }))
+
+  it.effect("leaves the sign-ups of an address while the account is locked, and erases them with it then", () =>
+    Effect.gen(function*() {
+      const { eraseDue } = yield* AccountErasure
+      const sql = yield* SqlClient.SqlClient
+      yield* usersWhoLeft("locked", 1, new Date(-30 * DAY))
+      yield* sql`
+        INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
+        VALUES ('locked1@example.com', 'locked1@example.com', 'x', 'epoch', 'epoch')`
+      const swept = yield* whileLocked(
+        (sql) => sql`SELECT FROM users WHERE handle = 'locked-1' FOR NO KEY UPDATE`,
+        eraseDue
+      )
+      assert.strictEqual(swept.rows, 0)
+      assert.strictEqual(yield* countOf("sign_ups", "true"), 1)
+      assert.strictEqual((yield* eraseDue).rows, 1)
+      assert.strictEqual(yield* countOf("sign_ups", "true"), 0)
     }))
 
   it.effect("retries an account that fails at the next run, and delays no other", () =>

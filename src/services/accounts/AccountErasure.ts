@@ -7,7 +7,7 @@ import { isErasureDue } from "../identity/AccountState.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
-import { nothingSwept, plus, runSweep, scheduled, sweepFailed, type Swept, sweptAt } from "../retention/Sweeps.ts"
+import { plus, runSweep, scheduled, sweepAccounts, type Swept, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -46,6 +46,16 @@ export class AccountErasure extends Context.Service<AccountErasure, {
           sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE ${isErasureDue(sql, cutoff)}`
       })
 
+      const lockSignUps = SqlSchema.findAll({
+        Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
+        Result: Schema.Struct({ id: Schema.Int }),
+        execute: ({ cutoff, id }) =>
+          sql`
+            SELECT id::float8 AS id FROM sign_ups WHERE email_key IN (
+              SELECT email_key FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)}
+            ) ORDER BY id FOR UPDATE`
+      })
+
       const deleteUser = SqlSchema.findAll({
         Request: Schema.Struct({ id: UserId, cutoff: Schema.Date }),
         Result: Schema.Struct({ email: Schema.String, deletionRequestedAt: DateColumn }),
@@ -61,11 +71,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
         function*(id: UserId, cutoff: Date) {
           yield* sql`SET LOCAL statement_timeout = 0`
           // Before the user: a use of a mailed link locks in this order.
-          yield* sql`
-            DELETE FROM sign_ups WHERE email_key IN (
-              SELECT email_key FROM users WHERE id = ${id} AND ${isErasureDue(sql, cutoff)}
-            )`
+          const signUps = yield* lockSignUps({ id, cutoff })
           const gone = yield* deleteUser({ id, cutoff })
+          if (gone.length > 0 && signUps.length > 0) {
+            yield* sql`DELETE FROM sign_ups WHERE ${sql.in("id", signUps.map(({ id }) => id))}`
+          }
           yield* Effect.forEach(gone, ({ email }) => mailQuota.forget(email), { discard: true })
           if (gone.length > 0) yield* audit.record("account.erased")
           return sweptAt(cutoff.getTime(), gone.map(({ deletionRequestedAt }) => deletionRequestedAt))
@@ -73,22 +83,6 @@ export class AccountErasure extends Context.Service<AccountErasure, {
         sql.withTransaction,
         Effect.uninterruptible
       )
-
-      const eraseBatch = Effect.fnUntraced(function*(cutoff: Date, skipped: ReadonlyArray<UserId>) {
-        const due = yield* findDue({ cutoff, skipped })
-        const [swept, failed] = yield* Effect.partition(due, ({ id }) =>
-          Effect.catchCause(
-            erase(id, cutoff),
-            (cause) => Effect.andThen(sweepFailed("accounts", cause), Effect.fail(id))
-          ))
-        return { failed, swept: swept.reduce(plus, nothingSwept) }
-      })
-
-      const eraseFrom = (cutoff: Date, skipped: ReadonlyArray<UserId>): Effect.Effect<Swept, unknown> =>
-        Effect.flatMap(eraseBatch(cutoff, skipped), ({ failed, swept }) =>
-          failed.length === 0 && swept.rows === 0
-            ? Effect.succeed(swept)
-            : Effect.map(eraseFrom(cutoff, [...skipped, ...failed]), (rest) => plus(swept, rest)))
 
       const stillDue = (cutoff: Date) =>
         Effect.map(findOldest(cutoff), ({ oldest }) => ({
@@ -111,7 +105,11 @@ export class AccountErasure extends Context.Service<AccountErasure, {
         eraseDue: sharedTime.pipe(
           Effect.map(deletionCutoffAt),
           Effect.flatMap((cutoff) =>
-            Effect.zipWith(eraseFrom(cutoff, []), stillDue(cutoff), plus).pipe(
+            Effect.zipWith(
+              sweepAccounts("accounts", (skipped) => findDue({ cutoff, skipped }), (id) => erase(id, cutoff)),
+              stillDue(cutoff),
+              plus
+            ).pipe(
               Effect.orDie,
               Effect.withSpan("AccountErasure.eraseDue")
             )

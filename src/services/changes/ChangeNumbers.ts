@@ -84,6 +84,9 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
         WHERE user_id = ${owner} RETURNING last, (SELECT count(*)::int FROM taken) AS taken`
   })
 
+  const noneOf = (owners: ReadonlyArray<number>) =>
+    owners.length === 0 ? sql`true` : sql`NOT ${sql.in("user_id", owners)}`
+
   const forget = (owner: UserId) => sql`DELETE FROM pending_changes WHERE user_id = ${owner}`
 
   const numberSome = Effect.fnUntraced(
@@ -128,16 +131,19 @@ export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
     }),
 
     pendingAccounts: SqlSchema.findAll({
-      Request: Schema.Int,
+      Request: Schema.Struct({ skipped: Schema.Array(UserId), limit: Schema.Int }),
       Result: Schema.Struct({ id: UserId }),
-      execute: (limit) => sql`SELECT DISTINCT user_id AS id FROM pending_changes LIMIT ${limit}`
+      execute: ({ limit, skipped }) =>
+        sql`SELECT DISTINCT user_id AS id FROM pending_changes WHERE ${noneOf(skipped)} LIMIT ${limit}`
     }),
 
     purgeableAccounts: SqlSchema.findAll({
-      Request: Schema.Struct({ until: Schema.Date, limit: Schema.Int }),
+      Request: Schema.Struct({ until: Schema.Date, skipped: Schema.Array(UserId), limit: Schema.Int }),
       Result: Schema.Struct({ id: UserId }),
-      execute: ({ limit, until }) =>
-        sql`SELECT DISTINCT user_id AS id FROM changes WHERE deleted_at <= ${until} LIMIT ${limit}`
+      execute: ({ limit, skipped, until }) =>
+        sql`
+          SELECT DISTINCT user_id AS id FROM changes
+          WHERE deleted_at <= ${until} AND ${noneOf(skipped)} LIMIT ${limit}`
     }),
 
     /** Purges deletions of before an instant; cursors from before the last of them are expired then. */

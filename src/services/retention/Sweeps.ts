@@ -1,4 +1,5 @@
 import { Cause, Clock, type Config, Duration, Effect, Metric, Option } from "effect"
+import type { UserId } from "../../schema/Ids.ts"
 
 /** `lagMillis` is how long the oldest row was due. */
 export interface Swept {
@@ -54,11 +55,32 @@ const prepared = (sweep: string) =>
     discard: true
   })
 
-export const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
+const sweepFailed = (sweep: string, cause: Cause.Cause<unknown>): Effect.Effect<void> =>
   Cause.hasInterruptsOnly(cause) ? Effect.void : Effect.andThen(
     Effect.logError(`sweep of ${sweep} failed`, cause),
     Metric.update(Metric.withAttributes(failures, { sweep }), 1)
   )
+
+/**
+ * Sweeps the accounts that are found, batch after batch, until none but those that failed is left. One that fails is
+ * logged, and skipped until the next run: it delays no other.
+ */
+export const sweepAccounts = <E, R, R2>(
+  sweep: string,
+  find: (skipped: ReadonlyArray<UserId>) => Effect.Effect<ReadonlyArray<{ readonly id: UserId }>, E, R>,
+  sweepOne: (id: UserId) => Effect.Effect<Swept, unknown, R2>,
+  skipped: ReadonlyArray<UserId> = []
+): Effect.Effect<Swept, E, R | R2> =>
+  Effect.gen(function*() {
+    const [done, failed] = yield* Effect.partition(yield* find(skipped), ({ id }) =>
+      Effect.catchCause(
+        sweepOne(id),
+        (cause) => Effect.andThen(sweepFailed(sweep, cause), Effect.fail(id))
+      ))
+    const swept = done.reduce(plus, nothingSwept)
+    if (failed.length === 0 && swept.rows === 0) return swept
+    return plus(swept, yield* sweepAccounts(sweep, find, sweepOne, [...skipped, ...failed]))
+  })
 
 /** Retries once: an idle connection may be dead, and one that opens while a test clock advances times out. */
 export const runSweep = <E, R>(name: string, sweep: Effect.Effect<Swept, E, R>): Effect.Effect<void, never, R> =>
