@@ -14,7 +14,7 @@ const CALLS_AT_ONCE = 2
 export class Elevations extends Context.Service<Elevations, {
   /** Elevations that are there stay; where the engine has none, a position stays as it is. */
   readonly fill: (line: MeasuredPolyline) => Effect.Effect<FilledLine, EngineFailure>
-  /** Leaves a line as it is where the engine fails, or all take longer than `ELEVATION_TIMEOUT`. */
+  /** Leaves a line as it is where the engine fails, and those that are not done within `ELEVATION_TIMEOUT`, without work. */
   readonly fillIfPossible: (
     lines: ReadonlyArray<MeasuredPolyline>
   ) => Effect.Effect<ReadonlyArray<FilledLine>, Overloaded>
@@ -52,16 +52,26 @@ export class Elevations extends Context.Service<Elevations, {
           return yield* Effect.forEach(
             lines,
             (line) =>
-              Effect.flatMap(Clock.currentTimeMillis, (now) =>
-                fill(line).pipe(
-                  Effect.timeout(Duration.millis(Math.max(0, end - now))),
-                  Effect.catch(() => filledBy(line, []))
-                ))
+              Effect.flatMap(
+                Clock.currentTimeMillis,
+                (now) =>
+                  now >= end ? Effect.sync(() => asItIs(line)) : fill(line).pipe(
+                    Effect.timeout(Duration.millis(end - now)),
+                    Effect.catch(() => Effect.sync(() => asItIs(line)))
+                  )
+              )
           )
         })
       })
     })
   )
+}
+
+/** With all elevations there are three numbers to a position, with a comma between any two. */
+const asItIs = (line: MeasuredPolyline): FilledLine => {
+  let commas = 0
+  for (let at = line.json.indexOf(","); at !== -1; at = line.json.indexOf(",", at + 1)) commas++
+  return { line, filled: 0, missing: Math.max(0, 3 * line.positionCount - 1 - commas) }
 }
 
 /** Measuring takes twice as long as parsing. */

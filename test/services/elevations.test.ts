@@ -1,0 +1,44 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import type { Position } from "../../src/schema/Geometry.ts"
+import { ELEVATION_TIMEOUT } from "../../src/schema/Limits.ts"
+import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
+import { Elevations } from "../../src/services/routing/Elevations.ts"
+import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
+
+describe("the elevations of a file", () => {
+  const lineOf = (...positions: ReadonlyArray<Position>) => measurePositions(positions)
+
+  it.effect("are left as they are after their time, without a job for any other line", () =>
+    Effect.gen(function*() {
+      const jobs: Array<string> = []
+      const heavy = HeavyWork.of({
+        run: <I, O>(job: HeavyJob<I, O>, input: I) =>
+          Effect.promise(async () => {
+            jobs.push(job.name)
+            return job.run(input)
+          })
+      })
+      const hung = RoutingEngine.of({ call: () => Effect.never, status: Effect.never, mapDate: Effect.never })
+      const lines = [
+        lineOf([9, 47], [9.1, 47.1], [9.2, 47.2, 400]),
+        lineOf([9, 47], [9.1, 47.1]),
+        lineOf([9, 47, 1], [9.1, 47.1, 2]),
+        lineOf()
+      ]
+      const filling = yield* Effect.forkChild(
+        Elevations.use(({ fillIfPossible }) => fillIfPossible(lines)).pipe(
+          Effect.provide(Elevations.layer.pipe(
+            Layer.provide([Layer.succeed(HeavyWork, heavy), Layer.succeed(RoutingEngine, hung)])
+          ))
+        )
+      )
+      yield* TestClock.adjust(ELEVATION_TIMEOUT)
+      const filled = yield* Fiber.join(filling)
+      assert.deepStrictEqual(filled.map(({ missing }) => missing), [2, 2, 0, 0])
+      assert.deepStrictEqual(filled.map(({ line }) => line), lines)
+      assert.strictEqual(jobs.length, 1)
+    }))
+})
