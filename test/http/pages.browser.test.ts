@@ -115,7 +115,9 @@ describe.skipIf(!hasBrowser)("pages in a browser (skipped where there is no Chro
           yield* Effect.promise(async () => {
             const faults: Array<string> = []
             const look = async () => faults.push(...await faultsOf(page))
-            for (const path of ["/", "/verify-email?token=x", "/verify-email", "/me/cancel-deletion"]) {
+            for (
+              const path of ["/", "/verify-email?token=x", "/verify-email", "/me/cancel-deletion", "/me/revoke-tokens"]
+            ) {
               await page.goto(`${origin}${path}`)
               await look()
             }
