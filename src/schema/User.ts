@@ -87,6 +87,32 @@ export const Email = trimmedText(3, MAX_EMAIL, { format: "email", pattern: EMAIL
   })
 )
 
+/** Unicode folds these to other characters or to nothing (NFKC_Casefold). */
+const FOLDED = /(?![A-Z])\p{Changes_When_NFKC_Casefolded}/u
+
+const isNormalForm = (text: string) => text.normalize("NFKC") === text
+
+/** Other letters have no lower case that all mail servers agree on. */
+export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/**
+ * Whether NFKC and case folding leave the part of an address before the `@` as it is, but for A to Z. Another part may become
+ * that of another mailbox: U+212A KELVIN SIGN is folded to k.
+ */
+export const isUnambiguous = (local: string): boolean =>
+  !FOLDED.test(local) && isNormalForm(local) && isNormalForm(lowerAscii(local))
+
+export const localPartOf = (email: string): string => email.slice(0, email.lastIndexOf("@"))
+
+export const UNAMBIGUOUS_EMAIL =
+  "an email address without characters before the @ that Unicode folds to others: A to Z, "
+  + "and others in lower case and normal form NFKC"
+
+/** For an account to be. What is stored already may be ambiguous, and is known by its exact spelling. */
+export const NewEmail = Email.check(
+  Schema.makeFilter((email) => isUnambiguous(localPartOf(email)), { expected: UNAMBIGUOUS_EMAIL })
+)
+
 const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
 
 export const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} to ${grouped(PASSWORD_LENGTH.maximum)} characters`

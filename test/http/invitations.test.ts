@@ -78,6 +78,9 @@ layer(closedServer, { timeout: "60 seconds" })("where sign-up is closed", (it) =
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const admin = yield* createdAdmin
+      const lookAlike = yield* user(yield* DatabaseUrl, "create", "\u212Aim@example.com")
+      assert.strictEqual(lookAlike.code, 1)
+      assert.include(lookAlike.output, "Expected an email address without characters before the @ that Unicode folds")
       const email = newEmail()
       assert.strictEqual((yield* admin.post("/admin/invitations", { email })).status, 201)
       const token = yield* (yield* Mailbox).tokenFor(email)

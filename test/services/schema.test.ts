@@ -179,7 +179,7 @@ describe("what follows from it", () => {
       assert.strictEqual(emailKey(key), key)
     }))
     assert.strictEqual(emailKey("a@bücher.example"), emailKey("A@XN--BCHER-KVA.example"))
-    assert.strictEqual(emailKey("e\u0301@x.example"), emailKey("\u00e9@x.example"))
+    assert.notStrictEqual(emailKey("e\u0301@x.example"), emailKey("\u00e9@x.example"))
     assert.notStrictEqual(emailKey("a+b@x.example"), emailKey("a@x.example"))
   })
 

@@ -5,7 +5,7 @@ import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { listQuery } from "../../schema/Page.ts"
-import { Email } from "../../schema/User.ts"
+import { NewEmail } from "../../schema/User.ts"
 import { Tier } from "./Access.ts"
 import { AdminAuthentication } from "./Authentication.ts"
 import { JsonBody, NoParameters } from "./Requests.ts"
@@ -32,7 +32,7 @@ export class AdminApi extends HttpApiGroup.make("admin")
       .annotate(Tier, "strict")
       .annotateMerge(texts.deleteUser),
     HttpApiEndpoint.post("invite", "/invitations", {
-      payload: Schema.Struct({ email: Email }).annotate({ identifier: "Invitation" }),
+      payload: Schema.Struct({ email: NewEmail }).annotate({ identifier: "Invitation" }),
       success: Success.pipe(HttpApiSchema.status("Created")),
       error: Conflict
     })

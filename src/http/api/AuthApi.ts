@@ -3,7 +3,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
 import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
-import { DisplayName, Email, MailedToken, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
+import { DisplayName, Email, MailedToken, NewEmail, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { JsonBody, NoParameters, SameSite } from "./Requests.ts"
@@ -42,7 +42,7 @@ export class AuthApi extends HttpApiGroup.make("auth")
       .annotateMerge(texts.google),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({
-        email: Email,
+        email: NewEmail,
         password: Schema.RedactedFromValue(NewPassword),
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
       }).annotate({ identifier: "AccountInput" }),

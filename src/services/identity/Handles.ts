@@ -1,7 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { Handle, isReservedHandle } from "../../schema/User.ts"
-import { localPartOf } from "./EmailAddresses.ts"
+import { Handle, isReservedHandle, localPartOf } from "../../schema/User.ts"
 
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5

@@ -1,5 +1,6 @@
 import { Config, Console, Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
+import { mailboxOf } from "../identity/EmailAddresses.ts"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../settings/LogFormat.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
@@ -40,7 +41,7 @@ export class Mailer extends Context.Service<Mailer, {
             HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
             HttpClientRequest.bodyJsonUnsafe({
               from,
-              to: [mail.to],
+              to: [mailboxOf(mail.to)],
               subject: mail.subject,
               text: textOf(mail),
               html: htmlOf(mail)

@@ -1,4 +1,5 @@
 import { Config, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { mailboxOf } from "../identity/EmailAddresses.ts"
 import { baseUrl } from "../settings/Addresses.ts"
 import { traced } from "../tracing/Traced.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
@@ -78,7 +79,7 @@ export const smtpMailerLayer = Layer.effect(
           try: () =>
             transport.sendMail({
               from,
-              to: { name: "", address: mail.to },
+              to: { name: "", address: mailboxOf(mail.to) },
               subject: mail.subject,
               text: textOf(mail),
               html: htmlOf(mail),

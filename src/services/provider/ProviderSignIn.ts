@@ -1,8 +1,9 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { LinkedElsewhere, type Overloaded, type SignUpClosed } from "../../schema/DomainErrors.ts"
+import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { isUnambiguous, localPartOf, UNAMBIGUOUS_EMAIL } from "../../schema/User.ts"
 import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
@@ -19,7 +20,7 @@ import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { type Identity, IdentityProvider, type ProviderCredential, type ProviderFailure } from "./IdentityProvider.ts"
 
-type SignInFailure = ProviderFailure | LinkedElsewhere | SignUpClosed | Overloaded
+type SignInFailure = ProviderFailure | InvalidInput | LinkedElsewhere | SignUpClosed | Overloaded
 
 const MAX_ATTEMPTS = 10
 
@@ -37,7 +38,7 @@ const LinkedRow = IdentityRecord.select.mapFields(Struct.pick(["userId"]))
 export class ProviderSignIn extends Context.Service<ProviderSignIn, {
   /**
    * By the subject identifier, else by a verified email address, whose account is linked, else as a new account.
-   * `SignUpClosed` for a new account where sign-up is.
+   * `SignUpClosed` for a new account where sign-up is, and `InvalidInput` for one with an ambiguous address.
    */
   readonly signIn: (credential: ProviderCredential, device: Device) => Effect.Effect<SignIn, SignInFailure>
 }>()("route-planning-service/ProviderSignIn") {
@@ -93,6 +94,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       /** None when another request has just created an account with the address. */
       const open = Effect.fnUntraced(function*(identity: Identity, now: Date) {
         const { email, name, picture } = identity
+        if (!isUnambiguous(localPartOf(email))) return yield* InvalidInput.at("email", `Expected ${UNAMBIGUOUS_EMAIL}`)
         const opened = yield* newAccounts.open({ email, name: name ?? undefined, avatar: picture ?? undefined })
         return Option.isNone(opened) ? opened : Option.some(yield* link(identity, opened.value, now))
       })
@@ -115,7 +117,10 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const resolveRacing = (
         identity: Identity,
         attempt = 0
-      ): Effect.Effect<UserId, LinkedElsewhere | SignUpClosed | SqlError.SqlError | Schema.SchemaError> =>
+      ): Effect.Effect<
+        UserId,
+        InvalidInput | LinkedElsewhere | SignUpClosed | SqlError.SqlError | Schema.SchemaError
+      > =>
         resolve(identity).pipe(
           Effect.catchReason(
             "SqlError",
@@ -151,6 +156,7 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
 
 /** A failure of the provider is no refusal of the user. */
 const REFUSALS: ReadonlySet<SignInFailure["_tag"]> = new Set([
+  "InvalidInput",
   "LinkedElsewhere",
   "ProviderDisabled",
   "ProviderEmailUnverified",
