@@ -1,10 +1,13 @@
 import { Console, Effect } from "effect"
 import { Client } from "pg"
-import { routeColumns } from "../src/services/routes/RouteRows.ts"
+import { IS_CURRENT, routeColumns } from "../src/services/routes/RouteRows.ts"
 import type { Filled } from "./fill.ts"
 
 const publicOnly = `r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`
-const indexableOnly = `${publicOnly} AND r.is_indexable AND u.email_verified_at IS NOT NULL`
+const indexable = `${publicOnly} AND r.is_indexable AND u.email_verified_at IS NOT NULL`
+const indexableOnly = `${indexable} AND u.zones_revision IS NULL`
+const currentView = `FROM route_views v WHERE v.route_id = r.id AND ${IS_CURRENT}`
+const inViews = `${indexable} AND u.zones_revision IS NOT NULL`
 const inBoxes = `(r.bounds && $1::box OR r.bounds && $2::box)`
 
 const page = (where: string, order: string, limit: number) => `
@@ -63,6 +66,16 @@ const statements = ({ centres: [[lng, lat] = [0, 0]], publicIds: [id = 0] }: Fil
     ["indexable of an activity, total", count(`${indexableOnly} AND r.activity = $1`), ["cycle"]],
     ["indexable by city, total", count(`${indexableOnly} AND lower(r.place_city) = lower($1)`), [city]],
     ["indexable by distance, total", count(`${indexableOnly} AND r.distance >= $1 AND r.distance <= $2`), [1000, 5000]],
+    [
+      "indexable of owners with zones",
+      page(`${inViews} AND (SELECT v.is_whole OR v.is_indexable ${currentView})`, newestUpdated, 1),
+      [100, 0]
+    ],
+    [
+      "indexable of owners with zones, total",
+      count(`${inViews} AND EXISTS (SELECT ${currentView} AND (v.is_whole OR v.is_indexable))`),
+      []
+    ],
     ["public, beyond the end", page(publicOnly, newestPublished, 1), [100, Number.MAX_SAFE_INTEGER]],
     ["indexable, beyond the end", page(indexableOnly, newestUpdated, 1), [100, Number.MAX_SAFE_INTEGER]],
     ["public route", byId, [id, 0]]

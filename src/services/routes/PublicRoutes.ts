@@ -119,33 +119,37 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       // Routes whose owner has zones are looked for by their views, which a route without a current one has not, and the
       // others by their own columns, where an index has all that is compared. One condition for both would have no index.
       const hasNoZones = sql`u.zones_revision IS NULL`
-      const inViews = (listing: Listing) =>
-        sql.and([
+      const inViews = (listing: Listing, isPage: boolean) => {
+        const view = sql`FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)}`
+        const isShown = sql`CASE
+          WHEN v.is_whole THEN ${sql.and(filters.distance("r", listing))} ELSE ${sql.and(hidden(listing))} END`
+        // EXISTS is planned as a join with all views: right for a total, and where few routes may match. A page without
+        // such a filter is full before that.
+        const isSelective = filters.distance("v", listing).length > 0
+        return sql.and([
           ...conditionsOf(listing),
           ...filters.box(listing.bbox),
           sql`u.zones_revision IS NOT NULL`,
-          sql`EXISTS (
-            SELECT FROM route_views v WHERE v.route_id = r.id AND ${sql.literal(IS_CURRENT)} AND CASE
-              WHEN v.is_whole THEN ${sql.and(filters.distance("r", listing))} ELSE ${sql.and(hidden(listing))} END
-          )`
+          isPage && !isSelective ? sql`(SELECT ${isShown} ${view})` : sql`EXISTS (SELECT ${view} AND ${isShown})`
         ])
+      }
 
-      const partsOf = (listing: Listing): Parts => {
+      const partsOf = (listing: Listing, isPage: boolean): Parts => {
         const conditions = [...conditionsOf(listing), ...filters.box(listing.bbox), ...filters.distance("r", listing)]
         return hidden(listing).length === 0
           ? [sql.and(conditions)]
-          : [sql.and([...conditions, hasNoZones]), inViews(listing)]
+          : [sql.and([...conditions, hasNoZones]), inViews(listing, isPage)]
       }
 
       // One box is counted by an index alone; "in one or the other" would look up every route in the table.
       const countedParts = (listing: Listing): Parts => {
-        if (listing.bbox === undefined) return partsOf(listing)
+        if (listing.bbox === undefined) return partsOf(listing, false)
         const [first, second] = boxesOf(listing.bbox)
         const conditions = [...conditionsOf(listing), ...filters.distance("r", listing), hasNoZones]
         return [
           sql.and([...conditions, filters.isIn(first)]),
           sql.and([...conditions, filters.isIn(second), sql`NOT (${filters.isIn(first)})`]),
-          inViews(listing)
+          inViews(listing, false)
         ]
       }
 
@@ -170,7 +174,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       return PublicRoutes.of({
         list: traced("PublicRoutes.list")((listing, wanted, form) => {
           const order = listing.gate === "indexable" ? NEWEST_UPDATED : NEWEST_PUBLISHED
-          const rows = planned(found(partsOf(listing), order, wanted, form), listing)
+          const rows = planned(found(partsOf(listing, true), order, wanted, form), listing)
           return listOf(rows, wanted, Effect.flatMap(textOf(listing), keptTotal))
         }, databaseDefects),
         byUser: traced("PublicRoutes.byUser")(function*(owner, wanted, form) {

@@ -5,7 +5,8 @@ export const texts = {
   overview: described("Count everything", "How many accounts, sessions, tokens, routes and collections there are."),
   users: described(
     "Find accounts",
-    "Accounts, the newest first. `query` is a part of an email address, a name or a handle, case-insensitive."
+    "Accounts, the newest first. `query` is a part of an email address, a name or a handle, case-insensitive. The total "
+      + "distance of an account with privacy zones is that of what others see of its routes."
   ),
   user: described("Read an account", "One account. The audit entry names it."),
   deleteUser: described(
