@@ -209,6 +209,18 @@ layer(serverWith(fewConnections), LONG)("a write that finds no connection of the
     }))
 })
 
+const SLOW = { DATABASE_POOL_SIZE: String(POOL), DATABASE_QUEUE_TIMEOUT: "100 millis" }
+
+layer(serverWith(SLOW), LONG)("a write whose statements may be refused one by one", (it) => {
+  it.effect("is stored where it succeeds, and only there, of every endpoint", () =>
+    Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const busy = Effect.forkScoped(Effect.forever(Effect.ignore(sql`SELECT pg_sleep(0.06)`)))
+      const statuses = yield* statusesBeside({ limit: Effect.replicateEffect(busy, 4) })
+      assert.include(Object.values(statuses), 503)
+    }))
+})
+
 const SPIN_MS = 5
 
 /** Keeps the event loop busy until the scope closes. */

@@ -1,10 +1,10 @@
-import { Effect, Stream } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { ByteSize, Duration, Effect, Schema, Stream } from "effect"
+import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
 import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { NOT_UTF8 } from "../../schema/Issues.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
-import { arrivingBody } from "./BodyArrival.ts"
+import { arrivingBody, BodyAllowance, ResponseDeadline } from "./BodyArrival.ts"
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -38,22 +38,38 @@ export const checkReadable = Effect.fnUntraced(
   }
 )
 
+const isTooLarge = Schema.is(PayloadTooLarge)
+
 const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
-type Unreadable = PayloadTooLarge | ValidationFailed
+const unreadable = <E>(error: E | PayloadTooLarge) => isTooLarge(error) ? error : incomplete()
 
-/** The body as it arrives. Fails with `PayloadTooLarge` as soon as it has more than `limitBytes`. */
-const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) => {
-  const body: Stream.Stream<Uint8Array, Unreadable> = Stream.mapError(arrivingBody(request), incomplete)
-  return Stream.limitBytes(body, limitBytes, () => Stream.fail(tooLarge(limitBytes)))
-}
+const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Stream.mapError(arrivingBody(request, limitBytes, () => tooLarge(limitBytes)), unreadable)
 
-/** A body takes memory in steps of so many bytes: a client may send each byte by itself. */
+/** A long body takes memory in steps of so many bytes: a client may send each byte by itself. */
 const STEP = 65_536
 
+// Interrupting the read closes the connection, which loses the 408 response.
+const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
+  Effect.uninterruptible(request.arrayBuffer).pipe(
+    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
+    Effect.mapError((error) =>
+      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
+        ? tooLarge(limitBytes)
+        : incomplete()
+    )
+  )
+
+/** At the lowest rate a body of one step arrives within the grace. */
+const readShort = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
+  const { grace } = yield* BodyAllowance
+  const deadline = yield* ResponseDeadline
+  yield* deadline.awaitBody(Duration.toMillis(grace))
+  return yield* Effect.ensuring(waitingForOthers(readWhole(request, limitBytes)), deadline.begin)
+})
+
 const joined = (parts: ReadonlyArray<Uint8Array<ArrayBuffer>>, length: number) => {
-  const [first] = parts
-  if (first?.length === length) return first.buffer
   const whole = new Uint8Array(length)
   const state = { at: 0 }
   for (const part of parts) {
@@ -70,27 +86,24 @@ export const readBytes = Effect.fnUntraced(
     limitBytes: number,
     onStep: (bytes: number) => Effect.Effect<void, E, R>
   ) {
-    const declared = declaredLength(request) ?? 0
+    if ((declaredLength(request) ?? Infinity) <= STEP) return yield* readShort(request, limitBytes)
     const steps: Array<Uint8Array<ArrayBuffer>> = []
     const state = { taken: 0, free: new Uint8Array() }
 
     const takeStep = Effect.fnUntraced(function*() {
-      const size = steps.length === 0 && declared > 0 ? Math.min(declared, STEP) : STEP
-      yield* onStep(state.taken + size)
-      state.taken += size
-      state.free = new Uint8Array(size)
+      yield* onStep(state.taken + STEP)
+      state.taken += STEP
+      state.free = new Uint8Array(STEP)
       steps.push(state.free)
     })
 
-    const add = Effect.fnUntraced(function*(bytes: Uint8Array) {
-      for (let from = 0; from < bytes.length;) {
-        if (state.free.length === 0) yield* takeStep()
-        const part = bytes.subarray(from, from + state.free.length)
-        state.free.set(part)
-        state.free = state.free.subarray(part.length)
-        from += part.length
-      }
-    })
+    const add = (bytes: Uint8Array): Effect.Effect<void, E, R> => {
+      const part = bytes.subarray(0, state.free.length)
+      state.free.set(part)
+      state.free = state.free.subarray(part.length)
+      const rest = bytes.subarray(part.length)
+      return rest.length === 0 ? Effect.void : Effect.flatMap(takeStep(), () => add(rest))
+    }
 
     yield* waitingForOthers(Stream.runForEach(readable(request, limitBytes), add))
     return joined(steps, state.taken - state.free.length)

@@ -17,22 +17,31 @@ export const ResponseDeadline = Context.Reference<{
   defaultValue: () => ({ awaitBody: () => Effect.void, pause: Effect.void, begin: Effect.void })
 })
 
-/** The body within its `BodyAllowance`, which only counts while the service waits for the client. */
-export const arrivingBody = ({ stream }: HttpServerRequest.HttpServerRequest) =>
+/**
+ * The body within its `BodyAllowance`, which only counts while the service waits for the client. Fails with `tooLarge` as soon as
+ * it has more than `limitBytes`.
+ */
+export const arrivingBody = <E>(
+  { stream }: HttpServerRequest.HttpServerRequest,
+  limitBytes: number,
+  tooLarge: () => E
+) =>
   Stream.transformPull(stream, (pull) =>
     Effect.gen(function*() {
       const { bytesPerSecond, grace } = yield* BodyAllowance
       const clock = yield* Clock.Clock
       const deadline = yield* ResponseDeadline
       const mostLeft = Duration.toMillis(grace)
-      const state = { left: mostLeft }
-      return Effect.gen(function*() {
-        const began = clock.currentTimeMillisUnsafe()
-        yield* deadline.awaitBody(state.left)
-        const parts = yield* Effect.ensuring(pull, deadline.pause)
+      const state = { arrived: 0, began: 0, left: mostLeft }
+      const awaited = Effect.suspend(() => {
+        state.began = clock.currentTimeMillisUnsafe()
+        return Effect.andThen(deadline.awaitBody(state.left), pull)
+      })
+      return Effect.flatMap(awaited, (parts) => {
         const bytes = parts.reduce((sum, { length }) => sum + length, 0)
-        const waited = clock.currentTimeMillisUnsafe() - began
+        state.arrived += bytes
+        const waited = clock.currentTimeMillisUnsafe() - state.began
         state.left = Math.min(mostLeft, state.left - waited + bytes / bytesPerSecond * 1000)
-        return parts
+        return state.arrived > limitBytes ? Effect.fail(tooLarge()) : Effect.as(deadline.pause, parts)
       })
     })).pipe(Stream.ensuring(Effect.flatMap(ResponseDeadline, ({ begin }) => begin)))
