@@ -13,7 +13,15 @@ import { COMMON_HEADERS } from "../../src/http/api/openapi/Headers.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
 import { apiReference } from "../support/ApiReference.ts"
 import { authorization, scopeIn, shapeOf } from "../support/AuthorizationTable.ts"
-import { document, type Operation, operations } from "../support/OpenApi.ts"
+import {
+  document,
+  type JsonSchema,
+  membersOf,
+  type Operation,
+  operations,
+  schemasIn,
+  typesOf
+} from "../support/OpenApi.ts"
 import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 
 const ROOT = join(import.meta.dirname, "../..")
@@ -34,28 +42,6 @@ const scopeOf = ({ security }: Operation) =>
 
 const isForAnybody = ({ security }: Operation) =>
   security.length === 0 || security.some((scheme) => Object.keys(scheme).length === 0)
-
-type JsonSchema = Readonly<Record<string, unknown>>
-
-const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
-
-const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> => (Array.isArray(type) ? type : [type]).map(String)
-
-/** Every object of a document that may be a schema: all but examples, and conditions. */
-const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
-  if (!isSchema(value)) return []
-  const inside = Object.entries(value).flatMap(([name, part]) =>
-    /^(examples?|if|not)$/.test(name) ? [] : schemasIn(part)
-  )
-  return Array.isArray(value) ? inside : [value, ...inside]
-}
-
-const membersOf = (schema: JsonSchema = {}): ReadonlyMap<string, JsonSchema> =>
-  new Map(
-    Object.entries(isSchema(schema["properties"]) ? schema["properties"] : {}).flatMap(([name, member]) =>
-      isSchema(member) ? [[name, member] as const] : []
-    )
-  )
 
 const Report = Schema.decodeUnknownSync(Schema.Struct({ stdout: Schema.String }))
 
@@ -321,66 +307,6 @@ describe("the OpenAPI document", () => {
       )
     )
     assert.deepStrictEqual(members.filter(({ body, member }) => sent.has(body) && isOpen(member)), [])
-  })
-
-  it("describes every body, every member and every parameter, none by the words of another", () => {
-    const isMute = (words: unknown) => typeof words !== "string" || words === "" || words.includes("undefined")
-    const bodies = Object.entries(document.components.schemas)
-    assert.deepStrictEqual(bodies.filter(([, schema]) => isMute(schema["description"])).map(([name]) => name), [])
-    const members = bodies.flatMap(([body, schema]) =>
-      schemasIn(schema).flatMap((part) =>
-        [...membersOf(part)].map(([name, member]) => ({ name: `${body}.${name}`, member }))
-      )
-    )
-    const mute = members.filter(({ member }) => !("$ref" in member) && isMute(member["description"]))
-    assert.deepStrictEqual(mute.map(({ name }) => name), [])
-    const parameters = operations.flatMap(({ operation }) =>
-      operation.parameters.map(({ description, name }) => ({ name: `${operation.operationId} ${name}`, description }))
-    )
-    assert.deepStrictEqual(parameters.filter(({ description }) => isMute(description)), [])
-    const saying = (words: RegExp) =>
-      members.filter(({ member }) => words.test(String(member["description"]))).map(({ name }) => name)
-    assert.deepStrictEqual(saying(/authorization code/), ["ProviderCredentialByCode.code"])
-    assert.deepStrictEqual(new Set(saying(/^The surface/)), new Set(["TraceAnswer.surface"]))
-  })
-
-  it("has formats of JSON Schema and OpenAPI, and its own for a polyline, a file and a box", () => {
-    const formats = new Set(
-      schemasIn(openApiDocument()).flatMap(({ format }) => typeof format === "string" ? [format] : [])
-    )
-    assert.deepStrictEqual(
-      [...formats].toSorted(),
-      ["bbox", "binary", "date-time", "double", "email", "gpx", "int32", "int64", "polyline6", "uri", "uuid"]
-    )
-  })
-
-  it("has the headers of every response: of all, of those with a session or a limit, and its own", () => {
-    const names = (id: string, status: string) => {
-      const answer = byId.get(id)?.responses[status] ?? { description: "" }
-      const named = "$ref" in answer ? document.components.responses[answer.$ref.split("/").at(-1) ?? ""] : answer
-      return Object.keys(named?.headers ?? {})
-    }
-    for (const { operation } of operations) {
-      for (const status of Object.keys(operation.responses)) {
-        assert.includeMembers(
-          names(operation.operationId, status),
-          [...COMMON_HEADERS],
-          `${operation.operationId} ${status}`
-        )
-      }
-    }
-    for (const status of ["400", "401", "404", "409", "428", "429", "500", "503"]) {
-      assert.includeMembers(names("routes.update", status), [
-        "RateLimit",
-        "RateLimit-Policy",
-        "X-Access-Token",
-        "Set-Cookie"
-      ])
-    }
-    assert.includeMembers(names("files.import", "201"), ["ETag", "Location"])
-    assert.includeMembers(names("auth.logOut", "200"), ["Set-Cookie"])
-    assert.includeMembers(names("routes.get", "304"), ["ETag", "RateLimit"])
-    assert.includeMembers(names("routes.get", "503"), ["Retry-After"])
   })
 
   it("types what an error has for programs", () => {

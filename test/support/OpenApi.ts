@@ -2,17 +2,16 @@ import { Schema } from "effect"
 import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
 
 const Json = Schema.Record(Schema.String, Schema.Unknown)
-const JsonSchema = Schema.Record(Schema.String, Schema.Unknown)
 
 const Parameter = Schema.Struct({
   name: Schema.String,
   in: Schema.Literals(["path", "query", "header"]),
   required: Schema.Boolean,
   description: Schema.optionalKey(Schema.String),
-  schema: JsonSchema
+  schema: Json
 })
 
-const Content = Schema.Record(Schema.String, Schema.Struct({ schema: JsonSchema, example: Schema.optionalKey(Json) }))
+const Content = Schema.Record(Schema.String, Schema.Struct({ schema: Json, example: Schema.optionalKey(Json) }))
 
 const Answer = Schema.Struct({
   description: Schema.String,
@@ -44,7 +43,7 @@ const Document = Schema.Struct({
   tags: Schema.Array(Schema.Struct({ name: Schema.String, description: Schema.String })),
   paths: Schema.Record(Schema.String, Schema.Record(Schema.String, Operation)),
   components: Schema.Struct({
-    schemas: Schema.Record(Schema.String, JsonSchema),
+    schemas: Schema.Record(Schema.String, Json),
     responses: Schema.Record(Schema.String, Answer),
     headers: Schema.Record(Schema.String, Schema.Struct({ description: Schema.String })),
     securitySchemes: Schema.Record(Schema.String, Json)
@@ -63,3 +62,26 @@ export const operations = Object.entries(document.paths).flatMap(([path, item]) 
 
 /** The last part of a reference. */
 export const nameOf = (reference: string): string => reference.split("/").at(-1) ?? ""
+
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === "object" && value !== null
+
+export const typesOf = ({ type }: JsonSchema): ReadonlyArray<string> =>
+  (Array.isArray(type) ? type : [type]).map(String)
+
+/** Every object of a document that may be a schema: all but examples, and conditions. */
+export const schemasIn = (value: unknown): ReadonlyArray<JsonSchema> => {
+  if (!isSchema(value)) return []
+  const inside = Object.entries(value).flatMap(([name, part]) =>
+    /^(examples?|if|not)$/.test(name) ? [] : schemasIn(part)
+  )
+  return Array.isArray(value) ? inside : [value, ...inside]
+}
+
+export const membersOf = (schema: JsonSchema = {}): ReadonlyMap<string, JsonSchema> =>
+  new Map(
+    Object.entries(isSchema(schema["properties"]) ? schema["properties"] : {}).flatMap(([name, member]) =>
+      isSchema(member) ? [[name, member] as const] : []
+    )
+  )

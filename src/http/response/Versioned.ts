@@ -30,13 +30,15 @@ export interface Versioned {
 /** RFC 9110, 8.8.3. `If-Match` compares only the version. Weak, since one state has several encodings. */
 export const weakTag = (version: string, shown: string): string => `W/"${version}-${crc32(shown).toString(16)}"`
 
+const listed = (header: string) => header.split(",").map((tag) => tag.trim()).filter((tag) => tag !== "")
+
 /** RFC 9110, 8.8.3.2: weak comparison ignores `W/`. */
 const opaque = (tag: string) => tag.replace(/^W\//, "")
 
 /** RFC 9110, 13.1.2. */
 export const isKnown = (ifNoneMatch: string | undefined, etag: string): boolean =>
   ifNoneMatch !== undefined
-  && (ifNoneMatch.trim() === "*" || tagsIn(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
+  && (ifNoneMatch.trim() === "*" || listed(ifNoneMatch).some((tag) => opaque(tag) === opaque(etag)))
 
 /** Caches revalidate each time, so that a route that is no longer shared is absent at once. */
 export const STORABLE = { [HEADERS.cacheControl.key]: "no-cache" }

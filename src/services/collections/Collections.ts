@@ -1,4 +1,4 @@
-import { Array as Arr, Context, DateTime, Effect, Equivalence, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import {
   type Addition,
@@ -35,7 +35,8 @@ import { collectionOrder, type Member } from "./CollectionOrder.ts"
 import { collectionRouteQueries } from "./CollectionRoutes.ts"
 import { type CollectionChanges, collectionQueries, collections, NewCollectionRow } from "./CollectionRows.ts"
 
-const isSameOrder = Arr.makeEquivalence(Equivalence.strictEqual<RouteId>())
+const isSameOrder = (current: ReadonlyArray<Member>, wanted: ReadonlyArray<RouteId>) =>
+  current.length === wanted.length && current.every(({ routeId }, index) => routeId === wanted[index])
 
 type ChangeFailure = Missing | RoutesMissing | StaleVersion | CollectionFull | Overloaded
 
@@ -156,7 +157,7 @@ export class Collections extends Context.Service<Collections, {
         kept: ReadonlyArray<Member>,
         wanted: ReadonlyArray<RouteId>
       ) =>
-        isSameOrder(current.map(({ routeId }) => routeId), wanted)
+        isSameOrder(current, wanted)
           ? Effect.void
           : Effect.andThen(arrange(id, kept, wanted), touch(id, {}))
 
