@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { HttpApi } from "effect/http-api"
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { writeFile } from "node:fs/promises"
@@ -226,6 +227,28 @@ describe("the OpenAPI document", () => {
     ])
     assert.deepStrictEqual(headersOf("files.gpx", "200").slice(0, 2), ["Content-Disposition", "ETag"])
     assert.containsAllKeys(document.components.responses["RateLimited"]?.headers, ["Retry-After", "RateLimit"])
+  })
+
+  it("has every status that the type of a handler allows, but those of a body where there is none", () => {
+    const statusesOf = (errors: Iterable<Schema.Top>) =>
+      [...errors].map((error) => Schema.resolveAnnotations(error)?.httpApiStatus ?? 500)
+    const ofBodies = [400, 408, 413, 415, 429, 503]
+    const undocumented: Array<string> = []
+    HttpApi.reflect(Api, {
+      onGroup: () => {},
+      onEndpoint: ({ endpoint, group, middleware }) => {
+        const id = `${group.identifier}.${endpoint.identifier}`
+        const allowed = [...statusesOf(endpoint.error), ...[...middleware].flatMap(({ error }) => statusesOf(error))]
+        // The scope of a token that may read is refused nowhere.
+        const impossible = new Set([...endpoint.payload.size === 0 ? ofBodies : [], 403])
+        const documented = answersOf(id)
+        const missing = allowed.filter((status) => !documented.includes(status) && !impossible.has(status))
+        undocumented.push(...missing.map((status) => `${id} ${status}`))
+        if (endpoint.params !== undefined) assert.include(documented, 404, id)
+        if (endpoint.path.startsWith("/api/v1/")) assert.include(documented, 400, id)
+      }
+    })
+    assert.deepStrictEqual(undocumented, [])
   })
 
   it("has bounds and units of numbers in a query, and the format of instants", () => {

@@ -4,7 +4,6 @@ import { EntityTags } from "../../schema/EntityTags.ts"
 import {
   Forbidden,
   Internal,
-  NotFound,
   PayloadTooLarge,
   RateLimited,
   RequestTimeout,
@@ -78,10 +77,13 @@ export const LongBodies = Context.Reference<LongBodyKind | undefined>("route-pla
 /** Fits a trace of 50,000 positions. */
 export const TRACE_BODY_LIMIT = 2 * KIB * KIB
 
-/** Errors of every endpoint: schema mismatch, uncaught exception, unreachable database. */
+/**
+ * Errors of every endpoint: schema mismatch, uncaught exception, unreachable database. Not `NotFound`: an endpoint declares
+ * it, or its handler cannot fail with it.
+ */
 export class CommonFailures extends HttpApiMiddleware.Service<CommonFailures>()(
   "route-planning-service/CommonFailures",
-  { error: [ValidationFailed, NotFound, Internal, Unavailable] }
+  { error: [ValidationFailed, Internal, Unavailable] }
 ) {}
 
 /** The default is above the timeouts of statements and locks, and below those of clients. */

@@ -15,6 +15,7 @@ import {
   internalError,
   isFault,
   respond,
+  toResponse,
   unknownPath
 } from "../response/ErrorResponse.ts"
 import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
@@ -37,12 +38,12 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
   (error, { endpoint }): Effect.Effect<
     HttpServerResponse.HttpServerResponse,
-    NotFound | ValidationFailed,
+    ValidationFailed,
     HttpServerRequest.ParsedSearchParams
   > => {
     switch (error.kind) {
       case "Params":
-        return Effect.fail(new NotFound({ message: "No such resource" }))
+        return Effect.sync(() => toResponse(new NotFound({ message: "No such resource" })))
       case "Body":
       case "ResponseHeaders":
         return Effect.die(error.cause)

@@ -66,15 +66,14 @@ const hasBody = ({ payload }: HttpApiEndpoint.Top) => payload.size > 0
 
 /** Middleware also declares errors that an endpoint cannot cause. */
 const isPossible = (endpoint: HttpApiEndpoint.Top, middleware: string, status: number): boolean => {
-  const { annotations, params, query } = endpoint
+  const { annotations, query } = endpoint
   switch (middleware) {
     case NoParameters.key:
       return query === undefined
     case JsonBody.key:
       return hasBody(endpoint)
     case CommonFailures.key:
-      if (status === 400) return hasBody(endpoint) || query !== undefined
-      return status !== 404 || params !== undefined
+      return status !== 400 || hasBody(endpoint) || query !== undefined
     case CallerAuthentication.key:
       return status !== 403 || Context.get(annotations, RequiredScope) === "write"
         || !Context.get(annotations, OpenWhilePending)

@@ -161,6 +161,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
   lat: "The latitude in degrees (WGS 84)",
   latencyMillis: "Milliseconds until the database responded",
   limit: "How many there may be",
+  linkId: "The id of a link",
   live: "How many there are",
   lon: "The longitude in degrees (WGS 84)",
   mapStyle: "The name of a style",
