@@ -5,7 +5,7 @@ import { randomnessLive } from "./layers/Live.ts"
 import { run } from "./layers/process/Run.ts"
 import { commandSettingsLayer } from "./layers/Settings.ts"
 import { inWords, LINK_LIFETIME } from "./schema/Limits.ts"
-import { NewEmail, UNAMBIGUOUS_EMAIL } from "./schema/User.ts"
+import { Email, NewEmail, UNAMBIGUOUS_EMAIL } from "./schema/User.ts"
 import { Invitations } from "./services/accounts/Invitations.ts"
 
 class NotCreated extends Schema.TaggedError<NotCreated>()("NotCreated", { message: Schema.String }) {}
@@ -19,8 +19,10 @@ const emailArgument = Effect.suspend(() => {
   if (command !== undefined && command !== "create") return failed(`${command}: Unknown command, expected ${USAGE}`)
   return email === undefined || more.length > 0
     ? failed(`Expected the email address of the account: ${USAGE}`)
-    : Schema.decodeUnknownEffect(NewEmail)(email).pipe(
-      Effect.catch(() => failed(`${email}: Expected ${UNAMBIGUOUS_EMAIL}: ${USAGE}`))
+    : Schema.decodeUnknownEffect(Email)(email).pipe(
+      Effect.mapError(() => "an email address"),
+      Effect.flatMap((email) => Effect.mapError(Schema.decodeEffect(NewEmail)(email), () => UNAMBIGUOUS_EMAIL)),
+      Effect.catch((expected) => failed(`${email}: Expected ${expected}: ${USAGE}`))
     )
 })
 

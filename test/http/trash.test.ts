@@ -312,7 +312,7 @@ layer(TestServer.withSweeps())("the trash of routes and of collections", (it) =>
   it.effect("is erased by a sweep after 30 days", () =>
     Effect.gen(function*() {
       const rider = yield* signedIn
-      const { token } = yield* mint(rider, "write", { expiresInDays: null })
+      const { token } = yield* mint(rider, "write", { expiresInDays: null, currentPassword: rider.password })
       const script = yield* withToken(token)
       const ids = yield* Effect.forEach(KINDS, (each) => deleted(each, rider))
       yield* TestClock.adjust("29 days")

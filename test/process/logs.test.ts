@@ -62,8 +62,8 @@ layer(
         yield* requestLines(Effect.all([
           visitor.get(`/routes/${shareToken}`),
           visitor.call("HEAD", `/routes/${shareToken}`),
-          visitor.get(`/routes/${shareToken}/gpx?a=canary`),
-          visitor.get(`/canary/${shareToken}`),
+          visitor.get(`/routes/${shareToken}/gpx`),
+          visitor.get(`/canary/${shareToken}?a=canary`),
           visitor.get("//health"),
           visitor.get("//metrics")
         ])),

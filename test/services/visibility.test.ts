@@ -56,10 +56,10 @@ const filled = Layer.effectDiscard(SqlClient.SqlClient.use((sql) =>
       )`
     yield* sql`
       INSERT INTO routes (id, user_id, name, visibility, share_token, deleted_at, created_at, updated_at, tags, favourite,
-        waypoints, provenance)
+        waypoints, provenance, published_at)
       OVERRIDING SYSTEM VALUE
       SELECT id, owner, name, visibility, token, CASE WHEN "isDeleted" THEN now() END, now(), now(), '{}', false, '[]',
-        'generation' FROM ${items}`
+        'generation', CASE WHEN visibility = 'public' THEN now() END FROM ${items}`
     yield* sql`
       INSERT INTO collections (id, user_id, name, visibility, share_token, deleted_at, created_at, updated_at)
       OVERRIDING SYSTEM VALUE

@@ -57,6 +57,10 @@ const withCollection = (
     return { params: { id }, ...yield* write(id, routeIds, rider) }
   }))
 
+const trashedRoute = ofRoute((id, rider) => Effect.as(rider.delete(`/routes/${id}`), {}))
+
+const trashedCollection = withCollection((id, _, rider) => Effect.as(rider.delete(`/collections/${id}`), {}))
+
 const linked = (rider: Rider, path: string) =>
   Effect.map(rider.post(`${path}/links`, {}), ({ body }) => ({ linkId: idIn(body) }))
 
@@ -107,6 +111,9 @@ const WRITES: Readonly<Record<string, Prepared>> = {
   "collections create": ofRider(() => Effect.succeed({ body: { name: "Summer" } })),
   "collections update": withCollection(() => Effect.succeed({ body: { name: "Winter" } })),
   "collections remove": withCollection(() => Effect.succeed({})),
+  "collections restore": trashedCollection,
+  "collections emptyTrash": trashedCollection,
+  "collections purge": trashedCollection,
   "collections setRoutes": withCollection((_, routeIds) =>
     Effect.succeed({ body: { routeIds: routeIds.toReversed() } })
   ),
@@ -137,7 +144,9 @@ const WRITES: Readonly<Record<string, Prepared>> = {
   "routes create": ofRider(() => Effect.succeed({ body: newRoute({}) })),
   "routes update": ofRoute(() => ({ body: { name: "Another ride" } })),
   "routes remove": ofRoute(() => ({})),
-  "routes restore": ofRoute((id, rider) => Effect.as(rider.delete(`/routes/${id}`), {})),
+  "routes restore": trashedRoute,
+  "routes emptyTrash": trashedRoute,
+  "routes purge": trashedRoute,
   "routes batch": ofRoute((id) => ({
     body: {
       operations: [{ op: "update", id, changes: { name: "Another ride" } }, { op: "create", route: newRoute({}) }]
