@@ -248,6 +248,9 @@ layer(TestServer.withSweeps({ ADMIN_EMAILS: ADMIN }, somewhere))("a route that a
       }
       assert.deepStrictEqual(yield* found(visitor, "/routes/public?q=kornelkirschenrunde"), [long.id])
       assert.lengthOf(yield* found(visitor, "/routes/public?gate=public&q=kornelkirschenrunde"), 3)
+      const { text: sitemap } = yield* visitor.get("//sitemaps/routes-1.xml")
+      assert.include(sitemap, long.shareToken)
+      for (const { shareToken } of [short, few]) assert.notInclude(sitemap, shareToken)
     }))
 
   it.effect("is listed in its place among those of owners without zones, on every page", () =>

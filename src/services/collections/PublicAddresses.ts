@@ -3,10 +3,11 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { TimestampColumn } from "../../schema/Columns.ts"
 import { CollectionId, RouteId, ShareToken } from "../../schema/Ids.ts"
 import { routeFilters } from "../routes/RouteFilters.ts"
+import { asSeenBy } from "../routes/RouteRows.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { traced } from "../tracing/Traced.ts"
-import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+import { ANONYMOUS, collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
 
 /** A part has so many ids, and no more addresses. The protocol of sitemaps allows 50,000. */
 const PART_IDS = 10_000
@@ -54,8 +55,9 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
         execute: ({ after, upTo }) =>
           sql`
             SELECT r.id, r.share_token AS name, r.updated_at AS "updatedAt"
-            FROM routes r JOIN users u ON u.id = r.user_id
+            FROM routes r JOIN users u ON u.id = r.user_id ${asSeenBy(sql, ANONYMOUS)}
             WHERE r.id > ${after} AND r.id <= ${upTo} AND ${routes.public} AND ${indexable}
+              AND (s.is_open OR v.is_indexable)
             ORDER BY r.id`
       })
 
