@@ -114,6 +114,21 @@ describe("a cut line", () => {
     assert.deepStrictEqual(decodeCues(kept ?? "[]").map(({ instruction }) => instruction), ["Leave Waldrand."])
   })
 
+  it("has a duration at the pace of its cues, whatever the pace of what is hidden", async () => {
+    const line = ray(HOME, 0, 8000)
+    const timeOf = async (hidden: number) => {
+      const cues = [[0, 2, hidden], [100, 5, 900], [350, 1, 180]].map(
+        ([begin_shape_index, length, time]) => ({ instruction: "", type: 8, begin_shape_index, length, time })
+      )
+      const measures = { distance: 8000, duration: hidden + 1080, elevationGain: null }
+      const text = { geometry: JSON.stringify(line), waypoints: "[]", cues: JSON.stringify(cues) }
+      return (await cutRoute.run({ ...measures, ...text, circles: [circle] }))?.measures
+    }
+    const measures = await timeOf(360)
+    assert.closeTo(measures?.duration ?? 0, 0.18 * (measures?.distance ?? 0), 1)
+    assert.deepStrictEqual(await timeOf(3600), measures)
+  })
+
   it("has no segment through a circle that has none of its positions", async () => {
     const line = [beside(HOME, -9000, 0), beside(HOME, -3000, 10), beside(HOME, 3000, -10)]
     const { line: left } = await cut(line, [circle])

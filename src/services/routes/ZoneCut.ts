@@ -1,6 +1,7 @@
 import { Option, Schema } from "effect"
 import { type Position, Positions } from "../../schema/Geometry.ts"
 import { type Maneuver, Maneuvers } from "../../schema/Maneuver.ts"
+import { MAX_DURATION } from "../../schema/Measures.ts"
 import { Waypoint } from "../../schema/Route.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
@@ -108,30 +109,40 @@ const pieceOf = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>):
 const cuesOf = (cues: ReadonlyArray<Maneuver>, { from, to }: Piece, positions: number) => {
   const indexes = cues.map(({ begin_shape_index }) => begin_shape_index).filter((index) => index >= from && index < to)
   const end = to === positions ? to : Math.max(from, ...indexes)
-  return cueText(
-    cues.flatMap(({ begin_shape_index: index, ...cue }) =>
-      index >= from && index < end ? [{ ...cue, begin_shape_index: index - from }] : []
-    )
+  return cues.flatMap(({ begin_shape_index: index, ...cue }) =>
+    index >= from && index < end ? [{ ...cue, begin_shape_index: index - from }] : []
   )
+}
+
+/** Seconds for a metre; undefined where the cues do not say. */
+const paceOf = (cues: ReadonlyArray<Maneuver>): number | undefined => {
+  const metres = cues.reduce((sum, { length }) => sum + 1000 * length, 0)
+  const seconds = cues.reduce((sum, { time }) => sum + time, 0)
+  return metres > 0 && seconds > 0 ? seconds / metres : undefined
 }
 
 /**
  * What a route has of its whole line would give the length of the hidden part: the distance is measured again, also where
- * another one was given, and the duration is scaled by the length. What the route does not have stays unknown.
+ * another one was given, and the duration is that of the cues that are shown, or scaled by the length without them: beside
+ * their pace, that of the whole line would tell how much of it is slower. What the route does not have stays unknown.
  */
 const measuresOf = (
   { distance, duration, elevationGain }: Measures,
   line: ReadonlyArray<Position>,
-  left: MeasuredPolyline | null
+  left: MeasuredPolyline | null,
+  shown: ReadonlyArray<Maneuver>
 ): Measures => {
   const metres = left?.metres ?? 0
   const length = lengthOf(coordinatesOf(line))
   if (left === null || length === 0) return UNKNOWN
   const scaled = (measure: number | null, digits: number) =>
     measure === null ? null : Math.round(measure * metres / length * 10 ** digits) / 10 ** digits
+  const pace = paceOf(shown)
   return {
     distance: distance === null ? null : left.metres,
-    duration: scaled(duration, 0),
+    duration: duration === null || pace === undefined
+      ? scaled(duration, 0)
+      : Math.min(Math.round(pace * metres), MAX_DURATION),
     elevationGain: elevationGain === null ? null : left.elevationGain ?? scaled(elevationGain, 1)
   }
 }
@@ -151,11 +162,12 @@ const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArra
   const { from, to } = piece
   if (to - from === line.length && shown.length === waypoints.length) return undefined
   const left = to - from === 0 ? null : measurePositions(line.slice(from, to))
+  const shownCues = cuesOf(cues ?? [], piece, line.length)
   return {
     line: left,
-    measures: measuresOf(measures, line, left),
+    measures: measuresOf(measures, line, left, shownCues),
     waypoints: waypointText(shown),
-    cues: cuesOf(cues ?? [], piece, line.length),
+    cues: cueText(shownCues),
     box: boxOf(left, shown),
     isStartHidden: isHidden(line[0]) || isHidden(waypoints[0]?.coord),
     isEndHidden: isHidden(line.at(-1)) || isHidden(waypoints.at(-1)?.coord),
