@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 
-const Row = Schema.Struct({ id: Schema.Union([Schema.Int, Schema.String]), email: Schema.String, key: Schema.String })
+const Row = Schema.Struct({ id: Schema.String, email: Schema.String, key: Schema.String })
 
 const FOLDED = /(?![A-Z])\p{Changes_When_NFKC_Casefolded}/u
 
@@ -29,7 +29,9 @@ export default Effect.gen(function*() {
       Request: Schema.Void,
       Result: Row,
       execute: () =>
-        sql`SELECT id, email, email_key AS key FROM ${sql(table)} WHERE octet_length(email) <> char_length(email)`
+        sql`SELECT id::text AS id, email, email_key AS key FROM ${
+          sql(table)
+        } WHERE octet_length(email) <> char_length(email)`
     })()
     const changed = rows.filter((row) => keyOf(row) !== row.key)
     yield* Effect.forEach(changed, ({ id }) => sql`UPDATE ${sql(table)} SET email_key = '@' || id WHERE id = ${id}`, {

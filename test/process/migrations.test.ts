@@ -311,3 +311,51 @@ it.live("a public route of before gets the instant at which it was published, an
       }
     }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
   }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
+
+it.live("addresses and names of before get their exact key and lose format characters, and mails are counted on", () =>
+  Effect.gen(function*() {
+    const url = yield* emptyDatabase
+    yield* Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      yield* migrateBelow(30)
+      const people = [
+        ["\u212Aim@example.com", "kim@example.com", "Kim\u202E nhoJ\u200B"],
+        ["J\u00D6RG@example.com", "j\u00F6rg@example.com", "\u202E"],
+        ["j\u00F6rg@b\u00FCcher.example", "j\u00F6rg@xn--bcher-kva.example", "J\u00F6rg"],
+        ["Ada@example.com", "ada@example.com", "Ada"]
+      ]
+      for (const [n, [email, key, name]] of people.entries()) {
+        yield* sql`
+          INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+          VALUES (${email}, ${key}, now(), ${name}, ${`rider-${n}`}, now(), now())`
+        yield* sql`
+          INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
+          SELECT ${email}, ${key}, ${name}, now(), now() FROM generate_series(1, 2)`
+      }
+      yield* sql`
+        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+        SELECT h || '@example.com', h || '@example.com', now(), h, h, now(), now()
+        FROM (SELECT 'rider' || n AS h FROM generate_series(1, 5000) n) many`
+      yield* sql`INSERT INTO mail_quotas (recipient, sent_at, expires_at) VALUES ('x', ARRAY[now()], now())`
+      yield* Effect.void.pipe(Effect.provide(
+        Layer.fresh(databaseLive).pipe(
+          Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
+        )
+      ))
+      const columns = sql`SELECT email_key AS key, name`
+      const keys = [
+        "\u212Aim@example.com",
+        "J\u00D6RG@example.com",
+        "j\u00F6rg@xn--bcher-kva.example",
+        "ada@example.com"
+      ]
+      const expected = (nameless: string) =>
+        ["Kim nhoJ", nameless, "J\u00F6rg", "Ada"].map((name, n) => ({ key: keys[n], name }))
+      assert.deepStrictEqual<unknown>([...yield* sql`${columns} FROM users ORDER BY id LIMIT 4`], expected("rider-1"))
+      assert.deepStrictEqual<unknown>(
+        [...yield* sql`${columns} FROM sign_ups WHERE network IS NULL AND id % 2 = 1 ORDER BY id`],
+        expected("rider")
+      )
+      assert.deepStrictEqual<unknown>([...yield* sql`SELECT sent_from FROM mail_quotas`], [{ sent_from: [] }])
+    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
+  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
