@@ -35,12 +35,12 @@ export const ENDED_TOKENS_KEPT = Duration.days(90)
 export const MAILS_AN_HOUR = 5
 export const MAILS_A_DAY = 10
 
-/** To one address, whoever asks: more than two networks can use up. */
+/** To one address, whichever networks ask: more than two can use up. */
 export const MAILS_A_DAY_IN_ALL = 30
 
 export const MAIL_LIMIT =
   `${MAILS_AN_HOUR} mails an hour and ${MAILS_A_DAY} a day for each network that asks (the /24 of IPv4, `
-  + `the /48 of IPv6), and ${MAILS_A_DAY_IN_ALL} a day in all`
+  + `the /48 of IPv6), and ${MAILS_A_DAY_IN_ALL} a day for all networks together`
 
 export const DOWNLOADS_AN_ADDRESS = 8
 

@@ -6,6 +6,7 @@ import { MAILS_A_DAY, MAILS_A_DAY_IN_ALL, MAILS_AN_HOUR } from "../../src/schema
 import { anonymous, newEmail, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { mint } from "../support/Tokens.ts"
 import { untilNone } from "../support/Waiting.ts"
 
 const OWN = "the password of the owner"
@@ -146,6 +147,33 @@ layer(TestServer.layer(behindFront), { timeout: "60 seconds" })(
         // A notice is mailed later.
         yield* TestClock.adjust("1 day")
         yield* delivered
+      }))
+
+    it.effect("keeps no notice away by what they ask for, nor a reset by the notices that a thief of a session causes", () =>
+      Effect.gen(function*() {
+        const rider = yield* signedIn
+        const askFrom = (address: string, times: number) =>
+          Effect.flatMap(
+            from(address),
+            (visitor) =>
+              visitor.post("/auth/request-password-reset", { email: rider.email }).pipe(
+                Effect.repeat({ times: times - 1 })
+              )
+          )
+        const subjects = Effect.gen(function*() {
+          yield* delivered
+          return (yield* (yield* Mailbox).mailsTo(rider.email)).map(({ subject }) => subject)
+        })
+        for (let n = 1; n < MAILS_AN_HOUR; n++) yield* mint(rider, "read")
+        const networks = Array.from({ length: MAILS_A_DAY_IN_ALL / MAILS_AN_HOUR - 1 }, (_, n) => `198.51.${n}.1`)
+        yield* Effect.forEach(networks, (address) => askFrom(address, MAILS_AN_HOUR))
+        assert.lengthOf(yield* subjects, MAILS_A_DAY_IN_ALL - 1)
+        yield* askFrom(HOME, MAILS_AN_HOUR)
+        yield* linkFrom(rider.email, "203.0.113.0/24")
+        yield* askFrom("192.0.2.1", 1)
+        assert.lengthOf(yield* subjects, MAILS_AN_HOUR - 1 + MAILS_A_DAY_IN_ALL)
+        yield* mint(rider, "read")
+        assert.strictEqual((yield* subjects).at(-1), "A new access token was made")
       }))
 
     it.effect("has no link in my mailbox that works once the mails of a day are used up and I wait", () =>

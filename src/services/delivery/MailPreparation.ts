@@ -24,8 +24,13 @@ class OverQuota extends Schema.TaggedError<OverQuota>()("OverQuota", { address: 
 /** An administrator invites: strangers cannot use up these mails. */
 const isExempt = ({ kind }: MailRequest) => kind === "invitation"
 
-const networkOf = (request: MailRequest | undefined) =>
-  request !== undefined && "network" in request ? request.network : undefined
+const UNKNOWN_NETWORK = "unknown"
+
+/** None of a notice. */
+const networkOf = (request: MailRequest | undefined) => {
+  if (request === undefined) return undefined
+  return "network" in request ? request.network : UNKNOWN_NETWORK
+}
 
 /** So that audit entries have the trace of the request. */
 const inTraceOf = ({ trace }: StoredRequest) => <A, E, R>(work: Effect.Effect<A, E, R>) =>

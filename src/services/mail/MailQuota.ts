@@ -1,5 +1,5 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { createHmac } from "node:crypto"
 import { MAILS_A_DAY, MAILS_A_DAY_IN_ALL, MAILS_AN_HOUR } from "../../schema/Limits.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
@@ -9,14 +9,17 @@ import { traced } from "../tracing/Traced.ts"
 const HOUR = Duration.toMillis(Duration.hours(1))
 const DAY = Duration.toMillis(Duration.days(1))
 
-/** Of mails that nobody asked for. */
+/** Of notices, which nobody asks for. */
 const NO_NETWORK = ""
 
 /** Limits mails to one address, so that the service cannot flood a mailbox and one network cannot use up the mails of others. */
 export class MailQuota extends Context.Service<MailQuota, {
-  /** False, without counting, above a limit. Exact across processes; joins the transaction of the caller. */
+  /**
+   * False, without counting, above a limit. Without a network the mail is a notice: these have a limit of their own, since a
+   * thief of a session causes them, and strangers use up the other. Exact across processes; joins the transaction of the caller.
+   */
   readonly take: (address: string, network?: string) => Effect.Effect<boolean>
-  /** Whether the address may get no mail now, whichever network asks. */
+  /** Whether the address may get no mail that is asked for now, whichever network asks. */
   readonly isUsedUp: (address: string) => Effect.Effect<boolean>
   readonly forget: (address: string) => Effect.Effect<void>
 }>()("route-planning-service/MailQuota") {
@@ -28,19 +31,23 @@ export class MailQuota extends Context.Service<MailQuota, {
 
       const keyed = (text: string) => createHmac("sha256", key).update(text).digest("base64url")
       const digest = (address: string) => keyed(emailKey(address))
+      const laneOf = (recipient: string, network: string) => keyed(`${recipient} ${network}`)
 
       const sent = sql`unnest(q.sent_at, q.sent_from) AS sent(at, network)`
 
-      const sentSince = (since: number, network?: string) =>
+      const sentSince = (since: number, lane: Statement.Fragment) =>
         sql`
-          (SELECT count(*) FROM ${sent} WHERE sent.at > ${new Date(since)}::timestamptz
-            AND ${network === undefined ? sql`true` : sql`sent.network = ${network}`})`
+          (SELECT count(*) FROM ${sent} WHERE sent.at > ${new Date(since)}::timestamptz AND ${lane})`
+
+      const askedSince = (since: number, recipient: string) =>
+        sentSince(since, sql`sent.network IS DISTINCT FROM ${laneOf(recipient, NO_NETWORK)}`)
 
       return MailQuota.of({
         take: traced("MailQuota.take")(function*(address, network = NO_NETWORK) {
           const now = yield* Clock.currentTimeMillis
           const recipient = digest(address)
-          const asking = keyed(`${recipient} ${network}`)
+          const asking = laneOf(recipient, network)
+          const ofLane = sql`sent.network = ${asking}`
           const rows = yield* sql`
             INSERT INTO mail_quotas AS q (recipient, sent_at, sent_from, expires_at)
             VALUES (${recipient}, ARRAY[${new Date(now)}::timestamptz], ARRAY[${asking}], ${new Date(now + DAY)})
@@ -51,19 +58,22 @@ export class MailQuota extends Context.Service<MailQuota, {
                 FROM ${sent} WHERE sent.at > ${new Date(now - DAY)}::timestamptz
               ),
               expires_at = excluded.expires_at
-            WHERE ${sentSince(now - HOUR, asking)} < ${MAILS_AN_HOUR} AND ${
-            sentSince(now - DAY, asking)
+            WHERE ${sentSince(now - HOUR, ofLane)} < ${MAILS_AN_HOUR} AND ${
+            sentSince(now - DAY, ofLane)
           } < ${MAILS_A_DAY}
-              AND ${sentSince(now - DAY)} < ${MAILS_A_DAY_IN_ALL}
+              AND ${
+            network === NO_NETWORK ? sql`true` : sql`${askedSince(now - DAY, recipient)} < ${MAILS_A_DAY_IN_ALL}`
+          }
             RETURNING recipient`
           return rows.length > 0
         }, Effect.orDie),
 
         isUsedUp: traced("MailQuota.isUsedUp")(function*(address) {
           const dayAgo = (yield* Clock.currentTimeMillis) - DAY
+          const recipient = digest(address)
           const rows = yield* sql`
             SELECT recipient FROM mail_quotas q
-            WHERE recipient = ${digest(address)} AND ${sentSince(dayAgo)} >= ${MAILS_A_DAY_IN_ALL}`
+            WHERE recipient = ${recipient} AND ${askedSince(dayAgo, recipient)} >= ${MAILS_A_DAY_IN_ALL}`
           return rows.length > 0
         }, Effect.orDie),
 
