@@ -86,6 +86,21 @@ layer(TestServer.layer(BEHIND_PROXY))("limits", (it) => {
       assert.strictEqual((yield* another.post("/auth/login-email", wrongLogin())).status, 401)
     }))
 
+  it.effect("of an email address count for each network where a mail is asked for, so that strangers refuse nobody's", () =>
+    Effect.gen(function*() {
+      const email = newEmail()
+      for (const [path, status] of [["signup-email", 201], ["request-password-reset", 200]] as const) {
+        const askFrom = (address: string) =>
+          Effect.flatMap(
+            from(address),
+            (visitor) => visitor.post(`/auth/${path}`, { email, password: "a long enough password" })
+          )
+        for (let n = 0; n < 5; n++) assert.strictEqual((yield* askFrom(`192.0.2.${n}`)).status, status)
+        assert.strictEqual((yield* askFrom("192.0.2.99")).status, 429)
+        assert.strictEqual((yield* askFrom("203.0.113.99")).status, status)
+      }
+    }))
+
   it.effect("are not escaped by more addresses of one's own", () =>
     Effect.gen(function*() {
       const statuses: Array<number> = []

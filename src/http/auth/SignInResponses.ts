@@ -8,7 +8,7 @@ import { emailKey } from "../../services/identity/EmailAddresses.ts"
 import { Api } from "../api/Api.ts"
 import { DEVICE_COOKIE } from "../api/Authentication.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
-import { clientNetwork } from "../request/ClientAddress.ts"
+import { addressSubjects, clientNetwork } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { tokenOf } from "./BearerToken.ts"
 import { setDeviceCookie } from "./DeviceCookie.ts"
@@ -24,6 +24,10 @@ export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device =
 
 /** Email addresses count case-insensitively; counters store only their hash. */
 const emailSubject = (email: string) => `email:${createHash("sha256").update(emailKey(email)).digest("base64url")}`
+
+/** As mails are counted: requests of a stranger cannot refuse those of the owner of an address. */
+const askedSubject = (request: HttpServerRequest.HttpServerRequest, email: string) =>
+  `${emailSubject(email)} ${addressSubjects(request).network}`
 
 export const signInResponses = Effect.gen(function*() {
   const devices = yield* Devices
@@ -52,8 +56,8 @@ export const signInResponses = Effect.gen(function*() {
     }),
     signedOut: (request: HttpServerRequest.HttpServerRequest) =>
       Effect.andThen(endPrevious(request), changeResponse(clearSessionCookie)),
-    limitEmail: (email: string, endpoint: AuthEndpoint) =>
-      limiter.countSecond(emailSubject(email), Api.groups.auth.endpoints[endpoint]),
+    limitEmail: (request: HttpServerRequest.HttpServerRequest, email: string, endpoint: AuthEndpoint) =>
+      limiter.countSecond(askedSubject(request, email), Api.groups.auth.endpoints[endpoint]),
     limitLogIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
       yield* limiter.countSecond(yield* logInSubject(request, email), Api.groups.auth.endpoints.logIn)
     })

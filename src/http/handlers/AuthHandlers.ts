@@ -25,7 +25,7 @@ export const AuthHandlers = handlersOf(
           return yield* signedIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
         }, worded),
         signUp: Effect.fnUntraced(function*({ payload, request }) {
-          yield* limitEmail(payload.email, "signUp")
+          yield* limitEmail(request, payload.email, "signUp")
           yield* accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
           return success
         }, worded),
@@ -38,7 +38,7 @@ export const AuthHandlers = handlersOf(
           return yield* signedIn(request, yield* accounts.logIn(payload, deviceOf(request)))
         }, worded),
         requestPasswordReset: Effect.fnUntraced(function*({ payload, request }) {
-          yield* limitEmail(payload.email, "requestPasswordReset")
+          yield* limitEmail(request, payload.email, "requestPasswordReset")
           yield* passwordChanges.requestReset(payload.email, clientNetwork(request))
           return success
         }),

@@ -27,7 +27,10 @@ const pendingOf = ({ callers, isOpenWhilePending }: Declared): string => {
 }
 
 const subjectOf = ({ callers, rateLimit }: Declared): string => {
-  if (rateLimit?.tier === "auth") return "client's address, and for the email address where the body has one"
+  if (rateLimit?.tier === "auth") {
+    return "client's address, and for the email address where the body has one (of a sign-up or a reset: for each network that "
+      + "asks)"
+  }
   if (rateLimit?.isByAddress === true) return "client's address"
   return callers.kind === "session" ? "user or the client's address" : "token, the user or the client's address"
 }
