@@ -172,6 +172,17 @@ layer(TestServer.layer({ BASE_URL: ROOT, CORS_ORIGINS: "" }, inVaduz))("shared p
       const etag = headers.get("etag") ?? ""
       assert.strictEqual(headers.get("cache-control"), "no-cache")
       assert.strictEqual((yield* visitor.get(path, { headers: { "if-none-match": etag } })).status, 304)
+      for (const kind of ["r", "embed"]) {
+        const shown = yield* visitor.get(`//${kind}/${shareToken}`)
+        const known = yield* visitor.get(`//${kind}/${shareToken}`, {
+          headers: { "if-none-match": shown.headers.get("etag") ?? "" }
+        })
+        assert.deepStrictEqual([known.status, known.text], [304, ""])
+        // Browsers render the page that they have by the policies of the 304.
+        for (const name of ["content-security-policy", "referrer-policy", "cache-control", "x-robots-tag", "vary"]) {
+          assert.strictEqual(known.headers.get(name), shown.headers.get(name), `${kind}: ${name}`)
+        }
+      }
       assert.strictEqual((yield* visitor.call("HEAD", path)).headers.get("etag"), etag)
       assert.strictEqual((yield* visitor.post(path)).headers.get("allow"), "GET, HEAD")
       yield* rider.patch(`/routes/${id}`, { name: "Around Schaan" })

@@ -77,6 +77,11 @@ export const pageText = (path: string, page: Page): string => render(page, rootF
  */
 const REFERRER_POLICY = "strict-origin"
 
+export const policyHeaders = (page: Page) => ({
+  "content-security-policy": policyOf(page),
+  "referrer-policy": REFERRER_POLICY
+})
+
 export const pageResponse = (
   path: string,
   page: Page,
@@ -86,8 +91,7 @@ export const pageResponse = (
     status: page.error?.statusCode ?? 200,
     contentType: "text/html; charset=utf-8",
     headers: {
-      "content-security-policy": policyOf(page),
-      "referrer-policy": REFERRER_POLICY,
+      ...policyHeaders(page),
       ...retryAfter(page.error?.details)
     }
   })

@@ -12,7 +12,7 @@ import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
-import { type Page, pageResponse, pageText, rootFrom } from "../layout/Layout.ts"
+import { type Page, pageResponse, pageText, policyHeaders, rootFrom } from "../layout/Layout.ts"
 import { DEADLINE, failure, orPage, queryOf } from "../layout/PageRoutes.ts"
 
 export interface SharedRequest {
@@ -55,8 +55,9 @@ const respond = (path: string, page: Page | SharedPage, request: HttpServerReque
     ...(isIndexable ? {} : ROBOTS),
     ...storableFor(request, page.visibility)
   }
+  // A browser takes the policies of a 304 for the page that it has (RFC 9111, 3.2), so they are those of the page.
   return isKnown(request.headers[HEADERS.ifNoneMatch.key], etag)
-    ? HttpServerResponse.empty({ status: 304, headers })
+    ? HttpServerResponse.empty({ status: 304, headers: { ...policyHeaders(shown), ...headers } })
     : HttpServerResponse.setHeaders(pageResponse(path, shown, text), headers)
 }
 
