@@ -135,7 +135,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }))("entity tags", (it) => {
         assert.strictEqual(batch.status, 400, header)
         assert.deepStrictEqual(issuePaths(batch.body), ["operations.0.ifMatch"], header)
       }
-      const readable = [`"other", ${tag}`, `${tag},"a,b"`, ` ${tag} , , "c"`, "*"]
+      const readable = [`"other", ${tag}`, `${tag},"a,b"`, ` ${tag} , , "c"`, `, ,${tag}`, "*"]
       for (const header of readable) {
         const answer = yield* rider.patch(`/routes/${id}`, {}, { headers: { "if-match": header } })
         assert.strictEqual(answer.status, 200, header)
