@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/oapi-codegen/runtime/types"
+
 	"route-planning-service/generated/api"
 )
 
@@ -28,7 +30,7 @@ func main() {
 	line := readLine()
 	ctx := context.Background()
 
-	signIn := api.EmailSignIn{Email: os.Getenv("EMAIL"), Password: os.Getenv("PASSWORD")}
+	signIn := api.EmailSignIn{Email: types.Email(os.Getenv("EMAIL")), Password: os.Getenv("PASSWORD")}
 	signedIn, err := with("").AuthLogInWithResponse(ctx, signIn)
 	must(err)
 	session := with(signedIn.JSON200.AccessToken)
@@ -54,7 +56,7 @@ func main() {
 	collected, err := script.CollectionsCreateWithResponse(ctx, nil, api.CollectionInput{Name: "all", RouteIds: &routes})
 	must(err)
 	same("collected", collected.JSON201.RouteIds, routes)
-	geojson, err := script.FilesGeojsonWithResponse(ctx, ref)
+	geojson, err := script.FilesGeojsonWithResponse(ctx, ref, nil)
 	must(err)
 	// The generated client decodes application/json alone.
 	var collection api.FeatureCollection
@@ -62,7 +64,7 @@ func main() {
 	downloaded, err := collection.Features[0].Geometry.AsLineString()
 	must(err)
 	same("downloaded", downloaded.Coordinates, line)
-	gpx, err := script.FilesGpxWithResponse(ctx, ref)
+	gpx, err := script.FilesGpxWithResponse(ctx, ref, nil)
 	must(err)
 	same("GPX", strings.Contains(string(gpx.Body), "<gpx"), true)
 	archive, err := session.AccountDataExportWithResponse(ctx)
