@@ -32,9 +32,8 @@ const serverWith = (settings: Readonly<Record<string, string>> = {}) =>
   ).pipe(Layer.provideMerge(SignInProvider.layer))
 
 /** All rows, but for mails, which are delivered meanwhile, the last use of a credential, and lines, which are long. */
-const stored = SqlClient.SqlClient.use((sql) =>
+const digest = SqlClient.SqlClient.use((sql) =>
   Effect.gen(function*() {
-    yield* until(Effect.map(sql`SELECT FROM outbox`, (rows) => rows.length === 0))
     const [row] = yield* sql`
       SELECT md5(string_agg(query_to_xml(
         format('SELECT to_jsonb(t) - ''{geometry,last_seen_at,last_used_at}''::text[] AS row FROM %I t ORDER BY 1', tablename),
@@ -43,6 +42,10 @@ const stored = SqlClient.SqlClient.use((sql) =>
       FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'outbox'`
     return row?.["digest"]
   })
+)
+
+const stored = SqlClient.SqlClient.use((sql) =>
+  Effect.andThen(until(Effect.map(sql`SELECT FROM outbox`, (rows) => rows.length === 0)), digest)
 )
 
 interface Beside<R> {
@@ -206,6 +209,25 @@ layer(serverWith(fewConnections), LONG)("a write that finds no connection of the
   it.effect("is not stored, of every endpoint", () =>
     Effect.gen(function*() {
       all(yield* statusesBeside({ limit: taken(POOL) }), (status) => status === 503)
+    }))
+})
+
+/** Takes each connection between two uses of the write, and keeps it once something is stored. */
+const takenOnceStored = SqlClient.SqlClient.use((sql) =>
+  Effect.gen(function*() {
+    const before = yield* digest
+    const look = Effect.flatMap(digest, (now) => now === before ? Effect.void : Effect.never)
+    yield* Effect.forkScoped(Effect.forever(sql.withTransaction(look)))
+  })
+).pipe(Effect.orDie)
+
+const oneConnection = { DATABASE_POOL_SIZE: "1", DATABASE_QUEUE_TIMEOUT: "1 second" }
+
+layer(serverWith(oneConnection), LONG)("a write that finds no connection of the database once it is stored", (it) => {
+  it.effect("needs none, of every endpoint but an import of an account, which is stored in parts", () =>
+    Effect.gen(function*() {
+      const only = (name: string) => name !== "accountData import"
+      all(yield* statusesBeside({ limit: takenOnceStored, only }), (status) => status < 300)
     }))
 })
 

@@ -11,6 +11,7 @@ import { Audit } from "../../src/services/audit/Audit.ts"
 import { MailedTokens } from "../../src/services/credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../../src/services/credentials/PasswordPolicy.ts"
 import { Passwords } from "../../src/services/credentials/Passwords.ts"
+import { PersonalAccessTokens } from "../../src/services/credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../../src/services/credentials/Sessions.ts"
 import { SessionTokens } from "../../src/services/credentials/SessionTokens.ts"
 import { Handles } from "../../src/services/identity/Handles.ts"
@@ -50,6 +51,7 @@ const hashed = Ref.makeUnsafe<ReadonlyArray<boolean>>([])
 const changes = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   PasswordChanges.layer.pipe(
     Layer.provideMerge(NewAccounts.layer),
+    Layer.provide(PersonalAccessTokens.layer),
     Layer.provide([Handles.layer, Outbox.layer, PasswordPolicy.layer, Sessions.layer, passwords, Bulkheads.layer]),
     Layer.provideMerge(Layer.mergeAll(MailedTokens.layer, SignUps.layer)),
     Layer.provide([Audit.layer, Roles.layer, SessionTokens.layer]),

@@ -104,7 +104,7 @@ const WRITES: Readonly<Record<string, Prepared>> = {
   }),
   "auth signUp": Effect.sync(() => ({ body: { email: newEmail(), password: NEW_PASSWORD } })),
   "auth verifyEmail": Effect.map(signUp, (token) => ({ body: { token } })),
-  "auth logIn": Effect.map(signedIn, ({ email, password }) => ({ body: { email, password } })),
+  "auth logIn": ofRider(({ email, password }) => Effect.succeed({ body: { email, password } })),
   "auth requestPasswordReset": Effect.map(signedIn, ({ email }) => ({ body: { email } })),
   "auth resetPassword": Effect.map(reset, (token) => ({ body: { token, password: NEW_PASSWORD } })),
   "auth logOut": ofRider(() => Effect.succeed({})),

@@ -19,7 +19,8 @@ type AuthEndpoint = keyof typeof Api.groups.auth.endpoints
 export const deviceOf = (request: HttpServerRequest.HttpServerRequest): Device => ({
   userAgent: request.headers["user-agent"],
   ipAddress: Option.getOrUndefined(request.remoteAddress),
-  network: clientNetwork(request)
+  network: clientNetwork(request),
+  token: tokenOf(request)
 })
 
 /** Email addresses count case-insensitively; counters store only their hash. */
@@ -34,12 +35,6 @@ export const signInResponses = Effect.gen(function*() {
   const limiter = yield* Limiter
   const sessions = yield* Sessions
 
-  // A new sign-in ends the previous session (OWASP ASVS 7.2.4).
-  const endPrevious = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
-    const token = tokenOf(request)
-    if (token !== undefined) yield* sessions.end(token)
-  })
-
   // Guesses from elsewhere cannot lock out a known device.
   const logInSubject = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {
     const token = request.cookies[DEVICE_COOKIE]
@@ -48,14 +43,17 @@ export const signInResponses = Effect.gen(function*() {
   })
 
   return {
-    signedIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, signIn: SignIn) {
-      yield* endPrevious(request)
+    /** Does nothing in the database, where the sign-in is stored. */
+    signedIn: Effect.fnUntraced(function*(signIn: SignIn) {
       yield* changeResponse(setSessionCookie(signIn.accessToken))
       yield* changeResponse(setDeviceCookie(yield* devices.remember(signIn.user.id)))
       return signIn
     }),
-    signedOut: (request: HttpServerRequest.HttpServerRequest) =>
-      Effect.andThen(endPrevious(request), changeResponse(clearSessionCookie)),
+    signedOut: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+      const token = tokenOf(request)
+      if (token !== undefined) yield* sessions.end(token)
+      yield* changeResponse(clearSessionCookie)
+    }),
     limitEmail: (request: HttpServerRequest.HttpServerRequest, email: string, endpoint: AuthEndpoint) =>
       limiter.countSecond(askedSubject(request, email), Api.groups.auth.endpoints[endpoint]),
     limitLogIn: Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, email: string) {

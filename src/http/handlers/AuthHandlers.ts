@@ -22,7 +22,7 @@ export const AuthHandlers = handlersOf(
     return HttpApiBuilder.group(Api, "auth", (handlers) =>
       handlers.handleAll({
         google: Effect.fnUntraced(function*({ payload, request }) {
-          return yield* signedIn(request, yield* providers.signIn(credentialIn(payload), deviceOf(request)))
+          return yield* signedIn(yield* providers.signIn(credentialIn(payload), deviceOf(request)))
         }, worded),
         signUp: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitEmail(request, payload.email, "signUp")
@@ -31,11 +31,11 @@ export const AuthHandlers = handlersOf(
         }, worded),
         verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
           const { password, token } = payload
-          return yield* signedIn(request, yield* accounts.verifyEmail(token, { password }, deviceOf(request)))
+          return yield* signedIn(yield* accounts.verifyEmail(token, { password }, deviceOf(request)))
         }, worded),
         logIn: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitLogIn(request, payload.email)
-          return yield* signedIn(request, yield* accounts.logIn(payload, deviceOf(request)))
+          return yield* signedIn(yield* accounts.logIn(payload, deviceOf(request)))
         }, worded),
         requestPasswordReset: Effect.fnUntraced(function*({ payload, request }) {
           yield* limitEmail(request, payload.email, "requestPasswordReset")

@@ -69,9 +69,10 @@ export const LinksHandlers = handlersOf(
         removeOfRoute: ({ params }) => remove(route(params.id), params.linkId),
         replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
           const { userId } = yield* Caller
-          yield* links.replaceShareToken(userId, route(id))
+          const read = routes.get(id, Option.some(userId), "full")
+          const replaced = yield* links.replaceShareToken(userId, route(id), read)
           yield* views.refresh(userId)
-          return versionedResponse(versionedRoute(yield* routes.get(id, Option.some(userId), "full")))
+          return versionedResponse(versionedRoute(replaced))
         }, worded),
         listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),
         createForCollection: ({ headers, params, payload, request }) =>
@@ -80,8 +81,10 @@ export const LinksHandlers = handlersOf(
         removeOfCollection: ({ params }) => remove(collection(params.id), params.linkId),
         replaceCollectionShareToken: Effect.fnUntraced(function*({ params: { id } }) {
           const { userId } = yield* Caller
-          yield* links.replaceShareToken(userId, collection(id))
-          return versionedResponse(versionedCollection(yield* collections.get(id, Option.some(userId))))
+          const read = collections.get(id, Option.some(userId))
+          return versionedResponse(
+            versionedCollection(yield* links.replaceShareToken(userId, collection(id), read))
+          )
         }, worded)
       }))
   })

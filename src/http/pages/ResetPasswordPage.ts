@@ -2,7 +2,6 @@ import { Effect, Layer, Result } from "effect"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
 import { PasswordChanges } from "../../services/accounts/PasswordChanges.ts"
-import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"
 import { html } from "../../services/html/Html.ts"
 import { Api } from "../api/Api.ts"
 import { Limiter } from "../middleware/RateLimit.ts"
@@ -74,7 +73,6 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
   const limiter = yield* Limiter
   const passwordChanges = yield* PasswordChanges
   const pages = { addressOf: passwordChanges.addressOf, form: formWith, unusable }
-  const tokens = yield* PersonalAccessTokens
   return pageLayer({
     path: PAGES.resetPassword,
     show: shownLink(pages),
@@ -83,8 +81,7 @@ export const resetPasswordPageLayer = Layer.unwrap(Effect.gen(function*() {
         yield* limiter.countAddress(Api.groups.auth.endpoints.resetPassword)
         const token = yield* Effect.result(tokenOf(fields))
         if (Result.isFailure(token)) return unusable(token.failure)
-        const userId = yield* passwordChanges.reset(token.success, yield* newPasswordOf(fields["password"]))
-        return changed((yield* tokens.list(userId)).length)
+        return changed(yield* passwordChanges.reset(token.success, yield* newPasswordOf(fields["password"])))
       }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
       refused: refusedLink(pages)
     }

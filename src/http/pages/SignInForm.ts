@@ -35,6 +35,6 @@ export const signInByForm = Effect.gen(function*() {
     const email = yield* decodeField(Email, fields["email"], wrongCredentials)
     const password = yield* decodeField(PasswordField, fields["password"], wrongCredentials)
     yield* limitLogIn(request, email)
-    yield* signedIn(request, yield* accounts.logIn({ email, password }, deviceOf(request)))
+    yield* signedIn(yield* accounts.logIn({ email, password }, deviceOf(request)))
   })
 })

@@ -105,7 +105,7 @@ export const verifyEmailPageLayer = Layer.unwrap(Effect.gen(function*() {
         // Before the password: nobody should choose one for a link that cannot be used.
         yield* accounts.addressOf(token.success)
         const signIn = yield* accounts.verifyEmail(token.success, yield* chosenIn(fields), deviceOf(request))
-        const { user } = yield* signedIn(request, signIn)
+        const { user } = yield* signedIn(signIn)
         return verified(user.email)
       }, Effect.catchTag("LinkUnusable", (error) => Effect.succeed(unusable(publicErrorOf(error))))),
       refused: refusedLink(pages)

@@ -129,7 +129,7 @@ export class Accounts extends Context.Service<Accounts, {
         return yield* signIn(userId, device).pipe(
           Effect.catchTag("SignInRefused", () => Effect.fail(new WrongCredentials()))
         )
-      }, sql.withTransaction)
+      })
 
       const requestLink = (signUpId: SignUpId, network: string | undefined) =>
         Effect.flatMap(askedFrom(network), (asked) => outbox.request({ kind: "verify-email", signUpId, ...asked }))
@@ -161,7 +161,7 @@ export class Accounts extends Context.Service<Accounts, {
           } WHERE id = ${userId} AND password_hash = ${digest}`
         }
         return yield* signInUnchanged(userId, rehashed ?? digest, device)
-      })
+      }, sql.withTransaction)
 
       // A sign-up must not reveal whether its address has an account: same response, and two verifications always.
       const decline = Effect.fnUntraced(function*(

@@ -24,6 +24,7 @@ import { Audit } from "../audit/Audit.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
+import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
@@ -47,13 +48,13 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
   readonly addressOf: (token: Redacted.Redacted) => Effect.Effect<string, LinkUnusable | Overloaded>
   /**
    * Ends every session and revokes other links; personal access tokens stay. A sign-up's link creates the account:
-   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link. Returns whose
-   * password it is.
+   * `SignUpClosed` where it is closed and it is no invitation. A refused password does not consume the link. Returns how many
+   * personal access tokens of the account still work.
    */
   readonly reset: (
     token: Redacted.Redacted,
     password: Redacted.Redacted
-  ) => Effect.Effect<UserId, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
+  ) => Effect.Effect<number, InvalidInput | LinkUnusable | SignUpClosed | Overloaded>
   /** Requires the current password if there is one. Ends all other sessions. */
   readonly change: (
     user: { readonly userId: UserId; readonly sessionId: SessionId },
@@ -72,6 +73,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const policy = yield* PasswordPolicy
       const sessions = yield* Sessions
       const signUps = yield* SignUps
+      const tokens = yield* PersonalAccessTokens
       const lockAccount = yield* accountLock
       const { signIns } = yield* Bulkheads
 
@@ -125,7 +127,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* audit.record("password.reset", { userId: opened.value })
         const text = "Your account was made with the password that you chose by a mailed link."
         yield* outbox.put(opened.value, changedMail(signUp.email, text))
-        return opened.value
+        return 0
       })
 
       const ownerOf = (token: Redacted.Redacted) =>
@@ -142,7 +144,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
         yield* lockAccount(userId)
         if (Option.isNone(yield* mailedTokens.consume("reset-password", token))) return yield* linkUnusable()
         yield* replacePassword(yield* findById(userId), digest)
-        return userId
+        return (yield* tokens.list(userId)).length
       }, sql.withTransaction)
 
       const resetSignUp = Effect.fnUntraced(function*(token: Redacted.Redacted, digest: string) {

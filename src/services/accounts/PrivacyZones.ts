@@ -92,7 +92,8 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           const stored = yield* find(owner)
           yield* write(owner, stored, yield* change(stored.map(zoneIn)))
           yield* audit.record("privacy_zones.changed", { userId: owner })
-        }).pipe(sql.withTransaction, Effect.andThen(views.refresh(owner)), databaseDefects)
+          return (yield* find(owner)).map(zoneIn)
+        }).pipe(sql.withTransaction, Effect.tap(() => views.refresh(owner)), databaseDefects)
 
       const list = traced("PrivacyZones.list")(
         (owner: UserId) => Effect.map(find(owner), (rows) => rows.map(zoneIn)),
@@ -106,7 +107,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
           changing(owner, (stored) => {
             const lost = stored.filter((zone) => !zones.some((other) => isWithin(zone, other))).length
             return lost === 0 || mayShrink ? Effect.succeed(zones) : Effect.fail(new ZonesShrink({ zones: lost }))
-          }).pipe(Effect.andThen(list(owner)))
+          })
         ),
 
         add: traced("PrivacyZones.add")((owner, zones) =>
@@ -115,7 +116,7 @@ export class PrivacyZones extends Context.Service<PrivacyZones, {
             return all.length > MAX_ZONES
               ? Effect.fail(new ZonesFull({ limit: MAX_ZONES, used: stored.length }))
               : Effect.succeed(all)
-          })
+          }).pipe(Effect.asVoid)
         )
       })
     })

@@ -102,7 +102,7 @@ export class Profiles extends Context.Service<Profiles, {
           UPDATE users SET ${users.set(sql, { ...changes, updatedAt: now })} WHERE id = ${id} AND ${
           users.differs(changes)
         }`
-      }, sql.withTransaction)
+      })
 
       const profile = traced("Profiles.profile")(function*(id: UserId) {
         const { totalDistance, totalRoutes, usage, ...row } = yield* Effect.flatMap(
@@ -119,7 +119,8 @@ export class Profiles extends Context.Service<Profiles, {
           if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
             return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
           }
-          yield* applyPatch(id, patch).pipe(
+          return yield* Effect.andThen(applyPatch(id, patch), profile(id)).pipe(
+            sql.withTransaction,
             Effect.catchReason(
               "SqlError",
               "UniqueViolation",
@@ -129,7 +130,6 @@ export class Profiles extends Context.Service<Profiles, {
                   : Effect.fail(error)
             )
           )
-          return yield* profile(id)
         }, databaseDefects),
         publicProfile: traced("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)

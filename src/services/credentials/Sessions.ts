@@ -47,6 +47,8 @@ export interface Device {
   readonly userAgent: string | undefined
   readonly ipAddress: string | undefined
   readonly network?: string | undefined
+  /** Of its session so far. */
+  readonly token?: string | undefined
 }
 
 export interface LiveSession {
@@ -56,7 +58,10 @@ export interface LiveSession {
 
 /** Sessions. Every token has a row, so that a revoked session ends with its next request. */
 export class Sessions extends Context.Service<Sessions, {
-  /** Returns the token; ends the oldest sessions over the limit. `SignInRefused` past the account's grace period. */
+  /**
+   * Returns the token; ends the device's session so far (OWASP ASVS 7.2.4) and the oldest over the limit. `SignInRefused` past
+   * the account's grace period.
+   */
   readonly start: (userId: UserId, device: Device) => Effect.Effect<string, SignInRefused>
   /** None if forged, expired or revoked. Includes accounts past their grace period, for the caller to refuse. */
   readonly authenticate: (token: string) => Effect.Effect<Option.Option<LiveSession>>
@@ -128,6 +133,15 @@ export class Sessions extends Context.Service<Sessions, {
           units: row.units ?? DEFAULT_UNITS
         })
 
+      const end = Effect.fnUntraced(function*(token: string) {
+        const claims = yield* tokens.verify(token)
+        if (Option.isNone(claims)) return
+        const now = yield* DateTime.nowAsDate
+        yield* sql`
+          UPDATE sessions SET revoked_at = ${now}
+          WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
+      })
+
       const insert = Effect.fnUntraced(function*(userId: UserId, device: Device) {
         const user = yield* lockUser({ userId, cutoff: yield* deletionCutoff })
         if (Option.isNone(user)) return yield* new SignInRefused()
@@ -142,6 +156,7 @@ export class Sessions extends Context.Service<Sessions, {
           lastSeenAt: now,
           expiresAt: new Date(now.getTime() + Duration.toMillis(SESSION_LIFETIME))
         })
+        if (device.token !== undefined) yield* end(device.token)
         yield* revokeOldest(userId, now)
         yield* audit.record("sign_in.succeeded", { userId })
         return yield* sign(user.value, id)
@@ -180,14 +195,7 @@ export class Sessions extends Context.Service<Sessions, {
           return Option.some({ principal, freshToken: yield* sign(row, sessionId) })
         }, Effect.orDie),
 
-        end: traced("Sessions.end")(function*(token) {
-          const claims = yield* tokens.verify(token)
-          if (Option.isNone(claims)) return
-          const now = yield* DateTime.nowAsDate
-          yield* sql`
-            UPDATE sessions SET revoked_at = ${now}
-            WHERE id = ${claims.value.sid} AND user_id = ${claims.value.sub} AND revoked_at IS NULL`
-        }, Effect.orDie),
+        end: traced("Sessions.end")(end, Effect.orDie),
 
         list: traced("Sessions.list")(function*(userId, current) {
           return yield* findAll({ userId, current, now: yield* DateTime.nowAsDate })

@@ -61,8 +61,15 @@ export class ShareLinks extends Context.Service<ShareLinks, {
     patch: ShareLinkPatch
   ) => Effect.Effect<ShareLink, AlreadyPast | Missing>
   readonly remove: (owner: UserId, shared: Shared, link: LinkId) => Effect.Effect<void, Missing>
-  /** The replaced share token opens nothing from now on; links stay. A change of the route or collection. */
-  readonly replaceShareToken: (owner: UserId, shared: Shared) => Effect.Effect<void, Missing>
+  /**
+   * The replaced share token opens nothing from now on; links stay. A change of the route or collection. Returns what is read
+   * after it, in its transaction.
+   */
+  readonly replaceShareToken: <A, E>(
+    owner: UserId,
+    shared: Shared,
+    read: Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | Missing>
 }>()("route-planning-service/ShareLinks") {
   static readonly layer = Layer.effect(
     ShareLinks,
@@ -187,7 +194,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
         ),
 
         replaceShareToken: traced("ShareLinks.replaceShareToken")(
-          function*(owner, { id, kind }) {
+          function*<A, E>(owner: UserId, { id, kind }: Shared, read: Effect.Effect<A, E>) {
             const { alias, table } = TARGETS[kind]
             const row = sql.literal(alias)
             // Exports identify a route by its first share token, which `imported_from` keeps.
@@ -197,6 +204,7 @@ export class ShareLinks extends Context.Service<ShareLinks, {
               WHERE ${row}.id = ${id} AND ${own[kind](owner)} RETURNING id`
             if (rows.length === 0) return yield* new Missing({ kind })
             yield* audit.record("share_token.replaced", { userId: owner })
+            return yield* read
           },
           sql.withTransaction,
           databaseDefects

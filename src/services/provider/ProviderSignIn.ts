@@ -1,6 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { Model } from "effect/schema"
-import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
 import { isUnambiguous, localPartOf, UNAMBIGUOUS_EMAIL } from "../../schema/User.ts"
@@ -112,33 +112,32 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         }
         if (!isEmailVerified) yield* takeOver(id, now)
         return Option.some(yield* link(identity, id, now))
+      })
+
+      const signInOnce = Effect.fnUntraced(function*(identity: Identity, device: Device) {
+        const resolved = yield* resolve(identity)
+        if (Option.isNone(resolved)) return Option.none<SignIn>()
+        const accessToken = yield* sessions.start(resolved.value, device)
+        return Option.some<SignIn>({ accessToken, user: yield* profiles.user(resolved.value) })
       }, sql.withTransaction)
 
-      const resolveRacing = (
+      const signInAs = (
         identity: Identity,
+        device: Device,
         attempt = 0
-      ): Effect.Effect<
-        UserId,
-        InvalidInput | LinkedElsewhere | SignUpClosed | SqlError.SqlError | Schema.SchemaError
-      > =>
-        resolve(identity).pipe(
+      ): Effect.Effect<SignIn, Effect.Error<ReturnType<typeof signInOnce>>> =>
+        signInOnce(identity, device).pipe(
           Effect.catchReason(
             "SqlError",
             "UniqueViolation",
-            (_reason, error): ReturnType<typeof resolve> =>
+            (_reason, error): ReturnType<typeof signInOnce> =>
               attempt < MAX_ATTEMPTS ? Effect.succeedNone : Effect.fail(error)
           ),
           Effect.flatMap(Option.match({
-            onNone: () => resolveRacing(identity, attempt + 1),
+            onNone: () => signInAs(identity, device, attempt + 1),
             onSome: Effect.succeed
           }))
         )
-
-      const signInAs = Effect.fnUntraced(function*(identity: Identity, device: Device) {
-        const userId = yield* resolveRacing(identity)
-        const accessToken = yield* sessions.start(userId, device)
-        return { accessToken, user: yield* profiles.user(userId) }
-      })
 
       return ProviderSignIn.of({
         signIn: traced("ProviderSignIn.signIn")(
