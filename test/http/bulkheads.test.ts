@@ -28,8 +28,8 @@ const GPX = `<gpx version="1.1"><rte><name>x</name><rtept lat="47" lon="9"/><rte
 
 const WORK: ReadonlyArray<Work> = [
   {
-    name: "lists",
-    atOnce: 3,
+    name: "publicLists",
+    atOnce: 2,
     table: "routes",
     message: "Too many lists are being read: try again",
     call: (rider) => rider.get("/routes/public")
@@ -111,6 +111,21 @@ layer(TestServer.layer({ ADMIN_EMAILS: ADMIN }), { timeout: "60 seconds" })("wor
 })
 
 describe("the classes of work", () => {
+  it.effect("leave one list at least to others, however many of strangers are slow", () =>
+    Effect.forEach([3, 6, 10, 100], (connections) =>
+      Effect.gen(function*() {
+        const { lists, publicLists } = yield* Bulkheads
+        yield* Effect.replicateEffect(Effect.forkChild(Effect.exit(publicLists(Effect.never))), 3 * connections)
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* lists(Effect.succeed("an own list")), "an own list")
+      }).pipe(
+        Effect.provide(Bulkheads.layer.pipe(
+          Layer.provide(
+            ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_POOL_SIZE: String(connections) }))
+          )
+        ))
+      )))
+
   const runningWith = Effect.fnUntraced(function*(connections: number) {
     const bulkheads = yield* Effect.service(Bulkheads).pipe(
       Effect.provide(Bulkheads.layer.pipe(

@@ -152,7 +152,7 @@ layer(TestServer.layer({}, somewhere), { timeout: "60 seconds" })("totals that t
             )
             // Equal ones share a statement: eight wait or run, not fifteen.
             yield* until(Effect.map(figure("bulkhead_waiting", "totals"), (waiting) => waiting === 6))
-            yield* until(Effect.map(figure("bulkhead_running", "lists"), (running) => running === 0))
+            yield* until(Effect.map(figure("bulkhead_running", "publicLists"), (running) => running === 0))
             assert.strictEqual(yield* figure("bulkhead_running", "totals"), 2)
             for (let n = 0; n < 5; n++) assert.strictEqual((yield* other.get("/routes")).status, 200)
             yield* TestClock.adjust("1 second")

@@ -42,7 +42,7 @@ export const CollectionsHandlers = handlersOf(
     const collections = yield* Collections
     const trash = yield* CollectionTrash
     const idempotency = yield* Idempotency
-    const { lists } = yield* Bulkheads
+    const { lists, publicLists } = yield* Bulkheads
     const requestedPage = yield* makeRequestedPage
 
     const viewer = Effect.map(Viewer, Option.map(({ userId }) => userId))
@@ -149,7 +149,8 @@ export const CollectionsHandlers = handlersOf(
         routes: Effect.fnUntraced(function*({ params, query, request }) {
           const caller = yield* viewer
           const page = yield* requestedPage({ query, request }, caller)
-          const routes = yield* lists(collections.routes(params.ref, caller, page, query.geometry ?? "full"))
+          const found = collections.routes(params.ref, caller, page, query.geometry ?? "full")
+          const routes = yield* (Option.isNone(caller) ? publicLists(found) : lists(found))
           return yield* routePage(request.url, page, routes)
         }, worded),
         listByUser: Effect.fnUntraced(function*({ params, query, request }) {

@@ -86,7 +86,7 @@ const NEWEST_DELETION = latest("c.deleted_at")
 export const collectionQueries = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const links = yield* LinkUses
-  const { lists } = yield* Bulkheads
+  const { publicLists } = yield* Bulkheads
   const visibility = collectionVisibility(sql)
   const routes = routeVisibility(sql)
   const decodeRows = readableRows("collections", CollectionRow)
@@ -226,7 +226,7 @@ export const collectionQueries = Effect.gen(function*() {
 
     publicOf: Effect.fnUntraced(function*(owner: UserId, wanted: Page, pseudonyms: Pseudonyms["Service"]) {
       const total = yield* publicTotal(String(owner))
-      const { items, ...found } = yield* lists(page(publicOf(owner), ANONYMOUS, wanted, pseudonyms, total))
+      const { items, ...found } = yield* publicLists(page(publicOf(owner), ANONYMOUS, wanted, pseudonyms, total))
       return { ...found, items: items.map(withoutToken) }
     }),
 

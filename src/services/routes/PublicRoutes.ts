@@ -60,7 +60,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
       const sql = yield* SqlClient.SqlClient
       const pseudonyms = yield* Pseudonyms
       const views = yield* RouteViews
-      const { lists } = yield* Bulkheads
+      const { publicLists } = yield* Bulkheads
       const visibility = routeVisibility(sql)
       const { requireActive } = yield* activeUsers
       const decodeRows = readableRows("routes", RouteRow)
@@ -88,7 +88,7 @@ export class PublicRoutes extends Context.Service<PublicRoutes, {
         { after, limit, offset }: Page,
         counted: Effect.Effect<number, Overloaded | SqlError.SqlError>
       ) {
-        const rows = yield* lists(views.completed(found))
+        const rows = yield* publicLists(views.completed(found))
         const page = { ...yield* extentOf(rows), items: (yield* decodeRows(rows)).map(asSeen) }
         const fetched = yield* unboundedCount(rows)
         const seen = offset + Math.min(fetched, limit)

@@ -71,7 +71,7 @@ ${cards(routes, offset, root)}`
 export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
   const collections = yield* Collections
   const links = yield* pageLinks
-  const { lists } = yield* Bulkheads
+  const { lists, publicLists } = yield* Bulkheads
   return sharedPageLayer(
     SHARED_PAGES.collection,
     Effect.fnUntraced(function*({ name, query, root, viewer }) {
@@ -79,7 +79,8 @@ export const collectionPageLayer = Layer.unwrap(Effect.gen(function*() {
       if (Option.isNone(ref)) return yield* missingPage
       const page = cardPage(query)
       const collection = yield* collections.get(ref.value, viewer)
-      const routes = yield* lists(collections.routes(ref.value, viewer, page, "none")).pipe(
+      const found = collections.routes(ref.value, viewer, page, "none")
+      const routes = yield* (Option.isNone(viewer) ? publicLists(found) : lists(found)).pipe(
         Effect.provideService(CountsUses, false)
       )
       return pageOf(collection, routes, { links, offset: page.offset, ref: String(ref.value), root })

@@ -33,7 +33,7 @@ const MAX_PARTS = 50_000
 /** sitemaps.org: an index, and files of at most 10,000 addresses; `robots.txt` names the index. */
 export const sitemapLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
   const addresses = yield* PublicAddresses
-  const { lists } = yield* Bulkheads
+  const { publicLists } = yield* Bulkheads
   const limiter = yield* Limiter
   const { root } = yield* pageLinks
   const endpoint = HttpApiEndpoint.get("sitemap", SHARED_PAGES.sitemap)
@@ -57,7 +57,7 @@ ${
     const name = (yield* HttpRouter.params)["part"] ?? ""
     const [, kind, number] = PART.exec(name) ?? []
     if (!isAddressed(kind)) return yield* unknownPath()
-    const found = yield* lists(addresses.part(kind, Number(number)))
+    const found = yield* publicLists(addresses.part(kind, Number(number)))
     const page = PAGE_OF[kind]
     const text = html`<urlset xmlns="${NAMESPACE}">
 ${
