@@ -8,7 +8,7 @@ import { RunningRequests } from "../../src/services/limits/RunningRequests.ts"
 import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
 import { anonymous, signedIn, signedInAs } from "../support/Actors.ts"
 import { archiveOf, imported } from "../support/Archives.ts"
-import { makeRoute } from "../support/Collections.ts"
+import { make, makeRoute } from "../support/Collections.ts"
 import { gpx, trk } from "../support/Files.ts"
 import { untilLocked, whileLocked } from "../support/Locks.ts"
 import { newRoute } from "../support/Routes.ts"
@@ -32,8 +32,10 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4", ADMIN_EMAILS: ADMIN }), { time
         const other = yield* signedIn
         const admin = yield* signedInAs({ email: ADMIN })
         const changed = yield* makeRoute(rider)
-        const [removed, restored, adminRemoved] = yield* Effect.replicateEffect(makeRoute(rider), 3)
-        yield* rider.delete(`/routes/${restored}`)
+        const [removed, restored, adminRemoved, purged] = yield* Effect.replicateEffect(makeRoute(rider), 4)
+        const { id: collection } = yield* make(rider, {})
+        yield* Effect.forEach([restored, purged], (id) => rider.delete(`/routes/${id}`))
+        yield* rider.delete(`/collections/${collection}`)
         const writes = [
           rider.post("/routes", newRoute({})),
           rider.post("/routes", newRoute({}), { headers: { "idempotency-key": "a-key-of-this-test" } }),
@@ -42,6 +44,8 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4", ADMIN_EMAILS: ADMIN }), { time
           rider.post("/collections", { name: "Alps" }),
           rider.delete(`/routes/${removed}`),
           rider.post(`/routes/${restored}/restore`),
+          rider.delete(`/routes/deleted/${purged}`),
+          rider.post(`/collections/${collection}/restore`),
           admin.delete(`/admin/routes/${adminRemoved}`),
           rider.post("/routes/import", undefined, {
             raw: gpx(trk("<trkpt lat=\"47\" lon=\"9\"/><trkpt lat=\"48\" lon=\"9\"/>")),
@@ -63,6 +67,8 @@ layer(TestServer.layer({ DATABASE_POOL_SIZE: "4", ADMIN_EMAILS: ADMIN }), { time
           200,
           200,
           201,
+          200,
+          200,
           200,
           200,
           200,
