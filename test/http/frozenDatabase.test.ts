@@ -48,7 +48,10 @@ layer(frozenServer, { excludeTestServices: true, timeout: "120 seconds" })("a da
           visitor.get("/users/nobody"),
           rider.post("/routes", newRoute({})),
           rider.patch("/users/me", { name: "Frozen" }),
-          rider.get("/sync")
+          rider.get("/sync"),
+          rider.get("/sync?wait=20"),
+          rider.get("/routes/1/gpx"),
+          rider.get("/users/me/export")
         ]
         for (const answer of yield* whileFrozen(calls)) refused(answer)
         yield* isUsedAgain(rider)

@@ -23,7 +23,13 @@ export const ownPostgres = Effect.gen(function*() {
   const [pid] = readFileSync(join(directory, "postmaster.pid"), "utf8").split("\n")
   const signal = (name: "SIGSTOP" | "SIGCONT") =>
     Effect.sync(() => {
-      for (const each of processesOf(Number(pid))) process.kill(each, name)
+      for (const each of processesOf(Number(pid))) {
+        try {
+          process.kill(each, name)
+        } catch {
+          // It ended meanwhile.
+        }
+      }
     })
   yield* Effect.addFinalizer(() => signal("SIGCONT"))
   return {
