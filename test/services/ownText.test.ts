@@ -1,8 +1,10 @@
 import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Context, Duration, Effect, Layer } from "effect"
+import { ConfigProvider, Context, Duration, Effect, Layer, Option } from "effect"
+import { HttpServerRequest } from "effect/http"
 import { RateLimiter } from "effect/persistence"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
+import { addressSubjects } from "../../src/http/request/ClientAddress.ts"
 import { SessionId, UserId } from "../../src/schema/Ids.ts"
 import { SessionTokens } from "../../src/services/credentials/SessionTokens.ts"
 import { ownText } from "../../src/services/keys/OwnText.ts"
@@ -66,6 +68,16 @@ it.effect("a verified session token is known without the header that it came in"
       })
     assert.isBelow(yield* keptBy(verify), COUNT * MIB / 2)
   }).pipe(Effect.scoped))
+
+it.effect("an address is known without the header that forwarded it", () =>
+  Effect.gen(function*() {
+    const know = (n: number) =>
+      Effect.sync(() => {
+        const request = HttpServerRequest.fromWeb(new Request("http://localhost"))
+        addressSubjects(request.modify({ remoteAddress: Option.some(partOf(`2001:db8:1:2:3:4:5:${n}`)) }))
+      })
+    assert.isBelow(yield* keptBy(know), COUNT * MIB / 2)
+  }))
 
 it.effect("a rate limit is counted without the body that named its subject", () =>
   Effect.gen(function*() {

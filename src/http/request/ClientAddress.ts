@@ -1,6 +1,7 @@
 import { Config, Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
+import { ownText } from "../../services/keys/OwnText.ts"
 import { networks } from "../../services/settings/SettingTypes.ts"
 
 /** Forwarding headers from other networks are ignored. */
@@ -79,8 +80,10 @@ export const addressSubjects = ({ remoteAddress }: HttpServerRequest.HttpServerR
   if (Option.isNone(remoteAddress)) return UNKNOWN
   const known = kept.get(remoteAddress.value)
   if (known !== undefined) return known
-  const subjects = subjectsOf(remoteAddress.value)
+  if (remoteAddress.value.length > MAX_LENGTH) return subjectsOf(remoteAddress.value)
+  const address = ownText(remoteAddress.value)
+  const subjects = subjectsOf(address)
   if (kept.size >= MAX_KEPT) kept.clear()
-  if (remoteAddress.value.length <= MAX_LENGTH) kept.set(remoteAddress.value, subjects)
+  kept.set(address, subjects)
   return subjects
 }
