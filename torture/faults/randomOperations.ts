@@ -36,7 +36,8 @@ const COUNTERS = `
     (SELECT count(*)::int FROM route_usage u
      WHERE u.live_routes <> (SELECT count(*) FROM routes r WHERE r.user_id = u.user_id AND r.deleted_at IS NULL)) AS live,
     (SELECT count(*)::int FROM collection_usage u
-     WHERE u.collections <> (SELECT count(*) FROM collections c WHERE c.user_id = u.user_id)) AS collections,
+     WHERE u.collections <> (SELECT count(*) FROM collections c WHERE c.user_id = u.user_id AND c.deleted_at IS NULL)
+    ) AS collections,
     (SELECT count(*)::int FROM (
        SELECT name FROM (SELECT name FROM routes UNION ALL SELECT name FROM collections) AS named
        WHERE starts_with(name, $1) GROUP BY name HAVING count(*) > 1) AS doubled) AS twice`
