@@ -12,7 +12,7 @@ export default defineConfig({
     globalSetup: ["test/support/Postgres.ts"],
     pool: "forks",
     // Many tests wait, for a clock or another process: beside each other they wait at once.
-    maxWorkers: 4,
+    maxWorkers: 3,
     // The files of a fork run one after another, and a new fork for each would load Effect and the service again: 3 seconds.
     isolate: false,
     // Node runs the service as it is: a module runner would load and compile it again in each worker.
