@@ -7,8 +7,9 @@ export default Effect.gen(function*() {
   // Owners with zones may be many.
   yield* sql`SET LOCAL statement_timeout = 0`
 
-  // The measures of the line that others see. Views of before, and those that processes of an earlier version still write,
-  // are of the version 0: they are not shown, and made again. The gate is that of `routes`.
+  // The measures of the line that others see. Views of before, and new ones of processes of an earlier
+  // version, are of the version 0: they are not shown, and made again. One that such a process replaces keeps
+  // its version. The gate is that of `routes`.
   yield* sql`
     ALTER TABLE route_views
       ADD COLUMN cut_version smallint NOT NULL DEFAULT 0,
