@@ -96,7 +96,7 @@ const isNormalForm = (text: string) => text.normalize("NFKC") === text
 export const lowerAscii = (text: string): string => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
 /**
- * Whether NFKC and case folding leave the part of an address before the `@` as it is, but for A to Z. Another part may become
+ * True where NFKC and case folding leave the part before the `@` as it is, but for A to Z. Another part may become
  * that of another mailbox: U+212A KELVIN SIGN is folded to k.
  */
 export const isUnambiguous = (local: string): boolean =>

@@ -42,7 +42,7 @@ layer(TestServer.layer())("a new personal access token", (it) => {
       assert.strictEqual(
         mail?.text,
         `The personal access token "bike computer" (${hint}) was made on 1970-01-01 at 00:00 (UTC). Its scope is "write": `
-          + "whoever has it can read and change your routes and collections. It expires on 1970-01-11 at 00:00 (UTC)."
+          + "anyone who has it can read and change your routes and collections. It expires on 1970-01-11 at 00:00 (UTC)."
       )
       assert.match(mail?.ifNotYou ?? "", /^If this was not you, .*revoke the token and request a password reset/)
       assert.notInclude(JSON.stringify(mail), token)

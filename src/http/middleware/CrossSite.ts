@@ -15,8 +15,8 @@ export class CrossSite extends Context.Service<CrossSite, {
    */
   readonly check: (request: HttpServerRequest.HttpServerRequest) => Effect.Effect<void, Forbidden>
   /**
-   * Whether a script of an origin that is not allowed reads: its request has `Origin`. A link from another site has none,
-   * and no script reads its response.
+   * True where a script of an origin that is not allowed reads: its request has `Origin`. A link from another site has
+   * none, and no script reads its response.
    */
   readonly isForeignRead: (request: HttpServerRequest.HttpServerRequest) => boolean
 }>()("route-planning-service/CrossSite") {

@@ -62,7 +62,7 @@ export class AccountImport extends Context.Service<AccountImport, {
       const lock = yield* DatabaseLocks
       const busy = new Set<UserId>()
 
-      // Of the other processes too.
+      // The lock also excludes imports of other processes.
       const requireLock = Effect.fnUntraced(function*(owner: UserId) {
         if (!(yield* Effect.orDie(lock(`import ${owner}`)))) return yield* new ImportRunning()
       })

@@ -307,7 +307,7 @@ const mintedMail = (to: string, { createdAt, expiresAt, hint, name, scope }: typ
   subject: "A new access token was made",
   text:
     `The personal access token "${inOneLine(name)}" (${hint}) was made on ${instantInWords(createdAt)}. Its scope is `
-    + `"${scope}": whoever has it can ${MAY[scope]} your routes and collections. `
+    + `"${scope}": anyone who has it can ${MAY[scope]} your routes and collections. `
     + (expiresAt === null ? "It never expires." : `It expires on ${instantInWords(expiresAt)}.`),
   link: undefined,
   ifNotYou: "If this was not you, somebody else is signed in to your account: revoke the token and request a password "

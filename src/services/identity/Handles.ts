@@ -5,7 +5,7 @@ import { Handle, isReservedHandle, localPartOf } from "../../schema/User.ts"
 const MAX_LENGTH = 30
 const SUFFIX_LENGTH = 5
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
-/** For people of whom there is no name. */
+/** People without a name get this one. */
 export const FALLBACK = "rider"
 
 const spell = (text: string) =>

@@ -77,7 +77,7 @@ export class RouteViews extends Context.Service<RouteViews, {
       const making = yield* FiberMap.make<RouteId, void, Overloaded>()
       const startMaking = yield* FiberMap.runtime(making)()
       const startRefreshing = yield* FiberSet.makeRuntime<never>()
-      // Of each owner whose views are being made: whether a route or the zones changed since that began.
+      // The owners whose views are being made, each with true once a route or the zones changed meanwhile.
       const refreshing = new Map<UserId, boolean>()
 
       const isDue = sql`

@@ -183,7 +183,7 @@ export class Routes extends Context.Service<Routes, {
             const line = lineOf(change.geometry)
             const now = yield* DateTime.nowAsDate
             const { hasDistance, hasLine, positions } = yield* lockExpected(owner, id, expected, line)
-            // What came with a line belongs to it: the same line again changes none of it, but is measured where it is not.
+            // The same line again keeps its cues and measures; it is measured where it has no distance.
             const measured = hasLine && !hasDistance && change.distance === undefined && line
             const patch = {
               ...change,
