@@ -319,7 +319,7 @@ it.live("addresses and names of before get their exact key and lose format chara
       const sql = yield* SqlClient.SqlClient
       yield* migrateBelow(30)
       const people = [
-        ["\u212Aim@example.com", "kim@example.com", "Kim\u202E nhoJ\u200B"],
+        ["\u212Aim@example.com", "kim@example.com", "Ki\u200Dm\u202E n\u{1D173}hoJ\u200B\u{E0001}"],
         ["J\u00D6RG@example.com", "j\u00F6rg@example.com", "\u202E"],
         ["j\u00F6rg@b\u00FCcher.example", "j\u00F6rg@xn--bcher-kva.example", "J\u00F6rg"],
         ["Ada@example.com", "ada@example.com", "Ada"]
