@@ -14,7 +14,7 @@ import type { Endpoint } from "../middleware/RateLimit.ts"
 import { noteCredential } from "../request/AddressShares.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { varyBy } from "../response/Vary.ts"
+import { varyingBy } from "../response/Vary.ts"
 import { bearerToken } from "./BearerToken.ts"
 import { clearSessionCookie, setSessionCookie } from "./SessionCookie.ts"
 
@@ -25,7 +25,11 @@ const EXPIRY_NOTICE = Duration.toMillis(TOKEN_EXPIRY_NOTICE)
 
 const refused = () => new Unauthorized({ message: "The credential is invalid, expired or revoked" })
 
-const varyByCredential = changeResponse((response) => varyBy(response, ["Authorization", "Cookie"]))
+const varyOf = varyingBy(["Authorization", "Cookie"])
+
+const varyByCredential = changeResponse((response) =>
+  HttpServerResponse.setHeader(response, HEADERS.vary.key, varyOf(response))
+)
 
 /** After a 5xx the client keeps its token. */
 const unlessServerError = (

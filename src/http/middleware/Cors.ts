@@ -1,7 +1,7 @@
 import { Duration, Effect } from "effect"
 import { type Headers, HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HEADERS } from "../api/Headers.ts"
-import { varyBy } from "../response/Vary.ts"
+import { varyingBy } from "../response/Vary.ts"
 import { corsOrigins } from "./CrossSite.ts"
 
 const EXPOSED_HEADERS = [
@@ -70,13 +70,17 @@ const isPreflight = ({ headers, method }: HttpServerRequest.HttpServerRequest) =
 export const corsLayer = HttpRouter.middleware(
   Effect.gen(function*() {
     const { headersFor, varies } = yield* corsHeaders
+    const varyOf = varyingBy(varies)
     const preflight = HttpServerResponse.empty({ status: 204, headers: PREFLIGHT })
     return (httpEffect) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
         HttpEffect.withPreResponseHandler(
           isPreflight(request) ? Effect.succeed(preflight) : httpEffect,
           ({ headers }, response) =>
-            Effect.succeed(varyBy(HttpServerResponse.setHeaders(response, headersFor(requestOf(headers))), varies))
+            Effect.succeed(HttpServerResponse.setHeaders(response, {
+              ...headersFor(requestOf(headers)),
+              [HEADERS.vary.key]: varyOf(response)
+            }))
         ))
   }),
   { global: true }

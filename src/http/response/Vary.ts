@@ -1,12 +1,14 @@
-import { HttpServerResponse } from "effect/http"
+import type { HttpServerResponse } from "effect/http"
 import { HEADERS } from "../api/Headers.ts"
 
-/** Adds names of request headers to `Vary` (RFC 9110, 12.5.5). */
-export const varyBy = (response: HttpServerResponse.HttpServerResponse, names: ReadonlyArray<string>) => {
-  const known = response.headers[HEADERS.vary.key]?.split(", ") ?? []
-  return HttpServerResponse.setHeader(
-    response,
-    HEADERS.vary.key,
-    [...new Set([...known, ...names])].toSorted().join(", ")
-  )
+/** The value of `Vary` (RFC 9110, 12.5.5) with these names added to those of a response, each value made once. */
+export const varyingBy = (names: ReadonlyArray<string>) => {
+  const made = new Map<string, string>()
+  return ({ headers }: HttpServerResponse.HttpServerResponse): string => {
+    const known = headers[HEADERS.vary.key] ?? ""
+    const value = made.get(known) ??
+      [...new Set([...known.split(", ").filter((name) => name !== ""), ...names])].toSorted().join(", ")
+    made.set(known, value)
+    return value
+  }
 }
