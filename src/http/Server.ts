@@ -45,7 +45,6 @@ import { exactPathsLayer } from "./middleware/ExactPaths.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { noParametersLayer } from "./middleware/NoParameters.ts"
-import { preparedResponsesLayer } from "./middleware/PreparedResponses.ts"
 import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/RateLimit.ts"
 import { refusalLayer, TransportRules } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
@@ -111,7 +110,6 @@ const routes = Layer.mergeAll(
   exactPathsLayer,
   largeResponsesLayer,
   conditionalLayer,
-  preparedResponsesLayer,
   otherMethodsLayer,
   api,
   docs,

@@ -5,7 +5,7 @@ import { EngineState } from "../../schema/Routing.ts"
 import { ResponseWithin } from "./Requests.ts"
 import { texts } from "./texts/HealthTexts.ts"
 
-export const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
+const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
 
 const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({ identifier: "Readiness" })
 
