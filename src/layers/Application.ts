@@ -1,5 +1,5 @@
-import { Context, Effect, Layer, type Scope } from "effect"
-import { RequestHandler, serverLayer } from "../http/Server.ts"
+import { Layer } from "effect"
+import { serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
 import { AccountMails } from "../services/accounts/AccountMails.ts"
@@ -68,8 +68,6 @@ import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { Spool } from "../services/spool/Spool.ts"
 import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
-import { Starting } from "./process/Starting.ts"
-import { OutputDrained } from "./telemetry/StandardOutput.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
 const identityLayer = Layer.mergeAll(
@@ -139,21 +137,10 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
 
-const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
-
-/** In a context without what only layers ask for: that of each request is a copy of it (decision 0015). */
-const servingLayer = Layer.effectContext(
-  Effect.updateContext(
-    Layer.build(serverLayer),
-    (context: Context.Context<Layer.Services<typeof serverLayer> | Scope.Scope>) =>
-      Context.omit(OutputDrained, Starting)(context)
-  )
-).pipe(Layer.provide(requestHandlerLayer))
-
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
-  Layer.provideMerge(servingLayer),
+  Layer.provideMerge(Layer.provide(serverLayer, servicesLayer)),
   Layer.provide(telemetryLayer)
 )
 

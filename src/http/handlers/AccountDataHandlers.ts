@@ -11,32 +11,31 @@ import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
 import { Downloads } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const AccountDataHandlers = handlersOf(
+export const AccountDataHandlers = HttpApiBuilder.group(
+  Api,
   "accountData",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const downloads = yield* Downloads
     const exports = yield* AccountExport
     const imports = yield* AccountImport
 
-    return HttpApiBuilder.group(Api, "accountData", (handlers) =>
-      handlers
-        .handle("export", () =>
-          Effect.gen(function*() {
-            const { sessionId, userId } = yield* CurrentSession
-            yield* downloads.admit
-            return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
-              contentType: MEDIA_TYPES.zip,
-              headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
-            })
-          }))
-        // Raw: the framework refuses other content types with its own error shape.
-        .handleRaw("import", ({ endpoint, request }) =>
-          Effect.gen(function*() {
-            const { userId } = yield* CurrentSession
-            const limitBytes = Context.get(endpoint.annotations, BodyLimit)
-            return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
-          })))
+    return handlers
+      .handle("export", () =>
+        Effect.gen(function*() {
+          const { sessionId, userId } = yield* CurrentSession
+          yield* downloads.admit
+          return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
+            contentType: MEDIA_TYPES.zip,
+            headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
+          })
+        }))
+      // Raw: the framework refuses other content types with its own error shape.
+      .handleRaw("import", ({ endpoint, request }) =>
+        Effect.gen(function*() {
+          const { userId } = yield* CurrentSession
+          const limitBytes = Context.get(endpoint.annotations, BodyLimit)
+          return yield* worded(imports.restore(userId, zipStream(request, limitBytes)))
+        }))
   })
 )

@@ -14,16 +14,16 @@ import { success } from "../api/Success.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
 interface Listing {
   readonly query: { readonly cursor?: string; readonly limit?: number; readonly offset?: number }
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-export const AdminHandlers = handlersOf(
+export const AdminHandlers = HttpApiBuilder.group(
+  Api,
   "admin",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const administration = yield* Administration
     const audit = yield* Audit
     const invitations = yield* Invitations
@@ -40,33 +40,32 @@ export const AdminHandlers = handlersOf(
       return jsonPage(request.url, page, yield* lists(list(userId, page)))
     }, worded)
 
-    return HttpApiBuilder.group(Api, "admin", (handlers) =>
-      handlers.handleAll({
-        overview: () => worded(lists(administration.overview)),
-        users: (requested) =>
-          listing(requested, (admin, page) => administration.users(admin, requested.query.query, page)),
-        user: ({ params }) =>
-          Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
-        deleteUser: ({ params }) =>
-          Effect.flatMap(
-            CurrentSession,
-            ({ userId }) => Effect.as(worded(administration.deleteUser(userId, params.id)), success)
-          ),
-        invite: ({ payload }) =>
-          Effect.flatMap(
-            CurrentSession,
-            ({ userId }) => Effect.as(worded(invitations.invite(userId, payload.email)), success)
-          ),
-        deletions: (requested) => listing(requested, administration.deletions),
-        routes: (requested) =>
-          listing(requested, (admin, page) => administration.routes(admin, requested.query.query, page)),
-        deleteRoute: ({ params }) =>
-          Effect.flatMap(
-            CurrentSession,
-            ({ userId }) => Effect.as(worded(administration.deleteRoute(userId, params.id)), success)
-          ),
-        audit: (requested) => listing(requested, (admin, page) => audit.list(admin, requested.query, page)),
-        system: () => system.get
-      }))
+    return handlers.handleAll({
+      overview: () => worded(lists(administration.overview)),
+      users: (requested) =>
+        listing(requested, (admin, page) => administration.users(admin, requested.query.query, page)),
+      user: ({ params }) =>
+        Effect.flatMap(CurrentSession, ({ userId }) => worded(lists(administration.user(userId, params.id)))),
+      deleteUser: ({ params }) =>
+        Effect.flatMap(
+          CurrentSession,
+          ({ userId }) => Effect.as(worded(administration.deleteUser(userId, params.id)), success)
+        ),
+      invite: ({ payload }) =>
+        Effect.flatMap(
+          CurrentSession,
+          ({ userId }) => Effect.as(worded(invitations.invite(userId, payload.email)), success)
+        ),
+      deletions: (requested) => listing(requested, administration.deletions),
+      routes: (requested) =>
+        listing(requested, (admin, page) => administration.routes(admin, requested.query.query, page)),
+      deleteRoute: ({ params }) =>
+        Effect.flatMap(
+          CurrentSession,
+          ({ userId }) => Effect.as(worded(administration.deleteRoute(userId, params.id)), success)
+        ),
+      audit: (requested) => listing(requested, (admin, page) => audit.list(admin, requested.query, page)),
+      system: () => system.get
+    })
   })
 )

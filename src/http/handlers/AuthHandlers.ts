@@ -9,46 +9,45 @@ import { success } from "../api/Success.ts"
 import { deviceOf, signInResponses } from "../auth/SignInResponses.ts"
 import { clientNetwork } from "../request/ClientAddress.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const AuthHandlers = handlersOf(
+export const AuthHandlers = HttpApiBuilder.group(
+  Api,
   "auth",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const accounts = yield* Accounts
     const passwordChanges = yield* PasswordChanges
     const providers = yield* ProviderSignIn
     const { limitEmail, limitLogIn, signedIn, signedOut } = yield* signInResponses
 
-    return HttpApiBuilder.group(Api, "auth", (handlers) =>
-      handlers.handleAll({
-        google: Effect.fnUntraced(function*({ payload, request }) {
-          return yield* signedIn(yield* providers.signIn(credentialIn(payload), deviceOf(request)))
-        }, worded),
-        signUp: Effect.fnUntraced(function*({ payload, request }) {
-          yield* limitEmail(request, payload.email, "signUp")
-          yield* accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
-          return success
-        }, worded),
-        verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
-          const { password, token } = payload
-          return yield* signedIn(yield* accounts.verifyEmail(token, { password }, deviceOf(request)))
-        }, worded),
-        logIn: Effect.fnUntraced(function*({ payload, request }) {
-          yield* limitLogIn(request, payload.email)
-          return yield* signedIn(yield* accounts.logIn(payload, deviceOf(request)))
-        }, worded),
-        requestPasswordReset: Effect.fnUntraced(function*({ payload, request }) {
-          yield* limitEmail(request, payload.email, "requestPasswordReset")
-          yield* passwordChanges.requestReset(payload.email, clientNetwork(request))
-          return success
-        }),
-        resetPassword: ({ payload }) =>
-          Effect.as(worded(passwordChanges.reset(payload.token, payload.password)), success),
-        logOut: Effect.fnUntraced(function*({ request }) {
-          yield* signedOut(request)
-          return success
-        })
-      }))
+    return handlers.handleAll({
+      google: Effect.fnUntraced(function*({ payload, request }) {
+        return yield* signedIn(yield* providers.signIn(credentialIn(payload), deviceOf(request)))
+      }, worded),
+      signUp: Effect.fnUntraced(function*({ payload, request }) {
+        yield* limitEmail(request, payload.email, "signUp")
+        yield* accounts.signUp({ ...payload, name: payload.name ?? undefined, network: clientNetwork(request) })
+        return success
+      }, worded),
+      verifyEmail: Effect.fnUntraced(function*({ payload, request }) {
+        const { password, token } = payload
+        return yield* signedIn(yield* accounts.verifyEmail(token, { password }, deviceOf(request)))
+      }, worded),
+      logIn: Effect.fnUntraced(function*({ payload, request }) {
+        yield* limitLogIn(request, payload.email)
+        return yield* signedIn(yield* accounts.logIn(payload, deviceOf(request)))
+      }, worded),
+      requestPasswordReset: Effect.fnUntraced(function*({ payload, request }) {
+        yield* limitEmail(request, payload.email, "requestPasswordReset")
+        yield* passwordChanges.requestReset(payload.email, clientNetwork(request))
+        return success
+      }),
+      resetPassword: ({ payload }) =>
+        Effect.as(worded(passwordChanges.reset(payload.token, payload.password)), success),
+      logOut: Effect.fnUntraced(function*({ request }) {
+        yield* signedOut(request)
+        return success
+      })
+    })
   })
 )
 

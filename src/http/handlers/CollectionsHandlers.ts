@@ -34,11 +34,11 @@ import {
   withCurrentTag
 } from "../response/Versioned.ts"
 import { currentCollection } from "./Current.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const CollectionsHandlers = handlersOf(
+export const CollectionsHandlers = HttpApiBuilder.group(
+  Api,
   "collections",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const collections = yield* Collections
     const trash = yield* CollectionTrash
     const idempotency = yield* Idempotency
@@ -75,89 +75,88 @@ export const CollectionsHandlers = handlersOf(
     const addRoute = changed(collections.addRoute)
     const removeRoute = changed(collections.removeRoute)
 
-    return HttpApiBuilder.group(Api, "collections", (handlers) =>
-      handlers.handleAll({
-        list: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* Caller
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
-        }, worded),
-        create: Effect.fnUntraced(function*({ headers, payload, request }) {
-          const caller = yield* Caller
-          if (payload.visibility === "public") {
-            const addable = collections.requireAddable(caller.userId, payload.routeIds ?? [])
-            yield* requireConfirmed(caller, headers, Effect.as(addable, publishing("collection", payload.name)))
-          }
-          return yield* idempotency.once(
-            caller.userId,
-            { headers, request },
-            yield* bodyDigest,
-            Effect.map(
-              collections.create(caller.userId, payload),
-              (collection) => createdResponse(versionedCollection(collection))
-            )
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        return collectionPage(request.url, page, yield* lists(collections.list(userId, query.q, page)))
+      }, worded),
+      create: Effect.fnUntraced(function*({ headers, payload, request }) {
+        const caller = yield* Caller
+        if (payload.visibility === "public") {
+          const addable = collections.requireAddable(caller.userId, payload.routeIds ?? [])
+          yield* requireConfirmed(caller, headers, Effect.as(addable, publishing("collection", payload.name)))
+        }
+        return yield* idempotency.once(
+          caller.userId,
+          { headers, request },
+          yield* bodyDigest,
+          Effect.map(
+            collections.create(caller.userId, payload),
+            (collection) => createdResponse(versionedCollection(collection))
           )
-        }, worded),
-        update: Effect.fnUntraced(function*(call) {
-          const caller = yield* Caller
-          if (call.payload.visibility === "public") {
-            yield* requireConfirmed(caller, call.headers, publishingOwn(caller.userId, call.params.id))
-          }
-          return yield* update(call, call.payload)
-        }, worded),
-        remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
-          const change = collections.remove(caller.userId, id, expectedVersions(headers))
-          yield* withCurrentTag(change, current(caller.userId, id))
-          return success
-        }, worded),
-        listDeleted: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* Caller
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          return collectionPage(request.url, page, yield* lists(trash.list(userId, page)))
-        }, worded),
-        restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          const mayPublish = isConfirmed(caller, headers)
-          if (!mayPublish) {
-            const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
-            if (visibility === "public") return yield* unconfirmed(publishing("collection", name, id))
-          }
-          return versionedResponse(versionedCollection(yield* trash.restore(caller.userId, id, { mayPublish })))
-        }, worded),
-        emptyTrash: Effect.fnUntraced(function*({ headers }) {
-          const caller = yield* Caller
-          const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("collection", count))
-          yield* requireConfirmed(caller, headers, impact)
-          yield* trash.empty(caller.userId)
-          return success
-        }, worded),
-        purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("collection", name, id))
-          yield* requireConfirmed(caller, headers, impact)
-          yield* trash.purge(caller.userId, id)
-          return success
-        }, worded),
-        setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
-        addRoute: (call) => worded(addRoute(call, call.payload)),
-        removeRoute: (call) => worded(removeRoute(call, call.params.routeId)),
-        get: Effect.fnUntraced(function*({ headers, params }) {
-          return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
-        }, worded),
-        routes: Effect.fnUntraced(function*({ params, query, request }) {
-          const caller = yield* viewer
-          const page = yield* requestedPage({ query, request }, caller)
-          const found = collections.routes(params.ref, caller, page, query.geometry ?? "full")
-          const routes = yield* (Option.isNone(caller) ? publicLists(found) : lists(found))
-          return yield* routePage(request.url, page, routes)
-        }, worded),
-        listByUser: Effect.fnUntraced(function*({ params, query, request }) {
-          const page = yield* requestedPage({ query, request }, Option.none())
-          return collectionPage(request.url, page, yield* collections.byUser(params.userId, page))
-        }, worded)
-      }))
+        )
+      }, worded),
+      update: Effect.fnUntraced(function*(call) {
+        const caller = yield* Caller
+        if (call.payload.visibility === "public") {
+          yield* requireConfirmed(caller, call.headers, publishingOwn(caller.userId, call.params.id))
+        }
+        return yield* update(call, call.payload)
+      }, worded),
+      remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
+        const change = collections.remove(caller.userId, id, expectedVersions(headers))
+        yield* withCurrentTag(change, current(caller.userId, id))
+        return success
+      }, worded),
+      listDeleted: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        return collectionPage(request.url, page, yield* lists(trash.list(userId, page)))
+      }, worded),
+      restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const mayPublish = isConfirmed(caller, headers)
+        if (!mayPublish) {
+          const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
+          if (visibility === "public") return yield* unconfirmed(publishing("collection", name, id))
+        }
+        return versionedResponse(versionedCollection(yield* trash.restore(caller.userId, id, { mayPublish })))
+      }, worded),
+      emptyTrash: Effect.fnUntraced(function*({ headers }) {
+        const caller = yield* Caller
+        const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("collection", count))
+        yield* requireConfirmed(caller, headers, impact)
+        yield* trash.empty(caller.userId)
+        return success
+      }, worded),
+      purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("collection", name, id))
+        yield* requireConfirmed(caller, headers, impact)
+        yield* trash.purge(caller.userId, id)
+        return success
+      }, worded),
+      setRoutes: (call) => worded(setRoutes(call, call.payload.routeIds)),
+      addRoute: (call) => worded(addRoute(call, call.payload)),
+      removeRoute: (call) => worded(removeRoute(call, call.params.routeId)),
+      get: Effect.fnUntraced(function*({ headers, params }) {
+        return readResponse(versionedCollection(yield* collections.get(params.ref, yield* viewer)), headers)
+      }, worded),
+      routes: Effect.fnUntraced(function*({ params, query, request }) {
+        const caller = yield* viewer
+        const page = yield* requestedPage({ query, request }, caller)
+        const found = collections.routes(params.ref, caller, page, query.geometry ?? "full")
+        const routes = yield* (Option.isNone(caller) ? publicLists(found) : lists(found))
+        return yield* routePage(request.url, page, routes)
+      }, worded),
+      listByUser: Effect.fnUntraced(function*({ params, query, request }) {
+        const page = yield* requestedPage({ query, request }, Option.none())
+        return collectionPage(request.url, page, yield* collections.byUser(params.userId, page))
+      }, worded)
+    })
   })
 )
 

@@ -26,7 +26,6 @@ import { dryRunResponse, importedResponse, requireChosen } from "../response/Imp
 import { worded } from "../response/PublicErrors.ts"
 import { fileTag, makeVersionedRoute } from "../response/RouteJson.ts"
 import { isKnown, notModified } from "../response/Versioned.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 import { makeWithElevations } from "./RouteDefaults.ts"
 
 interface Download {
@@ -34,9 +33,10 @@ interface Download {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-export const FilesHandlers = handlersOf(
+export const FilesHandlers = HttpApiBuilder.group(
+  Api,
   "files",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const bodies = yield* RequestBodies
     const downloads = yield* Downloads
     const duplicates = yield* RouteDuplicates
@@ -78,35 +78,34 @@ export const FilesHandlers = handlersOf(
         }))
       }, worded)
 
-    return HttpApiBuilder.group(Api, "files", (handlers) =>
-      handlers
-        // Raw: the framework accepts only the declared content type.
-        .handleRaw(
-          "import",
-          Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
-            const { userId } = yield* Caller
-            const choice = yield* choiceOf(query)
-            const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
-            const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
-            const isElevated = query.elevation === "true" && query.dryRun !== "true"
-            const file = isElevated ? yield* elevated(read) : read
-            const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
-            if (query.dryRun === "true") {
-              return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
-            }
-            yield* withPlaces(requireChosen(file))
-            const created = query.duplicates === "allow"
-              ? routes.createAll(userId, drafts)
-              : duplicates.createUnlessThere(userId, drafts)
-            const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
-            return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
-          }, worded)
-        )
-        .handle("gpx", download("gpx"))
-        .handle("geojson", download("geojson"))
-        .handle("tcx", download("tcx"))
-        .handle("kml", download("kml"))
-        .handle("fit", download("fit")))
+    return handlers
+      // Raw: the framework accepts only the declared content type.
+      .handleRaw(
+        "import",
+        Effect.fnUntraced(function*({ endpoint, headers, query, request }) {
+          const { userId } = yield* Caller
+          const choice = yield* choiceOf(query)
+          const bytes = yield* bodies.read(request, Context.get(endpoint.annotations, BodyLimit), FILE_ENCODINGS)
+          const read = yield* files.read(bytes, { ...choice, ...headersOf(request.headers), name: query.name })
+          const isElevated = query.elevation === "true" && query.dryRun !== "true"
+          const file = isElevated ? yield* elevated(read) : read
+          const drafts = file.routes.map(({ line, route }) => ({ ...route, geometry: line }))
+          if (query.dryRun === "true") {
+            return yield* withPlaces(dryRunResponse(file, yield* duplicates.find(userId, drafts)))
+          }
+          yield* withPlaces(requireChosen(file))
+          const created = query.duplicates === "allow"
+            ? routes.createAll(userId, drafts)
+            : duplicates.createUnlessThere(userId, drafts)
+          const work = Effect.map(created, (stored) => importedResponse(file, stored, choice.split, versionedRoute))
+          return yield* bulkheads.imports(idempotency.once(userId, { headers, request }, () => file.digest, work))
+        }, worded)
+      )
+      .handle("gpx", download("gpx"))
+      .handle("geojson", download("geojson"))
+      .handle("tcx", download("tcx"))
+      .handle("kml", download("kml"))
+      .handle("fit", download("fit"))
   })
 )
 

@@ -4,11 +4,11 @@ import { Health } from "../../services/operations/Health.ts"
 import { RoutingEngine } from "../../services/routing/RoutingEngine.ts"
 import { Api } from "../api/Api.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const HealthHandlers = handlersOf(
+export const HealthHandlers = HttpApiBuilder.group(
+  Api,
   "health",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const health = yield* Health
     const engine = yield* RoutingEngine
 
@@ -18,11 +18,10 @@ export const HealthHandlers = handlersOf(
         worded
       )
 
-    return HttpApiBuilder.group(Api, "health", (handlers) =>
-      handlers.handleAll({
-        health: ready,
-        ready,
-        live: () => Effect.succeed({ status: "ok" as const })
-      }))
+    return handlers.handleAll({
+      health: ready,
+      ready,
+      live: () => Effect.succeed({ status: "ok" as const })
+    })
   })
 )

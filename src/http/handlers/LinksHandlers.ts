@@ -17,15 +17,15 @@ import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { makeVersionedRoute } from "../response/RouteJson.ts"
 import { jsonResponse, versionedResponse } from "../response/Versioned.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
 const route = (id: RouteId): Shared => ({ kind: "route", id })
 
 const collection = (id: CollectionId): Shared => ({ kind: "collection", id })
 
-export const LinksHandlers = handlersOf(
+export const LinksHandlers = HttpApiBuilder.group(
+  Api,
   "links",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const collections = yield* Collections
     const idempotency = yield* Idempotency
     const links = yield* ShareLinks
@@ -60,32 +60,31 @@ export const LinksHandlers = handlersOf(
     const remove = (shared: Shared, link: LinkId) =>
       Effect.flatMap(Caller, ({ userId }) => Effect.as(worded(links.remove(userId, shared, link)), success))
 
-    return HttpApiBuilder.group(Api, "links", (handlers) =>
-      handlers.handleAll({
-        listOfRoute: ({ params, query, request }) => list(route(params.id), { query, request }),
-        createForRoute: ({ headers, params, payload, request }) =>
-          create(route(params.id), { headers, request }, payload),
-        changeOfRoute: ({ params, payload }) => change(route(params.id), params.linkId, payload),
-        removeOfRoute: ({ params }) => remove(route(params.id), params.linkId),
-        replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
-          const { userId } = yield* Caller
-          const read = routes.get(id, Option.some(userId), "full")
-          const replaced = yield* links.replaceShareToken(userId, route(id), read)
-          yield* views.refresh(userId)
-          return versionedResponse(versionedRoute(replaced))
-        }, worded),
-        listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),
-        createForCollection: ({ headers, params, payload, request }) =>
-          create(collection(params.id), { headers, request }, payload),
-        changeOfCollection: ({ params, payload }) => change(collection(params.id), params.linkId, payload),
-        removeOfCollection: ({ params }) => remove(collection(params.id), params.linkId),
-        replaceCollectionShareToken: Effect.fnUntraced(function*({ params: { id } }) {
-          const { userId } = yield* Caller
-          const read = collections.get(id, Option.some(userId))
-          return versionedResponse(
-            versionedCollection(yield* links.replaceShareToken(userId, collection(id), read))
-          )
-        }, worded)
-      }))
+    return handlers.handleAll({
+      listOfRoute: ({ params, query, request }) => list(route(params.id), { query, request }),
+      createForRoute: ({ headers, params, payload, request }) =>
+        create(route(params.id), { headers, request }, payload),
+      changeOfRoute: ({ params, payload }) => change(route(params.id), params.linkId, payload),
+      removeOfRoute: ({ params }) => remove(route(params.id), params.linkId),
+      replaceRouteShareToken: Effect.fnUntraced(function*({ params: { id } }) {
+        const { userId } = yield* Caller
+        const read = routes.get(id, Option.some(userId), "full")
+        const replaced = yield* links.replaceShareToken(userId, route(id), read)
+        yield* views.refresh(userId)
+        return versionedResponse(versionedRoute(replaced))
+      }, worded),
+      listOfCollection: ({ params, query, request }) => list(collection(params.id), { query, request }),
+      createForCollection: ({ headers, params, payload, request }) =>
+        create(collection(params.id), { headers, request }, payload),
+      changeOfCollection: ({ params, payload }) => change(collection(params.id), params.linkId, payload),
+      removeOfCollection: ({ params }) => remove(collection(params.id), params.linkId),
+      replaceCollectionShareToken: Effect.fnUntraced(function*({ params: { id } }) {
+        const { userId } = yield* Caller
+        const read = collections.get(id, Option.some(userId))
+        return versionedResponse(
+          versionedCollection(yield* links.replaceShareToken(userId, collection(id), read))
+        )
+      }, worded)
+    })
   })
 )

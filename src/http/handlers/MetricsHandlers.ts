@@ -6,22 +6,21 @@ import { CrossSite } from "../middleware/CrossSite.ts"
 import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const MetricsHandlers = handlersOf(
+export const MetricsHandlers = HttpApiBuilder.group(
+  Api,
   "metrics",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const metrics = yield* Metrics
     const networks = yield* insideNetworks
     const crossSite = yield* CrossSite
-    return HttpApiBuilder.group(Api, "metrics", (handlers) =>
-      handlers.handle(
-        "metrics",
-        Effect.fnUntraced(function*({ request }) {
-          // The page of another site could ask from within, where the browser is.
-          if (!isInside(request, networks) || crossSite.isForeignRead(request)) return yield* unknownPath()
-          return yield* worded(metrics.text)
-        })
-      ))
+    return handlers.handle(
+      "metrics",
+      Effect.fnUntraced(function*({ request }) {
+        // The page of another site could ask from within, where the browser is.
+        if (!isInside(request, networks) || crossSite.isForeignRead(request)) return yield* unknownPath()
+        return yield* worded(metrics.text)
+      })
+    )
   })
 )

@@ -11,7 +11,6 @@ import { HEADERS } from "../api/Headers.ts"
 import type { NoneMatchHeader } from "../api/Requests.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../response/Versioned.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
 interface PictureCall {
   readonly headers: Schema.Struct.Type<typeof NoneMatchHeader>
@@ -20,9 +19,10 @@ interface PictureCall {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-export const PicturesHandlers = handlersOf(
+export const PicturesHandlers = HttpApiBuilder.group(
+  Api,
   "pictures",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const pictures = yield* Pictures
 
     const respond = (format: PictureFormat) =>
@@ -39,10 +39,6 @@ export const PicturesHandlers = handlersOf(
           : HttpServerResponse.uint8Array(yield* bytes, { contentType: MEDIA_TYPES[format], headers: common })
       }, worded)
 
-    return HttpApiBuilder.group(
-      Api,
-      "pictures",
-      (handlers) => handlers.handleAll({ svg: respond("svg"), png: respond("png") })
-    )
+    return handlers.handleAll({ svg: respond("svg"), png: respond("png") })
   })
 )

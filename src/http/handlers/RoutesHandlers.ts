@@ -37,13 +37,13 @@ import {
   withCurrentTag
 } from "../response/Versioned.ts"
 import { currentRoute } from "./Current.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 import { routeBatch } from "./RouteBatch.ts"
 import { makeWithElevations, withDuration } from "./RouteDefaults.ts"
 
-export const RoutesHandlers = handlersOf(
+export const RoutesHandlers = HttpApiBuilder.group(
+  Api,
   "routes",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const routes = yield* Routes
     const { lists } = yield* Bulkheads
     const ownRoutes = yield* RouteSearch
@@ -76,114 +76,113 @@ export const RoutesHandlers = handlersOf(
 
     const batch = yield* routeBatch
 
-    return HttpApiBuilder.group(Api, "routes", (handlers) =>
-      handlers.handleAll({
-        batch,
-        list: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* Caller
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          const found = ownRoutes.list(userId, query, page, query.geometry ?? "full")
-          return yield* routePage(request.url, page, yield* lists(found))
-        }, worded),
-        tags: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* Caller
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          const all = yield* lists(ownRoutes.tags(userId))
-          const found = sliceOf(all, page, { positionOf: ({ count, tag }) => [-count, tag], isDescending: false })
-          return jsonPage(request.url, page, found)
-        }, worded),
-        create: Effect.fnUntraced(function*({ headers, payload, query, request }) {
-          const caller = yield* Caller
-          const given = withDuration(yield* withGeometry(payload))
-          if (given.visibility === "public") {
-            yield* requireConfirmed(caller, headers, Effect.as(requireOwnLine(given), publishing("route", given.name)))
-          }
-          const isElevated = query.elevation === "true"
-          const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
-          const digest = yield* bodyDigest
-          const response = (route: StoredRoute) => {
-            const versioned = versionedRoute(route)
-            return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
-          }
-          return yield* idempotency.once(
-            caller.userId,
-            { headers, request },
-            () => isElevated ? `${digest()} elevation` : digest(),
-            Effect.map(routes.create(caller.userId, route), response)
-          )
-        }, worded),
-        get: Effect.fnUntraced(function*({ headers, params, query }) {
-          const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
-          const form = query.geometry ?? "full"
-          return readResponse(versionedRoute(yield* routes.get(params.ref, viewer, form), form), headers)
-        }, worded),
-        profile: Effect.fnUntraced(function*({ headers, params, query }) {
-          const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
-          const samples = samplesOf(query)
-          const { profile, route } = yield* profiles.get(params.ref, viewer, samples)
-          return readResponse(versionedProfile(route, profile, samples), headers)
-        }, worded),
-        update: Effect.fnUntraced(function*({ headers, params: { id }, payload }) {
-          const caller = yield* Caller
-          const patch: RouteChange = yield* withGeometry(payload)
-          const { userId } = caller
-          if (patch.visibility === "public") {
-            const fits = patch.geometry === undefined ? Effect.void : requireOwnLine(patch)
-            yield* requireConfirmed(caller, headers, Effect.andThen(fits, publishingOwn(userId, id)))
-          }
-          const change = routes.update(userId, id, patch, expectedVersions(headers))
-          return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
-        }, worded),
-        remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
-          const change = routes.remove(caller.userId, id, expectedVersions(headers))
-          yield* withCurrentTag(change, current(caller.userId, id))
-          return success
-        }, worded),
-        listDeleted: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* Caller
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          return yield* routePage(request.url, page, yield* lists(trash.list(userId, page, query.geometry ?? "full")))
-        }, worded),
-        restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          const mayPublish = isConfirmed(caller, headers)
-          if (!mayPublish) {
-            const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
-            if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
-          }
-          return versionedResponse(versionedRoute(yield* trash.restore(caller.userId, id, { mayPublish })))
-        }, worded),
-        emptyTrash: Effect.fnUntraced(function*({ headers }) {
-          const caller = yield* Caller
-          const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("route", count))
-          yield* requireConfirmed(caller, headers, impact)
-          yield* trash.empty(caller.userId)
-          return success
-        }, worded),
-        purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
-          const caller = yield* Caller
-          const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("route", name, id))
-          yield* requireConfirmed(caller, headers, impact)
-          yield* trash.purge(caller.userId, id)
-          return success
-        }, worded),
-        listPublic: Effect.fnUntraced(function*({ query, request }) {
-          const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =
-            query
-          const page = yield* requestedPage({ query, request }, Option.none())
-          return yield* routePage(
-            request.url,
-            page,
-            yield* publicRoutes.list({ ...filters, gate }, page, geometry)
-          )
-        }, worded),
-        listByUser: Effect.fnUntraced(function*({ params, query, request }) {
-          const page = yield* requestedPage({ query, request }, Option.none())
-          const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
-          return yield* routePage(request.url, page, yield* found)
-        }, worded)
-      }))
+    return handlers.handleAll({
+      batch,
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const found = ownRoutes.list(userId, query, page, query.geometry ?? "full")
+        return yield* routePage(request.url, page, yield* lists(found))
+      }, worded),
+      tags: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const all = yield* lists(ownRoutes.tags(userId))
+        const found = sliceOf(all, page, { positionOf: ({ count, tag }) => [-count, tag], isDescending: false })
+        return jsonPage(request.url, page, found)
+      }, worded),
+      create: Effect.fnUntraced(function*({ headers, payload, query, request }) {
+        const caller = yield* Caller
+        const given = withDuration(yield* withGeometry(payload))
+        if (given.visibility === "public") {
+          yield* requireConfirmed(caller, headers, Effect.as(requireOwnLine(given), publishing("route", given.name)))
+        }
+        const isElevated = query.elevation === "true"
+        const { route, warnings } = isElevated ? yield* elevated(given) : { route: given, warnings: undefined }
+        const digest = yield* bodyDigest
+        const response = (route: StoredRoute) => {
+          const versioned = versionedRoute(route)
+          return createdResponse(warnings === undefined ? versioned : importedRoute(versioned, warnings))
+        }
+        return yield* idempotency.once(
+          caller.userId,
+          { headers, request },
+          () => isElevated ? `${digest()} elevation` : digest(),
+          Effect.map(routes.create(caller.userId, route), response)
+        )
+      }, worded),
+      get: Effect.fnUntraced(function*({ headers, params, query }) {
+        const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
+        const form = query.geometry ?? "full"
+        return readResponse(versionedRoute(yield* routes.get(params.ref, viewer, form), form), headers)
+      }, worded),
+      profile: Effect.fnUntraced(function*({ headers, params, query }) {
+        const viewer = Option.map(yield* Viewer, ({ userId }) => userId)
+        const samples = samplesOf(query)
+        const { profile, route } = yield* profiles.get(params.ref, viewer, samples)
+        return readResponse(versionedProfile(route, profile, samples), headers)
+      }, worded),
+      update: Effect.fnUntraced(function*({ headers, params: { id }, payload }) {
+        const caller = yield* Caller
+        const patch: RouteChange = yield* withGeometry(payload)
+        const { userId } = caller
+        if (patch.visibility === "public") {
+          const fits = patch.geometry === undefined ? Effect.void : requireOwnLine(patch)
+          yield* requireConfirmed(caller, headers, Effect.andThen(fits, publishingOwn(userId, id)))
+        }
+        const change = routes.update(userId, id, patch, expectedVersions(headers))
+        return versionedResponse(versionedRoute(yield* withCurrentTag(change, current(userId, id))))
+      }, worded),
+      remove: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        yield* requireConfirmed(caller, headers, deletingOwn(caller.userId, id))
+        const change = routes.remove(caller.userId, id, expectedVersions(headers))
+        yield* withCurrentTag(change, current(caller.userId, id))
+        return success
+      }, worded),
+      listDeleted: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* Caller
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        return yield* routePage(request.url, page, yield* lists(trash.list(userId, page, query.geometry ?? "full")))
+      }, worded),
+      restore: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const mayPublish = isConfirmed(caller, headers)
+        if (!mayPublish) {
+          const { name, visibility } = yield* trash.requireOwn(caller.userId, id)
+          if (visibility === "public") return yield* unconfirmed(publishing("route", name, id))
+        }
+        return versionedResponse(versionedRoute(yield* trash.restore(caller.userId, id, { mayPublish })))
+      }, worded),
+      emptyTrash: Effect.fnUntraced(function*({ headers }) {
+        const caller = yield* Caller
+        const impact = Effect.map(trash.count(caller.userId), (count) => purgingAll("route", count))
+        yield* requireConfirmed(caller, headers, impact)
+        yield* trash.empty(caller.userId)
+        return success
+      }, worded),
+      purge: Effect.fnUntraced(function*({ headers, params: { id } }) {
+        const caller = yield* Caller
+        const impact = Effect.map(trash.requireOwn(caller.userId, id), ({ name }) => purging("route", name, id))
+        yield* requireConfirmed(caller, headers, impact)
+        yield* trash.purge(caller.userId, id)
+        return success
+      }, worded),
+      listPublic: Effect.fnUntraced(function*({ query, request }) {
+        const { cursor: _, gate = "indexable", geometry = DEFAULT_FORM[gate], limit: __, offset: ___, ...filters } =
+          query
+        const page = yield* requestedPage({ query, request }, Option.none())
+        return yield* routePage(
+          request.url,
+          page,
+          yield* publicRoutes.list({ ...filters, gate }, page, geometry)
+        )
+      }, worded),
+      listByUser: Effect.fnUntraced(function*({ params, query, request }) {
+        const page = yield* requestedPage({ query, request }, Option.none())
+        const found = publicRoutes.byUser(params.userId, page, query.geometry ?? "full")
+        return yield* routePage(request.url, page, yield* found)
+      }, worded)
+    })
   })
 )

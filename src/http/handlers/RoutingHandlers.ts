@@ -14,40 +14,39 @@ import { HEADERS } from "../api/Headers.ts"
 import { BodyParts, makeWithGeometry } from "../request/BodyParts.ts"
 import { worded } from "../response/PublicErrors.ts"
 import { jsonResponse } from "../response/Versioned.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const RoutingHandlers = handlersOf(
+export const RoutingHandlers = HttpApiBuilder.group(
+  Api,
   "routing",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const routing = yield* Routing
     const traces = yield* TraceMatching
     const elevations = yield* Elevations
     const withGeometry = yield* makeWithGeometry
-    return HttpApiBuilder.group(Api, "routing", (handlers) =>
-      handlers.handleAll({
-        route: Effect.fnUntraced(function*({ payload, query: { directions, ...query } }) {
-          const { isCached, response } = yield* routing.route({
-            ...payload,
-            ...(directions === undefined ? {} : { directions: directions === "true" }),
-            ...query
-          })
-          return HttpServerResponse.jsonUnsafe(response, {
-            headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" }
-          })
-        }, worded),
-        elevation: Effect.fnUntraced(function*({ payload }) {
-          const given: Pick<RouteDraft, "geometry"> = yield* withGeometry(payload)
-          const line = lineOf(given.geometry)
-          if (line === undefined || line === null) {
-            return yield* ValidationFailed.at("geometry", ONE_GEOMETRY)
-          }
-          const { line: { json }, ...counts } = yield* elevations.fill(line)
-          return jsonResponse(withMembers(JSON.stringify(counts), ["geometry", json]))
-        }, worded),
-        traceAttributes: Effect.fnUntraced(function*({ payload }) {
-          const { trace } = yield* BodyParts
-          return HttpServerResponse.uint8Array(yield* traces.match(payload, trace), { contentType: MEDIA_TYPES.json })
-        }, worded)
-      }))
+    return handlers.handleAll({
+      route: Effect.fnUntraced(function*({ payload, query: { directions, ...query } }) {
+        const { isCached, response } = yield* routing.route({
+          ...payload,
+          ...(directions === undefined ? {} : { directions: directions === "true" }),
+          ...query
+        })
+        return HttpServerResponse.jsonUnsafe(response, {
+          headers: { [HEADERS.cache.key]: isCached ? "hit" : "miss" }
+        })
+      }, worded),
+      elevation: Effect.fnUntraced(function*({ payload }) {
+        const given: Pick<RouteDraft, "geometry"> = yield* withGeometry(payload)
+        const line = lineOf(given.geometry)
+        if (line === undefined || line === null) {
+          return yield* ValidationFailed.at("geometry", ONE_GEOMETRY)
+        }
+        const { line: { json }, ...counts } = yield* elevations.fill(line)
+        return jsonResponse(withMembers(JSON.stringify(counts), ["geometry", json]))
+      }, worded),
+      traceAttributes: Effect.fnUntraced(function*({ payload }) {
+        const { trace } = yield* BodyParts
+        return HttpServerResponse.uint8Array(yield* traces.match(payload, trace), { contentType: MEDIA_TYPES.json })
+      }, worded)
+    })
   })
 )

@@ -8,34 +8,33 @@ import { signResponseOut } from "../auth/SessionCookie.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const SessionsHandlers = handlersOf(
+export const SessionsHandlers = HttpApiBuilder.group(
+  Api,
   "sessions",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const sessions = yield* Sessions
     const requestedPage = yield* makeRequestedPage
-    return HttpApiBuilder.group(Api, "sessions", (handlers) =>
-      handlers.handleAll({
-        list: Effect.fnUntraced(function*({ query, request }) {
-          const { sessionId, userId } = yield* CurrentSession
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          const all = yield* sessions.list(userId, sessionId)
-          const found = sliceOf(all, page, { positionOf: ({ createdAt, id }) => [createdAt, id], isDescending: true })
-          return jsonPage(request.url, page, found)
-        }),
-        revoke: Effect.fnUntraced(function*({ params }) {
-          const { sessionId, userId } = yield* CurrentSession
-          yield* sessions.revoke(userId, params.id)
-          if (params.id === sessionId) yield* signResponseOut
-          return success
-        }, worded),
-        logOutEverywhere: Effect.fnUntraced(function*() {
-          const { userId } = yield* CurrentSession
-          yield* sessions.revokeAll(userId)
-          yield* signResponseOut
-          return success
-        })
-      }))
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { sessionId, userId } = yield* CurrentSession
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const all = yield* sessions.list(userId, sessionId)
+        const found = sliceOf(all, page, { positionOf: ({ createdAt, id }) => [createdAt, id], isDescending: true })
+        return jsonPage(request.url, page, found)
+      }),
+      revoke: Effect.fnUntraced(function*({ params }) {
+        const { sessionId, userId } = yield* CurrentSession
+        yield* sessions.revoke(userId, params.id)
+        if (params.id === sessionId) yield* signResponseOut
+        return success
+      }, worded),
+      logOutEverywhere: Effect.fnUntraced(function*() {
+        const { userId } = yield* CurrentSession
+        yield* sessions.revokeAll(userId)
+        yield* signResponseOut
+        return success
+      })
+    })
   })
 )

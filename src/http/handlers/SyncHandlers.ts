@@ -15,43 +15,42 @@ import { changeResponse } from "../request/ResponseChange.ts"
 import { changePage } from "../response/ChangeJson.ts"
 import { retryAfter } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
 const setRetryAfter = ({ details }: RateLimited) =>
   changeResponse((response) => HttpServerResponse.setHeaders(response, retryAfter(details)))
 
-export const SyncHandlers = handlersOf(
+export const SyncHandlers = HttpApiBuilder.group(
+  Api,
   "sync",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const feed = yield* ChangeFeed
     const waits = yield* ChangeWaits
     const readmit = yield* makeReadmit
     const { lists } = yield* Bulkheads
 
-    return HttpApiBuilder.group(Api, "sync", (handlers) =>
-      handlers.handleAll({
-        list: Effect.fnUntraced(function*({ endpoint, query }) {
-          const { userId } = yield* Caller
-          const { cursor, geometry = "full", include = CHANGE_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
-          const request = { cursor, include, limit, form: geometry }
-          const page = yield* feed.read(userId, request, lists)
-          if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
-            return yield* changePage(page)
-          }
-          const deadline = yield* ResponseDeadline
-          yield* deadline.pause
-          const next = yield* waits.next(userId, request, {
-            empty: page,
-            duration: Duration.seconds(wait),
-            // The credential may have been revoked meanwhile.
-            recheck: Effect.asVoid(readmit(endpoint))
-          }).pipe(
-            worded,
-            Effect.tapErrorTag("RateLimited", setRetryAfter),
-            Effect.ensuring(deadline.begin)
-          )
-          return yield* changePage(next)
-        }, worded)
-      }))
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ endpoint, query }) {
+        const { userId } = yield* Caller
+        const { cursor, geometry = "full", include = CHANGE_TYPES, limit = DEFAULT_LIMIT, wait = 0 } = query
+        const request = { cursor, include, limit, form: geometry }
+        const page = yield* feed.read(userId, request, lists)
+        if (cursor === undefined || page.changes.length > 0 || page.hasMore || wait === 0) {
+          return yield* changePage(page)
+        }
+        const deadline = yield* ResponseDeadline
+        yield* deadline.pause
+        const next = yield* waits.next(userId, request, {
+          empty: page,
+          duration: Duration.seconds(wait),
+          // The credential may have been revoked meanwhile.
+          recheck: Effect.asVoid(readmit(endpoint))
+        }).pipe(
+          worded,
+          Effect.tapErrorTag("RateLimited", setRetryAfter),
+          Effect.ensuring(deadline.begin)
+        )
+        return yield* changePage(next)
+      }, worded)
+    })
   })
 )

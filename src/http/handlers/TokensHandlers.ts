@@ -7,25 +7,24 @@ import { success } from "../api/Success.ts"
 import { makeRequestedPage } from "../request/RequestedPage.ts"
 import { jsonPage, sliceOf } from "../response/Pagination.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const TokensHandlers = handlersOf(
+export const TokensHandlers = HttpApiBuilder.group(
+  Api,
   "tokens",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const tokens = yield* PersonalAccessTokens
     const requestedPage = yield* makeRequestedPage
-    return HttpApiBuilder.group(Api, "tokens", (handlers) =>
-      handlers.handleAll({
-        list: Effect.fnUntraced(function*({ query, request }) {
-          const { userId } = yield* CurrentSession
-          const page = yield* requestedPage({ query, request }, Option.some(userId))
-          const all = yield* tokens.list(userId)
-          const found = sliceOf(all, page, { positionOf: ({ id }) => [id, id], isDescending: true })
-          return jsonPage(request.url, page, found)
-        }),
-        mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
-        revoke: ({ params }) =>
-          Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(tokens.revoke(userId, params.id)), success))
-      }))
+    return handlers.handleAll({
+      list: Effect.fnUntraced(function*({ query, request }) {
+        const { userId } = yield* CurrentSession
+        const page = yield* requestedPage({ query, request }, Option.some(userId))
+        const all = yield* tokens.list(userId)
+        const found = sliceOf(all, page, { positionOf: ({ id }) => [id, id], isDescending: true })
+        return jsonPage(request.url, page, found)
+      }),
+      mint: ({ payload }) => Effect.flatMap(CurrentSession, ({ userId }) => worded(tokens.mint(userId, payload))),
+      revoke: ({ params }) =>
+        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(tokens.revoke(userId, params.id)), success))
+    })
   })
 )

@@ -15,11 +15,11 @@ import { signResponseOut } from "../auth/SessionCookie.ts"
 import { isConfirmed } from "../request/Confirmation.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 import { worded } from "../response/PublicErrors.ts"
-import { handlersOf } from "./HandlerGroups.ts"
 
-export const UsersHandlers = handlersOf(
+export const UsersHandlers = HttpApiBuilder.group(
+  Api,
   "users",
-  Effect.gen(function*() {
+  Effect.fn(function*(handlers) {
     const deletion = yield* AccountDeletion
     const devices = yield* Devices
     const passwordChanges = yield* PasswordChanges
@@ -35,33 +35,32 @@ export const UsersHandlers = handlersOf(
       yield* changeResponse(change)
     })
 
-    return HttpApiBuilder.group(Api, "users", (handlers) =>
-      handlers.handleAll({
-        me,
-        profile: me,
-        update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
-        privacyZones: () =>
-          Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
-        setPrivacyZones: Effect.fnUntraced(function*({ headers, payload }) {
-          const caller = yield* Caller
-          const mayShrink = isConfirmed(caller, headers)
-          return { zones: yield* zones.replace(caller.userId, payload.zones, { mayShrink }) }
-        }, worded),
-        publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
-        changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
-          const session = yield* CurrentSession
-          yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
-          yield* rememberDevice(request, session.userId)
-          return success
-        }, worded),
-        requestDeletion: Effect.fnUntraced(function*() {
-          const { userId } = yield* CurrentSession
-          yield* deletion.request(userId).pipe(Effect.orDie)
-          yield* signResponseOut
-          return success
-        }),
-        cancelDeletion: () =>
-          Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(deletion.cancel(userId)), success))
-      }))
+    return handlers.handleAll({
+      me,
+      profile: me,
+      update: ({ payload }) => Effect.flatMap(Caller, ({ userId }) => worded(profiles.update(userId, payload))),
+      privacyZones: () =>
+        Effect.flatMap(Caller, ({ userId }) => Effect.map(zones.list(userId), (zones) => ({ zones }))),
+      setPrivacyZones: Effect.fnUntraced(function*({ headers, payload }) {
+        const caller = yield* Caller
+        const mayShrink = isConfirmed(caller, headers)
+        return { zones: yield* zones.replace(caller.userId, payload.zones, { mayShrink }) }
+      }, worded),
+      publicProfile: ({ params }) => worded(profiles.publicProfile(params.handle)),
+      changePassword: Effect.fnUntraced(function*({ payload: { currentPassword, newPassword }, request }) {
+        const session = yield* CurrentSession
+        yield* passwordChanges.change(session, { currentPassword: currentPassword ?? undefined, newPassword })
+        yield* rememberDevice(request, session.userId)
+        return success
+      }, worded),
+      requestDeletion: Effect.fnUntraced(function*() {
+        const { userId } = yield* CurrentSession
+        yield* deletion.request(userId).pipe(Effect.orDie)
+        yield* signResponseOut
+        return success
+      }),
+      cancelDeletion: () =>
+        Effect.flatMap(CurrentSession, ({ userId }) => Effect.as(worded(deletion.cancel(userId)), success))
+    })
   })
 )
