@@ -4,8 +4,6 @@ import { ProcessesFirst } from "./test/support/ProcessesFirst.ts"
 
 Object.assign(process.env, COMPILE_CACHE)
 
-const WORKER_FLAGS: Array<string> = [`--import=${new URL("test/support/WorkerImports.ts", import.meta.url)}`]
-
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts", "examples/**/*.test.ts"],
@@ -17,8 +15,6 @@ export default defineConfig({
     isolate: false,
     // Node runs the service as it is: a module runner would load and compile it again in each worker.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // As in production.
-    execArgv: WORKER_FLAGS,
     setupFiles: "test/support/CompiledSchemas.ts",
     // What the service logs is of interest where a test has failed.
     silent: "passed-only",

@@ -1,12 +1,6 @@
-import { resolveByName } from "../src/layers/process/Imports.ts"
-
-resolveByName()
-
-const [{ Layer }, { run }, { givenSettingsLayer }, { developmentLayer }] = await Promise.all([
-  import("effect"),
-  import("../src/layers/process/Run.ts"),
-  import("../src/layers/Settings.ts"),
-  import("./Development.ts")
-])
+import { Layer } from "effect"
+import { run } from "../src/layers/process/Run.ts"
+import { givenSettingsLayer } from "../src/layers/Settings.ts"
+import { developmentLayer } from "./Development.ts"
 
 run(Layer.launch(developmentLayer), { format: "pretty", settings: givenSettingsLayer })

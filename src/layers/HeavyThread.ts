@@ -1,5 +1,0 @@
-import { resolveByName } from "./process/Imports.ts"
-
-resolveByName()
-
-await import("./HeavyThreadJobs.ts")

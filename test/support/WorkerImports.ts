@@ -1,3 +1,0 @@
-import { resolveByName } from "../../src/layers/process/Imports.ts"
-
-resolveByName()
