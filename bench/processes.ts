@@ -3,7 +3,7 @@ import { spawn } from "node:child_process"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
-import { ALLOCATION, NODE_FLAGS } from "../development/ProductionProcess.ts"
+import { NODE, PATH } from "../development/ProductionProcess.ts"
 
 const ROOT = join(import.meta.dirname, "..")
 
@@ -21,8 +21,8 @@ export const SETTINGS = {
 }
 
 const start = (script: string, env: Readonly<Record<string, string>>, flags: ReadonlyArray<string>) => {
-  const child = spawn(process.execPath, [...NODE_FLAGS, ...flags, join(ROOT, script)], {
-    env: { PATH: process.env["PATH"], ...ALLOCATION, ...env },
+  const child = spawn(NODE, [...flags, join(ROOT, script)], {
+    env: { PATH, ...env },
     stdio: ["ignore", "pipe", "inherit"]
   })
   const lines: Array<string> = []

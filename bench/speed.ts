@@ -82,7 +82,7 @@ const started = Effect.fnUntraced(function*(
   return { name, origin: server.origin, pid: server.pid }
 })
 
-/** After which ours has given back what it does not need. */
+/** The memory of the idle processes is read again after this time. */
 const SETTLED = Duration.seconds(15)
 
 const memoryOf = (servers: ReadonlyArray<Server>) =>

@@ -2,7 +2,7 @@ import { Effect, type Scope } from "effect"
 import { type ChildProcess, spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../development/FreePort.ts"
-import { ALLOCATION, NODE_FLAGS } from "../development/ProductionProcess.ts"
+import { NODE, PATH } from "../development/ProductionProcess.ts"
 import type { Keeper } from "./keeper.ts"
 
 interface Ending {
@@ -29,7 +29,6 @@ export interface Service {
 const ROOT = join(import.meta.dirname, "..")
 
 const SETTINGS = {
-  ...ALLOCATION,
   // Limits are off, which production refuses.
   NODE_ENV: "test",
   RATE_LIMITS_ENABLED: "false",
@@ -84,8 +83,8 @@ export const service: (
   const origin = `http://127.0.0.1:${port}`
   const state: { child: ChildProcess | undefined; tail: string } = { child: undefined, tail: "" }
   const start = Effect.sync(() => {
-    const child = spawn(process.execPath, [...NODE_FLAGS, join(ROOT, "src/main.ts")], {
-      env: { PATH: process.env["PATH"], ...SETTINGS, PORT: String(port), ...env },
+    const child = spawn(NODE, [join(ROOT, "src/main.ts")], {
+      env: { PATH, ...SETTINGS, PORT: String(port), ...env },
       stdio: ["ignore", "pipe", "pipe"]
     })
     state.child = child

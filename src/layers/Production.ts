@@ -12,7 +12,6 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "./Live.ts"
-import { memoryReleaseLayer } from "./process/MemoryRelease.ts"
 import { startingLayer } from "./process/StartingServer.ts"
 
 export const productionLayer = applicationLayer.pipe(
@@ -20,6 +19,5 @@ export const productionLayer = applicationLayer.pipe(
   Layer.provide(backgroundLayer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
-  Layer.provide(startingLayer),
-  Layer.provide(memoryReleaseLayer)
+  Layer.provide(startingLayer)
 )

@@ -2,7 +2,7 @@ import { Effect, Ref, Schedule, Schema, type Scope } from "effect"
 import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { freePort } from "../../development/FreePort.ts"
-import { ALLOCATION, NODE_FLAGS } from "../../development/ProductionProcess.ts"
+import { NODE, PATH } from "../../development/ProductionProcess.ts"
 import { COMPILE_CACHE } from "./CompileCache.ts"
 import { SECRETS, serverAt, type TestServer } from "./TestServer.ts"
 
@@ -43,8 +43,8 @@ const PRODUCTION = {
 export const DEVELOPMENT = join(ROOT, "development/dev.ts")
 
 const start = (env: Readonly<Record<string, string>>, port: number, program: string) => {
-  const child = spawn(process.execPath, [...NODE_FLAGS, program], {
-    env: { ...COMPILE_CACHE, ...ALLOCATION, ...PRODUCTION, PORT: String(port), ...env },
+  const child = spawn(NODE, [program], {
+    env: { PATH, ...COMPILE_CACHE, ...PRODUCTION, PORT: String(port), ...env },
     stdio: ["ignore", "pipe", "pipe"]
   })
   const chunks: Array<string> = []
