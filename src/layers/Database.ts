@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient } from "@effect/sql-pg"
-import { Config, Duration, Effect, Fiber, Layer, Redacted } from "effect"
+import { Config, Duration, Effect, Fiber, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
@@ -11,7 +11,6 @@ import { machineClock } from "../services/time/MachineClock.ts"
 import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
-import { plainAddress, readingSocket } from "./database/ReadingSocket.ts"
 import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
 import { Starting } from "./process/Starting.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
@@ -38,9 +37,7 @@ const pool = Config.unwrap({
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const config = yield* pool
   yield* awaitDatabase(config, yield* databaseWait)
-  const address = plainAddress(Redacted.value(config.url))
-  const stream = address === undefined ? undefined : () => readingSocket(address)
-  return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, stream, types: makeColumnTypes() }))
+  return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
 const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
