@@ -8,7 +8,6 @@ import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
 import { BlockedStatements } from "./BlockedStatements.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
-import { StatementTexts } from "./StatementTexts.ts"
 import { watchDatabase } from "./Watch.ts"
 
 type PoolSettings = PgPool.Config & { readonly maxConnections: number }
@@ -85,7 +84,7 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
     acquirer: admitted(pool.get),
     borrower: (work) => queue.run(pool.use((lent) => work(new PooledConnection(lent, statements, clock)))),
     transactionAcquirer: admitted(pool.reserve),
-    compiler: new StatementTexts(PgClient.makeCompiler(undefined, false)),
+    compiler: PgClient.makeCompiler(undefined, false),
     prepareTransactionControls: true,
     commit,
     releaseSavepoint: (name) => `RELEASE SAVEPOINT ${name}`,
