@@ -7,9 +7,9 @@ import { bulkheadGauges, initialTurns, type Turns, turnsBy } from "./Turns.ts"
 /** Of the connections. At least two, so that the second begins as soon as the first has committed. */
 const SHARE = 0.4
 
-export const QUEUE = { longest: 256, longestCrowded: 8 }
+const QUEUE = { longest: 256, longestCrowded: 8 }
 
-export const LONGEST_WAIT = Duration.seconds(2)
+const LONGEST_WAIT = Duration.seconds(2)
 
 /** The account whose turn a fiber has. */
 const HeldTurn = Context.Reference<UserId | undefined>("route-planning-service/WriterTurns/HeldTurn", {

@@ -52,7 +52,5 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
 
 export const routesTable = tableOf("routes", RouteRecord)
 
-export type NewRouteRow = typeof RouteRecord.insert.Type
-
 export const ChangedRouteRow = Schema.toType(RouteRecord.update.mapFields(Struct.map(Schema.optional)))
 export type RouteChanges = typeof ChangedRouteRow.Type

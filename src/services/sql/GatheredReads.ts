@@ -56,7 +56,7 @@ const gatherer = <Key>(readTogether: (reads: ReadonlyArray<Read<Key>>) => Effect
 }
 
 /** Whether a statement stands in a transaction, or in a trace of its own, and is not gathered with others. */
-export const standsAlone = (sql: SqlClient.SqlClient) => (context: Context.Context<never>): boolean =>
+const standsAlone = (sql: SqlClient.SqlClient) => (context: Context.Context<never>): boolean =>
   Option.isSome(Context.getOption(context, sql.transactionService)) || Context.get(context, References.TracerEnabled)
 
 /**

@@ -1,4 +1,4 @@
-import { type Array as Arr, Function, Schema, String } from "effect"
+import { Function, Schema, String } from "effect"
 import { Model } from "effect/schema"
 import { type SqlClient, Statement } from "effect/sql"
 import { TimestampColumn } from "../../schema/Columns.ts"
@@ -48,10 +48,6 @@ interface Writable<I, U> {
   readonly update: { readonly Type: U; readonly fields: Schema.Struct.Fields }
 }
 
-const OPEN = Statement.literal("(")
-const COMMA = Statement.literal(", ")
-const VALUES = Statement.literal(") VALUES (")
-const NEXT = Statement.literal("), (")
 const CLOSE = Statement.literal(")")
 const FALSE = Statement.literal("(false")
 const OR = Statement.literal(" OR ")
@@ -75,34 +71,11 @@ export const tableOf = <I extends Readonly<Record<string, unknown>>, U extends o
     return result
   }
 
-  const inserted = Object.keys(model.insert.fields).map((field) =>
-    [field, Statement.identifier(String.camelToSnake(field))] as const
-  )
-
-  const namesAndValues = (rows: Arr.NonEmptyReadonlyArray<I>): Statement.Fragment => {
-    const written = inserted.filter(([field]) => rows[0][field] !== undefined)
-    const segments: Array<Statement.Segment> = []
-    for (const [, column] of written) segments.push(segments.length === 0 ? OPEN : COMMA, column)
-    rows.forEach((row, index) => {
-      segments.push(index === 0 ? VALUES : NEXT)
-      written.forEach(([field], place) => {
-        if (place > 0) segments.push(COMMA)
-        segments.push(Statement.parameter(row[field]))
-      })
-    })
-    segments.push(CLOSE)
-    return Statement.fragment(segments)
-  }
-
-  const insertAll = (sql: SqlClient.SqlClient, rows: Arr.NonEmptyReadonlyArray<I>): Statement.Statement<unknown> =>
-    sql`INSERT INTO ${sql(name)} ${namesAndValues(rows)}`
-
   return {
     /** By the names of the columns, for JSON that PostgreSQL reads as rows of the table. */
     byColumn: (values: Changes<I>) => byColumn(values),
-    insert: (sql: SqlClient.SqlClient, values: I) => insertAll(sql, [values]),
-    /** All have the fields of the first. */
-    insertAll,
+    insert: (sql: SqlClient.SqlClient, values: I): Statement.Statement<unknown> =>
+      sql`INSERT INTO ${sql(name)} ${sql.insert(byColumn(values))}`,
     set: (sql: SqlClient.SqlClient, changes: Changes<U>): Statement.Fragment => sql`${sql.update(byColumn(changes))}`,
     /** Whether a row has another value in one of the columns. */
     differs: (changes: Changes<U>): Statement.Fragment =>
