@@ -34,7 +34,6 @@ import { addressLimitLayer, clientAddressLayer, Limiter } from "./middleware/Rat
 import { refusalLayer } from "./middleware/Refusal.ts"
 import { requestTelemetry } from "./middleware/RequestTelemetry.ts"
 import { responseHeadersLayer } from "./middleware/ResponseHeaders.ts"
-import { roomForWritesLayer } from "./middleware/RoomForWrites.ts"
 import { pagesLayer } from "./pages/Pages.ts"
 import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
@@ -69,7 +68,6 @@ const middleware = Layer.mergeAll(
   jsonBodyLayer,
   commonFailuresLayer,
   deadlineLayer,
-  roomForWritesLayer,
   tracedFaultsLayer
 ).pipe(Layer.provide(CrossSite.layer))
 

@@ -11,7 +11,7 @@ import { HealthApi } from "./HealthApi.ts"
 import { LinksApi } from "./LinksApi.ts"
 import { MetricsApi } from "./MetricsApi.ts"
 import { PicturesApi } from "./PicturesApi.ts"
-import { CommonFailures, Deadline, RoomForWrites, TracedFaults } from "./Requests.ts"
+import { CommonFailures, Deadline, TracedFaults } from "./Requests.ts"
 import { RoutesApi } from "./RoutesApi.ts"
 import { RoutingApi } from "./RoutingApi.ts"
 import { SessionsApi } from "./SessionsApi.ts"
@@ -41,7 +41,6 @@ export class Api extends HttpApi.make(SERVICE_NAME)
   .add(HealthApi, MetricsApi)
   .middleware(CommonFailures)
   .middleware(Deadline)
-  .middleware(RoomForWrites)
   .middleware(TracedFaults)
   .annotate(HttpApi.QueryParseOptions, { errors: "all", onExcessProperty: "error" })
   .annotate(HttpApi.HeadersParseOptions, { errors: "all" })

@@ -97,16 +97,10 @@ export class Deadline extends HttpApiMiddleware.Service<Deadline>()(
   { error: Unavailable }
 ) {}
 
-/** Whether an endpoint stores nothing although its method is not safe. */
+/** An endpoint that stores nothing although its method is not safe: its response may be refused after its work. */
 export const StoresNothing = Context.Reference<boolean>("route-planning-service/StoresNothing", {
   defaultValue: () => false
 })
-
-/** Refuses most of what writes at once while the disk of the database is full. */
-export class RoomForWrites extends HttpApiMiddleware.Service<RoomForWrites>()(
-  "route-planning-service/RoomForWrites",
-  { error: Unavailable }
-) {}
 
 /** Adds the trace id to 5xx errors. Comes last, to see those of other middleware. */
 export class TracedFaults extends HttpApiMiddleware.Service<TracedFaults>()("route-planning-service/TracedFaults") {}

@@ -5,10 +5,6 @@ import { SqlError } from "effect/sql"
 export const isServerState = ({ cause }: SqlError.SqlErrorReason): boolean =>
   Predicate.hasProperty(cause, "code") && /^(53|57P)/.test(String(cause.code))
 
-/** PostgreSQL's `disk_full`. */
-export const isWithoutRoom = ({ cause }: SqlError.SqlErrorReason): boolean =>
-  Predicate.hasProperty(cause, "code") && cause.code === "53100"
-
 const WAITED = new Set(["LockTimeoutError", "StatementTimeoutError"])
 
 /** The statement waited too long, as for a lock, or was canceled. It had no effect. */
