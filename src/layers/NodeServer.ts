@@ -8,7 +8,6 @@ import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
-import { listenByMany } from "./Acceptors.ts"
 import { GatedServer, makeLoadGate } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { PiecedResponse } from "./PiecedResponse.ts"
@@ -60,7 +59,6 @@ export const makeServer = Effect.gen(function*() {
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
   server.maxConnections = yield* maxConnections
-  listenByMany(server)
   applySocketTimeouts(server, timeouts, lowestReadRate)
   // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
   server.maxHeadersCount = 0

@@ -1,7 +1,6 @@
 import { Context, Effect, Layer } from "effect"
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http"
 import { text } from "node:stream/consumers"
-import { listenByMany } from "../../src/layers/Acceptors.ts"
 import { listening } from "./Listening.ts"
 
 /** How the stand-in answers a request; what never answers hangs. */
@@ -62,8 +61,6 @@ export class StandInEngine extends Context.Service<StandInEngine, {
         else state.listener(request, response)
       }
       const server = createServer((request, response) => void answer(request, response).catch(() => undefined))
-      // The service shares this event loop, and calls by many connections at once.
-      listenByMany(server)
       server.on("connection", (socket) => state.isDown && socket.destroy())
       const port = yield* listening(server)
       const setDown = (isDown: boolean) =>
