@@ -60,7 +60,8 @@ const handlers = Layer.mergeAll(
   UsersHandlers
 ).pipe(Layer.provide(Authenticator.layer), Layer.provide(CrossSite.layer))
 
-const middleware = Layer.mergeAll(
+/** An endpoint has those that it, its group and `Api.ts` declare: the last declared is the outermost. */
+const endpointMiddleware = Layer.mergeAll(
   authenticationLayer,
   addressLimitLayer,
   sameSiteLayer,
@@ -73,7 +74,7 @@ const middleware = Layer.mergeAll(
 
 const api = HttpApiBuilder.layer(Api).pipe(
   Layer.provide(handlers),
-  Layer.provide(middleware),
+  Layer.provide(endpointMiddleware),
   Layer.provide([Downloads.layer, Idempotency.layer, Limiter.layer, RequestBodies.layer])
 )
 
@@ -84,27 +85,30 @@ const pages = pagesLayer.pipe(
   Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
 )
 
-const routes = Layer.mergeAll(
-  errorShapeLayer,
-  responseHeadersLayer,
-  corsLayer,
-  clientAddressLayer,
-  refusalLayer,
-  exactPathsLayer,
-  largeResponsesLayer,
-  conditionalLayer,
-  otherMethodsLayer,
-  api,
-  docs,
-  pages,
-  methodNotAllowedLayer
+const routes = Layer.mergeAll(api, docs, pages, methodNotAllowedLayer)
+
+/** The router runs middleware in the order in which their layers are built. */
+const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: Layer.Layer<never, E2, R2>) =>
+  Layer.provideMerge(next, before)
+
+/** Runs around every request in this order. `requestTelemetry` is outside of them all, until the response is sent. */
+const globalMiddleware = errorShapeLayer.pipe(
+  followedBy(responseHeadersLayer),
+  followedBy(corsLayer),
+  followedBy(clientAddressLayer),
+  followedBy(refusalLayer),
+  followedBy(exactPathsLayer),
+  followedBy(largeResponsesLayer),
+  followedBy(conditionalLayer),
+  followedBy(otherMethodsLayer)
 )
 
 /** Paths are exact: no trailing slash, no double slash, case-sensitive. */
 export const serverLayer = Layer.unwrap(
   Effect.map(
     requestTelemetry,
-    (middleware) => HttpRouter.serve(routes, { routerConfig: ROUTER, middleware, disableLogger: true })
+    (middleware) =>
+      HttpRouter.serve(Layer.merge(globalMiddleware, routes), { routerConfig: ROUTER, middleware, disableLogger: true })
   )
 ).pipe(
   // Effect's own request span contains the path, and so share tokens.
