@@ -27,6 +27,7 @@ import { CrossSite, sameSiteLayer } from "./middleware/CrossSite.ts"
 import { deadlineLayer } from "./middleware/Deadline.ts"
 import { commonFailuresLayer, errorShapeLayer, tracedFaultsLayer } from "./middleware/ErrorShape.ts"
 import { exactPathsLayer } from "./middleware/ExactPaths.ts"
+import { gateLayer } from "./middleware/Gate.ts"
 import { jsonBodyLayer } from "./middleware/JsonBody.ts"
 import { largeResponsesLayer } from "./middleware/LargeResponses.ts"
 import { noParametersLayer } from "./middleware/NoParameters.ts"
@@ -95,6 +96,7 @@ const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: La
 const globalMiddleware = errorShapeLayer.pipe(
   followedBy(responseHeadersLayer),
   followedBy(corsLayer),
+  followedBy(gateLayer),
   followedBy(clientAddressLayer),
   followedBy(refusalLayer),
   followedBy(exactPathsLayer),

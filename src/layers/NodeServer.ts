@@ -1,14 +1,12 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
 import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
-import { IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { IncomingMessage, Server, type ServerResponse } from "node:http"
 import { TransportRules } from "../http/middleware/Refusal.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
-import { RequestCounters } from "../services/limits/RunningRequests.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
-import { GatedServer, makeLoadGate } from "./Overload.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
@@ -52,7 +50,7 @@ const keepUntilServed = (server: Server) => {
 export const makeServer = Effect.gen(function*() {
   const timeouts = yield* SocketTimeouts
   const lowestReadRate = yield* LowestReadRate
-  const server = new GatedServer({
+  const server = new Server({
     ...LIMITS,
     ServerResponse: PiecedResponse,
     headersTimeout: timeouts.headers,
@@ -119,8 +117,6 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   const linger = Math.min(Duration.toMillis(yield* drainDelay), MAX_LINGER_MS)
   const waiting = yield* (yield* Starting).waiting
   const node = Option.isSome(waiting) ? waiting.value.server : yield* makeServer
-  const gate = yield* makeLoadGate
-  node.gate = gate
   lingerOnClose(node, linger)
   keepUntilServed(node)
   if (Option.isSome(waiting)) {
@@ -135,7 +131,6 @@ export const listenLayer = Layer.unwrap(Effect.gen(function*() {
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),
-    Layer.merge(whenSentLayer),
-    Layer.merge(Layer.succeed(RequestCounters, gate))
+    Layer.merge(whenSentLayer)
   )
 }))

@@ -3,9 +3,14 @@ import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { HeadersTooLarge, NotFound, RequestTimeout, type ServiceError, ValidationFailed } from "../schema/Errors.ts"
 import { closeGently } from "./ClosingSockets.ts"
-import { onEveryRequest } from "./Overload.ts"
 
 export const MAX_HEADER_BYTES = 16 * 1024
+
+/** Also one that expects `100-continue`. */
+export const onEveryRequest = (
+  server: Server,
+  listener: (request: IncomingMessage, response: ServerResponse) => void
+): void => void server.on("request", listener).on("checkContinue", listener)
 
 const errorOf = (cause: NodeJS.ErrnoException): ServiceError => {
   switch (cause.code) {

@@ -2,7 +2,7 @@ import { Context, Predicate, Schema } from "effect"
 import type { Server } from "node:http"
 import type { Socket } from "node:net"
 import { declaredLength } from "../http/request/Body.ts"
-import { onEveryRequest } from "./Overload.ts"
+import { onEveryRequest } from "./ParserErrors.ts"
 
 /**
  * In milliseconds: until the headers of a request are there; until a client takes more of a response or sends the rest

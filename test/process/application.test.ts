@@ -19,7 +19,6 @@ import {
   routingEngineLive
 } from "../../src/layers/Live.ts"
 import type { CounterState } from "../../src/services/limits/RateCounters.ts"
-import { RequestCounters } from "../../src/services/limits/RunningRequests.ts"
 import { Mailer } from "../../src/services/mail/Mailer.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { IdentityProvider } from "../../src/services/provider/IdentityProvider.ts"
@@ -229,22 +228,10 @@ const mailed = Effect.flatMap(Mailbox, ({ mails }) => mails)
 
 const accounts = SqlClient.SqlClient.use((sql) => sql`SELECT 1 FROM users`)
 
-const counted = { reads: new Array<number>(), writes: new Array<number>() }
-
-const counterOf = (changes: Array<number>) => ({
-  add: (change: number) => void changes.push(change),
-  areMany: () => false
-})
-
-const counters = Layer.succeed(RequestCounters, {
-  all: counterOf(counted.reads),
-  writes: counterOf(counted.writes)
-})
-
 const withoutBackground = inProcess.pipe(
   Layer.provide(applicationLayer),
   Layer.provide(inProcessServerLayer),
-  Layer.provide([nowhere, counters, Layer.mock(RoutingEngine, {}), Layer.mock(IdentityProvider, {})]),
+  Layer.provide([nowhere, Layer.mock(RoutingEngine, {}), Layer.mock(IdentityProvider, {})]),
   Layer.provideMerge(Mailbox.layer),
   Layer.provideMerge(live)
 )
@@ -268,19 +255,6 @@ layer(configured(withoutBackground))("the application without its background", (
       assert.strictEqual((yield* visitor.post("/auth/login-email", { email, password })).status, 401)
       assert.deepStrictEqual(yield* mailed, [])
       assert.strictEqual((yield* accounts).length, 1)
-    }))
-
-  it.effect("counts writes and reads apart, and none while its body is waited for", () =>
-    Effect.gen(function*() {
-      const visitor = yield* anonymous
-      counted.writes.splice(0)
-      counted.reads.splice(0)
-      yield* visitor.post("/auth/login-email", { email: newEmail(), password: "a long enough password" })
-      assert.deepStrictEqual(counted.reads, [])
-      assert.deepStrictEqual(counted.writes.slice(0, 3), [1, -1, 1])
-      assert.strictEqual(counted.writes.at(-1), -1)
-      yield* visitor.get("//health/live")
-      assert.deepStrictEqual(counted.reads, [1, -1])
     }))
 })
 

@@ -1,18 +1,29 @@
-import { assert, it } from "@effect/vitest"
-import { ConfigProvider, Effect } from "effect"
-import { once } from "node:events"
-import { GatedServer, makeLoadGate } from "../../src/layers/Overload.ts"
+import { assert, it, layer } from "@effect/vitest"
+import { ConfigProvider, Effect, Latch, Layer, type Scope } from "effect"
+import { HttpEffect, HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { setImmediate as nextIteration } from "node:timers/promises"
+import { gateLayer } from "../../src/http/middleware/Gate.ts"
+import { requestTelemetry } from "../../src/http/middleware/RequestTelemetry.ts"
 import { QueueLateness } from "../../src/services/limits/ConnectionQueue.ts"
+import { waitingForOthers } from "../../src/services/limits/RunningRequests.ts"
+import { anonymous } from "../support/Actors.ts"
+import { partlySent } from "../support/HeldBodies.ts"
+import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const SPIN = 5
 
-/** Keeps the event loop saturated until the scope closes. */
-const saturated = Effect.acquireRelease(
+const spinFor = (millis: number) => {
+  const end = performance.now() + millis
+  while (performance.now() < end);
+}
+
+/** Keeps the event loop busy until the scope closes. */
+const busyLoop = Effect.acquireRelease(
   Effect.sync(() => {
     const state = { isOver: false }
     const spin = () => {
-      const until = performance.now() + SPIN
-      while (performance.now() < until);
+      spinFor(SPIN)
       if (!state.isOver) setImmediate(spin)
     }
     spin()
@@ -21,122 +32,134 @@ const saturated = Effect.acquireRelease(
   (state) => Effect.sync(() => state.isOver = true)
 )
 
-const started = Effect.gen(function*() {
-  const server = new GatedServer((_request, response) => response.end())
-  const gate = yield* makeLoadGate
-  server.gate = gate
-  yield* Effect.acquireRelease(
-    Effect.promise(() => once(server.listen(0, "127.0.0.1"), "listening")),
-    () =>
+const OK = Effect.sync(() => HttpServerResponse.empty())
+
+/** Behind the gate are requests that run until `end`, some that wait for others until then, and some that spin. */
+const gated = Effect.gen(function*() {
+  const latch = yield* Latch.make()
+  const seen = { running: 0, waiting: 0, spun: new Array<string>() }
+  const held = (name: "running" | "waiting", wait: Effect.Effect<void>) =>
+    Effect.sync(() => seen[name]++).pipe(Effect.andThen(wait), Effect.andThen(OK))
+  const routes = HttpRouter.addAll([
+    HttpRouter.route("*", "/", OK),
+    HttpRouter.route("GET", "/health/live", OK),
+    HttpRouter.route("GET", "/running", held("running", latch.await)),
+    HttpRouter.route("GET", "/waiting", held("waiting", waitingForOthers(latch.await))),
+    HttpRouter.route("GET", "/spin", (request) =>
       Effect.sync(() => {
-        server.close()
-        server.closeAllConnections()
-      })
+        const [, millis = ""] = request.url.split("?")
+        seen.spun.push(millis)
+        spinFor(Number(millis))
+        return HttpServerResponse.empty()
+      }))
+  ])
+  const handler = yield* HttpRouter.toHttpEffect(Layer.merge(gateLayer, routes))
+  const context = yield* Effect.context<never>()
+  const handle = HttpEffect.toWebHandlerWith<never, HttpServerRequest.HttpServerRequest | Scope.Scope>(context)(
+    handler,
+    yield* requestTelemetry
   )
-  const address = server.address()
-  const port = address === null || typeof address === "string" ? 0 : address.port
-  const statusOf = (method: string) =>
-    Effect.promise(() =>
-      fetch(`http://127.0.0.1:${port}/api/v1/routes`, { method }).then(async (response) => {
-        await response.arrayBuffer()
-        return response.status
-      })
-    )
-  return { gate, status: statusOf("GET"), writeStatus: statusOf("POST") }
-}).pipe(Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ MAX_RUNNING_REQUESTS: "8" }))))
+  const call = (path: string, method = "GET") =>
+    handle(new Request(`http://localhost${path}`, { method })).then(({ status }) => status)
+  return {
+    call,
+    seen,
+    end: latch.open,
+    status: Effect.promise(() => call("/")),
+    writeStatus: Effect.promise(() => call("/", "POST"))
+  }
+}).pipe(
+  Effect.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({
+    MAX_RUNNING_REQUESTS: "8",
+    BASE_URL: "http://localhost:3000"
+  })))
+)
 
-const times = (count: number, act: () => void) => Array.from({ length: count }).forEach(() => act())
+const times = <A>(count: number, act: () => A) => Array.from({ length: count }, act)
 
-const until = (status: Effect.Effect<number>, wanted: number) =>
+const untilStatus = (status: Effect.Effect<number>, wanted: number) =>
   Effect.repeat(status, { until: (found) => found === wanted })
 
-it.live("a saturated process that has had half of its most requests for a while takes no more until they stay few", () =>
+it.live("a busy process that works on its most requests refuses more, but not its health, until some have ended", () =>
   Effect.gen(function*() {
-    const { gate, status } = yield* started
-    yield* saturated
-    times(3, () => gate.all.add(1))
-    assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => status))), new Set([200]))
-    gate.all.add(1)
-    yield* until(status, 503)
-    gate.all.add(-1)
-    assert.strictEqual(yield* status, 200)
-    gate.all.add(-1)
-    times(2, () => gate.all.add(1))
-    yield* until(status, 503)
-    times(3, () => gate.all.add(-1))
-    // Longer than the gate calls a load standing.
-    yield* Effect.sleep("1 second")
-    times(3, () => gate.all.add(1))
-    assert.strictEqual(yield* status, 200)
-    times(4, () => gate.all.add(1))
-    yield* until(status, 503)
+    const { call, end, seen, status, writeStatus } = yield* gated
+    yield* busyLoop
+    const calls = times(7, () => call("/running"))
+    yield* until(Effect.sync(() => seen.running === 7))
+    assert.deepStrictEqual(new Set(yield* Effect.all(times(40, () => status))), new Set([204]))
+    calls.push(call("/running"))
+    yield* untilStatus(status, 503)
+    assert.strictEqual(yield* writeStatus, 503)
+    assert.strictEqual(yield* Effect.promise(() => call("/health/live")), 204)
+    yield* end
+    assert.deepStrictEqual(new Set(yield* Effect.promise(() => Promise.all(calls))), new Set([204]))
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [204, 204])
   }).pipe(Effect.scoped))
 
-it.live("a saturated process that has had its most requests takes no more than half of them from then on", () =>
+it.live("requests that wait for others do not count", () =>
   Effect.gen(function*() {
-    const { gate, status } = yield* started
-    yield* saturated
-    times(8, () => gate.all.add(1))
-    yield* until(status, 503)
-    times(4, () => gate.all.add(-1))
-    assert.strictEqual(yield* status, 503)
-    gate.all.add(-1)
-    assert.strictEqual(yield* status, 200)
-  }).pipe(Effect.scoped))
-
-it.live("writes that have had a quarter of the most requests for a while are refused, and reads are not", () =>
-  Effect.gen(function*() {
-    const { gate, status, writeStatus } = yield* started
-    yield* saturated
-    times(2, () => gate.all.add(1))
-    assert.deepStrictEqual(new Set(yield* Effect.all(Array.from({ length: 40 }, () => writeStatus))), new Set([200]))
-    times(2, () => gate.all.add(-1))
-    times(2, () => gate.writes.add(1))
-    yield* until(writeStatus, 503)
-    assert.strictEqual(yield* status, 200)
-    times(2, () => gate.writes.add(1))
-    yield* until(status, 503)
-    times(4, () => gate.writes.add(-1))
-    assert.strictEqual(yield* writeStatus, 200)
-  }).pipe(Effect.scoped))
-
-it.live("a saturated process refuses writes where the queue for the database is late, and then reads", () =>
-  Effect.gen(function*() {
-    const database = { lateness: 0.24 }
-    const { status, writeStatus } = yield* Effect.provideService(started, QueueLateness, () => database.lateness)
-    database.lateness = 1
-    assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
-    database.lateness = 0.24
-    yield* saturated
+    const { call, end, seen, status } = yield* gated
+    yield* busyLoop
+    const calls = times(20, () => call("/waiting"))
+    yield* until(Effect.sync(() => seen.waiting === 20))
     // Longer than the gate looks back at the event loop.
     yield* Effect.sleep("100 millis")
-    assert.strictEqual(yield* writeStatus, 200)
-    database.lateness = 0.25
-    yield* until(writeStatus, 503)
-    assert.strictEqual(yield* status, 200)
-    database.lateness = 0.5
-    assert.strictEqual(yield* status, 503)
-    database.lateness = 0
-    assert.deepStrictEqual([yield* status, yield* writeStatus], [200, 200])
+    assert.deepStrictEqual(new Set(yield* Effect.all(times(40, () => status))), new Set([204]))
+    yield* end
+    assert.deepStrictEqual(new Set(yield* Effect.promise(() => Promise.all(calls))), new Set([204]))
   }).pipe(Effect.scoped))
 
-it.live("bursts one after the other are no standing load", () =>
+it.live("a busy process refuses requests where the queue for the database is late", () =>
   Effect.gen(function*() {
-    const { gate, status } = yield* started
-    const standing = yield* started
-    yield* saturated
-    for (const load of [gate, standing.gate]) times(4, () => load.all.add(1))
-    gate.all.add(-1)
-    yield* until(standing.status, 503)
-    gate.all.add(1)
-    assert.strictEqual(yield* status, 200)
+    const database = { lateness: 1 }
+    const { status, writeStatus } = yield* Effect.provideService(gated, QueueLateness, () => database.lateness)
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [204, 204])
+    yield* busyLoop
+    yield* untilStatus(status, 503)
+    assert.strictEqual(yield* writeStatus, 503)
+    database.lateness = 0.49
+    assert.deepStrictEqual([yield* status, yield* writeStatus], [204, 204])
   }).pipe(Effect.scoped))
 
 it.live("a process whose event loop has time takes as many as come", () =>
   Effect.gen(function*() {
-    const { gate, status } = yield* started
-    times(100, () => gate.all.add(1))
-    // Longer than the gate calls a load standing.
-    yield* Effect.sleep("1 second")
-    assert.strictEqual(yield* status, 200)
+    const { call, end, seen, status } = yield* gated
+    const calls = times(100, () => call("/running"))
+    yield* until(Effect.sync(() => seen.running === 100))
+    // Longer than the gate looks back at the event loop.
+    yield* Effect.sleep("100 millis")
+    assert.strictEqual(yield* status, 204)
+    yield* end
+    assert.deepStrictEqual(new Set(yield* Effect.promise(() => Promise.all(calls))), new Set([204]))
   }).pipe(Effect.scoped))
+
+it.live("requests that use the slice of an iteration start in it, the others in order, each slice in an iteration", () =>
+  Effect.gen(function*() {
+    const { call, seen } = yield* gated
+    // Longer than a slice, or nothing of it.
+    const durations = ["8", "8", "0", "0", "8", "0"]
+    const calls = durations.map((millis) => call(`/spin?${millis}`))
+    const started = new Array<number>()
+    for (let n = 0; n < 4; n++) {
+      started.push(seen.spun.length)
+      yield* Effect.promise(() => nextIteration())
+    }
+    assert.deepStrictEqual(started, [1, 2, 5, 6])
+    assert.deepStrictEqual(seen.spun, durations)
+    assert.deepStrictEqual(new Set(yield* Effect.promise(() => Promise.all(calls))), new Set([204]))
+  }).pipe(Effect.scoped))
+
+layer(TestServer.layer({ MAX_RUNNING_REQUESTS: "1" }), { excludeTestServices: true })("a busy process", (it) => {
+  it.effect("does not count requests whose body has not arrived", () =>
+    Effect.gen(function*() {
+      const visitor = yield* anonymous
+      yield* busyLoop
+      const uploads = yield* Effect.replicateEffect(
+        partlySent("POST /api/v1/auth/login-email", "{", { "Content-Length": "100" }),
+        3
+      )
+      const statuses = yield* Effect.replicateEffect(Effect.map(visitor.get("/routes"), ({ status }) => status), 20)
+      assert.deepStrictEqual(new Set(statuses), new Set([401]))
+      assert.deepStrictEqual(uploads.map(({ received }) => received()), times(3, () => "HTTP/1.1 100 Continue\r\n\r\n"))
+    }).pipe(Effect.scoped))
+})

@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer } from "effect"
+import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { Agent } from "node:http"
 import { ask, closedLoop, type Outcome } from "../../bench/load.ts"
 import { forgetPeak, peakMemory, residentMemory } from "../../bench/processes.ts"
@@ -10,6 +10,7 @@ import { MailProvider } from "../support/MailProvider.ts"
 import { type Replica, replica } from "../support/Replica.ts"
 import { newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const MIB = 1024 * 1024
 
@@ -29,6 +30,13 @@ class Service extends Context.Service<Service, Replica>()("test/Service") {
     return Layer.mergeAll(Layer.succeed(Service, started), Layer.succeed(TestServer, started.server))
   })).pipe(Layer.provideMerge(MailProvider.layer(0)))
 }
+
+const Refusal = Schema.Struct({
+  statusCode: Schema.Int,
+  code: Schema.String,
+  message: Schema.String,
+  details: Schema.Struct({ retryAfterSeconds: Schema.Literal(1), traceId: Schema.String })
+})
 
 const callsOf = (origin: string, rider: Rider) => {
   const headers = { authorization: `Bearer ${rider.token}` }
@@ -112,7 +120,8 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
     "refuses in the one shape, with the headers of all responses, and closes where a long body is left",
     () =>
       Effect.gen(function*() {
-        const { server } = yield* Service
+        const service = yield* Service
+        const { server } = service
         const calls = callsOf(server.origin, yield* signedUp)
         const isSeen = new AbortController()
         const load = yield* Effect.forkChild(Effect.promise(() => closedLoop(calls, 200, 10, isSeen.signal)))
@@ -125,12 +134,15 @@ layer(Service.layer, { excludeTestServices: true, timeout: "60 seconds" })("a pr
         const long = yield* refusalOf("https://other.example.com", 100_000)
         isSeen.abort()
         yield* Fiber.join(load)
-        assert.deepStrictEqual(short.body, {
+        const { details: { traceId }, ...refusal } = yield* Schema.decodeUnknownEffect(Refusal)(short.body)
+        assert.deepStrictEqual(refusal, {
           statusCode: 503,
           code: "INTERNAL",
-          message: "The service has too many requests: try again",
-          details: { retryAfterSeconds: 1 }
+          message: "The service has too many requests: try again"
         })
+        const isLogged = () =>
+          service.output().split("\n").some((line) => line.includes(traceId) && line.includes(`"status":503`))
+        yield* until(Effect.sync(isLogged))
         assert.strictEqual(short.headers.get("retry-after"), "1")
         assert.strictEqual(short.headers.get("content-type"), "application/json")
         assert.strictEqual(short.headers.get("cache-control"), "no-store")

@@ -36,7 +36,7 @@ const PREFLIGHT = {
   [HEADERS.maxAge.key]: String(Duration.toSeconds(Duration.days(1)))
 }
 
-export interface CorsRequest {
+interface CorsRequest {
   readonly cookie?: string | undefined
   readonly origin?: string | undefined
 }
@@ -45,7 +45,7 @@ export interface CorsRequest {
  * The CORS headers of every response, and the names of those that it depends on. Scripts of any origin may read what comes
  * without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
  */
-export const corsHeaders = Effect.map(corsOrigins, (origins) => {
+const corsHeaders = Effect.map(corsOrigins, (origins) => {
   const listed = new Set(origins)
   const exposed = { [HEADERS.exposeHeaders.key]: EXPOSED_HEADERS }
   const forAnyone = { [HEADERS.allowOrigin.key]: "*", ...exposed }

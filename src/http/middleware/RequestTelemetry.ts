@@ -10,8 +10,6 @@ import {
 } from "effect/http"
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
-import { isSafe } from "../../schema/SafeMethods.ts"
-import { type RequestCounter, RequestCounters, RunningRequests } from "../../services/limits/RunningRequests.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
@@ -99,8 +97,8 @@ const beginSpan = (
 }
 
 /** What the work of a request finds, in one change of its context. */
-const forWork = <R>(context: Context.Context<R>, { counter, refusal, span }: Watch): Context.Context<R> => {
-  const watched = Context.add(Context.add(context, Tracer.ParentSpan, span), RunningRequests, counter)
+const forWork = <R>(context: Context.Context<R>, { refusal, span }: Watch): Context.Context<R> => {
+  const watched = Context.add(context, Tracer.ParentSpan, span)
   const isLeftOut = !span.sampled && Context.get(context, References.TracerEnabled)
   const traced = isLeftOut ? Context.add(watched, References.TracerEnabled, false) : watched
   return refusal === undefined ? traced : Context.add(traced, Refusal, refusal)
@@ -148,7 +146,6 @@ interface Watch {
   readonly started: bigint
   readonly size: Size
   readonly refusal: ServiceError | undefined
-  readonly counter: RequestCounter
 }
 
 const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: number) => {
@@ -163,7 +160,6 @@ export const requestTelemetry = Effect.gen(function*() {
   const trusted = yield* trustedProxies
   const scheme = (yield* baseUrl).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
-  const counters = yield* RequestCounters
   const series = makeSeries()
 
   const begin = Effect.contextWith((context: Context.Context<HttpServerRequest.HttpServerRequest>) => {
@@ -175,13 +171,11 @@ export const requestTelemetry = Effect.gen(function*() {
       context,
       (_request, response) => Effect.succeed(counting(request, response, size))
     )
-    const counter = isSafe(labels.method) ? counters.all : counters.writes
-    counter.add(1)
     if (isMeasured) active.modifyUnsafe(1, context)
     const callerTrace = callerTraceOf(request, trusted)
     const beginning = beginSpan(callerTrace, labels, Context.get(context, References.TracerEnabled))
     const started = Context.get(context, Clock.Clock).monotonicTimeNanosUnsafe()
-    return Effect.map(beginning, (span): Watch => ({ labels, size, span, started, refusal, counter }))
+    return Effect.map(beginning, (span): Watch => ({ labels, size, span, started, refusal }))
   })
 
   const end = <E>(watch: Watch, exit: Exit.Exit<HttpServerResponse.HttpServerResponse, E>) =>
@@ -190,7 +184,6 @@ export const requestTelemetry = Effect.gen(function*() {
       const nanoseconds = Number(clock.monotonicTimeNanosUnsafe() - watch.started)
       const { status } = HttpServerError.exitResponse(exit)
       endSpan(watch, scheme, status, clock)
-      watch.counter.add(-1)
       if (isMeasured) {
         active.modifyUnsafe(-1, context)
         series(watch.labels, status).updateUnsafe(nanoseconds / 1e9, context)

@@ -1,12 +1,12 @@
 import { Context, Effect, Option, Schema } from "effect"
-import type { GatedServer } from "../Overload.ts"
+import type { Server } from "node:http"
 
 export const NotServing = Schema.TaggedStruct("NotServing", {})
 
 export const Serving = Schema.TaggedStruct("Serving", {})
 
 export interface Waiting {
-  readonly server: GatedServer
+  readonly server: Server
   /** Stops responding. Call it when the service listens for requests, so that each gets a response. */
   readonly release: () => void
 }

@@ -2,21 +2,13 @@ import { Context, Effect } from "effect"
 
 export interface RequestCounter {
   readonly add: (change: 1 | -1) => void
-  /** Whether so many run that a saturated process refuses more. */
+  /** A busy process refuses more requests than these. */
   readonly areMany: () => boolean
 }
 
-/** What counts this request. Set for each one: what a layer provides would take its place in handlers. */
+/** Counts the request that the fiber works on; the gate sets it. */
 export const RunningRequests = Context.Reference<RequestCounter>("route-planning-service/RunningRequests", {
   defaultValue: () => UNCOUNTED
-})
-
-/** Of the process; writes count among all requests too. */
-export const RequestCounters = Context.Reference<{
-  readonly all: RequestCounter
-  readonly writes: RequestCounter
-}>("route-planning-service/RequestCounters", {
-  defaultValue: () => ({ all: UNCOUNTED, writes: UNCOUNTED })
 })
 
 const UNCOUNTED: RequestCounter = { add: () => undefined, areMany: () => false }

@@ -1,0 +1,121 @@
+import { Clock, Config, Duration, Effect, Metric } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { performance } from "node:perf_hooks"
+import { Unavailable } from "../../schema/Errors.ts"
+import { QueueLateness } from "../../services/limits/ConnectionQueue.ts"
+import { type RequestCounter, RunningRequests } from "../../services/limits/RunningRequests.ts"
+import { whole } from "../../services/settings/SettingTypes.ts"
+import { declaredLength } from "../request/Body.ts"
+import { isProbe } from "../request/RouteTemplates.ts"
+import { respond } from "../response/ErrorResponse.ts"
+
+/** As many as may queue for the database: fewer would refuse a short burst. */
+export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
+
+const BUSY = { utilization: 0.75, windowMillis: 50 }
+
+/**
+ * A part of the longest wait for a connection. Where the first in the queue has waited for so long, the database would refuse
+ * more requests after most of their work. A slow machine, or several processes on one, comes there with fewer requests than
+ * the most.
+ */
+const LATE = 0.5
+
+/** Milliseconds of each iteration of the event loop in which requests start. */
+const SLICE = 5
+
+const RETRY_AFTER = Duration.seconds(1)
+
+/** A longer body would cost more to read than its refusal. */
+const DROPPED_BYTES = 65_536
+
+const refusals = Metric.counter("overload_refusals_total", {
+  description: "Requests refused before any work because the process has too much",
+  incremental: true
+})
+
+const makeIsBusy = (millis: () => number) => {
+  const last = { at: millis(), sample: performance.eventLoopUtilization(), isBusy: false }
+  return () => {
+    const at = millis()
+    if (at - last.at >= BUSY.windowMillis) {
+      const sample = performance.eventLoopUtilization()
+      last.isBusy = performance.eventLoopUtilization(sample, last.sample).utilization >= BUSY.utilization
+      last.sample = sample
+      last.at = at
+    }
+    return last.isBusy
+  }
+}
+
+/**
+ * Ends at once, or, where requests have started for a slice of this iteration of the event loop, in order in the next ones. So
+ * a burst delays neither the refusal of what comes after it nor the requests that already run.
+ */
+const makeTurn = (millis: () => number) => {
+  const waiting: Array<() => void> = []
+  const slice = { since: 0, isOpen: false }
+  const isUsed = () => millis() - slice.since >= SLICE
+
+  const open = () => {
+    if (slice.isOpen) return
+    slice.isOpen = true
+    slice.since = millis()
+    setImmediate(nextIteration)
+  }
+
+  const nextIteration = () => {
+    slice.isOpen = false
+    if (waiting.length > 0) open()
+    while (waiting.length > 0 && !isUsed()) waiting.shift()?.()
+  }
+
+  return Effect.callback<void>((resume) => {
+    open()
+    if (waiting.length === 0 && !isUsed()) resume(Effect.void)
+    else waiting.push(() => resume(Effect.void))
+  })
+}
+
+const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
+  yield* Metric.update(refusals, 1)
+  const response = yield* respond(
+    Unavailable.retryAfter("The service has too many requests: try again", RETRY_AFTER)
+  )
+  const isShort = (declaredLength(request) ?? Infinity) <= DROPPED_BYTES
+  return isShort ? response : HttpServerResponse.setHeader(response, "connection", "close")
+})
+
+/**
+ * Refuses a request while the event loop is busy and the process either works on `MAX_RUNNING_REQUESTS` or is late with the
+ * queue for the database. Neither alone is an overload: requests that wait cost no processor time, and a loop that is busy with
+ * a few is at its best. The health and the metrics are never refused.
+ */
+export const gateLayer = HttpRouter.middleware(
+  Effect.gen(function*() {
+    const most = yield* maxRunning
+    const lateness = yield* QueueLateness
+    const clock = yield* Clock.Clock
+    const millis = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6
+    const isBusy = makeIsBusy(millis)
+    const turn = makeTurn(millis)
+    const running = { count: 0 }
+    const counter: RequestCounter = {
+      add: (change) => void (running.count += change),
+      areMany: () => running.count >= most || lateness() >= LATE
+    }
+    yield* Metric.update(refusals, 0)
+
+    return (httpEffect) =>
+      Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        if (isProbe(request.url)) return httpEffect
+        if (counter.areMany() && isBusy()) return refuse(request)
+        counter.add(1)
+        return Effect.andThen(turn, httpEffect).pipe(
+          Effect.provideService(RunningRequests, counter),
+          Effect.ensuring(Effect.sync(() => counter.add(-1)))
+        )
+      })
+  }),
+  { global: true }
+)
