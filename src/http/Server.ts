@@ -1,5 +1,5 @@
-import { Effect, Layer } from "effect"
-import { HttpMiddleware, HttpRouter } from "effect/http"
+import { Context, Effect, Exit, Layer, Ref, Scope } from "effect"
+import { HttpMiddleware, HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "./api/Api.ts"
 import { authenticationLayer } from "./auth/AuthenticationLayers.ts"
@@ -18,6 +18,7 @@ import { PicturesHandlers } from "./handlers/PicturesHandlers.ts"
 import { RoutesHandlers } from "./handlers/RoutesHandlers.ts"
 import { RoutingHandlers } from "./handlers/RoutingHandlers.ts"
 import { SessionsHandlers } from "./handlers/SessionsHandlers.ts"
+import { startingLayer } from "./handlers/Starting.ts"
 import { SyncHandlers } from "./handlers/SyncHandlers.ts"
 import { TokensHandlers } from "./handlers/TokensHandlers.ts"
 import { UsersHandlers } from "./handlers/UsersHandlers.ts"
@@ -106,13 +107,44 @@ const globalMiddleware = errorShapeLayer.pipe(
 )
 
 /** Paths are exact: no trailing slash, no double slash, case-sensitive. */
-export const serverLayer = Layer.unwrap(
-  Effect.map(
-    requestTelemetry,
-    (middleware) =>
-      HttpRouter.serve(Layer.merge(globalMiddleware, routes), { routerConfig: ROUTER, middleware, disableLogger: true })
+const handlerOf = <E, R>(routes: Layer.Layer<never, E, R>) =>
+  HttpRouter.toHttpEffect(Layer.merge(globalMiddleware, routes)).pipe(
+    Effect.provideService(HttpRouter.RouterConfig, ROUTER)
   )
-).pipe(
-  // Effect's own request span contains the path, and so share tokens.
-  Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
-)
+
+const handler = handlerOf(routes)
+
+/** What responds to every request, with the services that it needs. */
+export class RequestHandler extends Context.Service<RequestHandler, Effect.Success<typeof handler>>()(
+  "route-planning-service/RequestHandler"
+) {
+  static readonly layer = Layer.effect(RequestHandler, handler)
+}
+
+/** Listens and responds from the start, first that the service is starting. */
+export class Listening extends Context.Service<Listening, {
+  /** Responds by this handler from now on. Before the scope has closed, running requests have ended. */
+  readonly begin: (handler: RequestHandler["Service"]) => Effect.Effect<void, never, Scope.Scope>
+}>()("route-planning-service/Listening") {
+  static readonly layer = Layer.effect(
+    Listening,
+    Effect.gen(function*() {
+      const current = yield* Ref.make<RequestHandler["Service"]>(yield* handlerOf(startingLayer))
+      const scope = yield* Scope.fork(yield* Effect.scope)
+      yield* Scope.provide(HttpServer.serveEffect(Effect.flatten(Ref.get(current)), yield* requestTelemetry), scope)
+      return Listening.of({
+        begin: (handler) => Effect.acquireRelease(Ref.set(current, handler), () => Scope.close(scope, Exit.void))
+      })
+    })
+  ).pipe(
+    HttpServer.withLogAddress,
+    // Effect's own request span contains the path, and so share tokens.
+    Layer.provide(Layer.succeed(HttpMiddleware.TracerDisabledWhen, () => true))
+  )
+}
+
+/** Responds to requests by the application. */
+export const serverLayer = Layer.effectDiscard(Effect.gen(function*() {
+  const { begin } = yield* Listening
+  yield* begin(yield* RequestHandler)
+}))

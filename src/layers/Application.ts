@@ -1,5 +1,5 @@
 import { Layer } from "effect"
-import { serverLayer } from "../http/Server.ts"
+import { Listening, RequestHandler, serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
 import { AccountMails } from "../services/accounts/AccountMails.ts"
@@ -137,10 +137,16 @@ const servicesLayer = Layer.mergeAll(
   Layer.provide([Pseudonyms.layer, Roles.layer])
 )
 
+const requestHandlerLayer = RequestHandler.layer.pipe(Layer.provide(servicesLayer))
+
+/** Build it first, so that a process responds while it waits for its database. */
+export const listeningLayer = Listening.layer.pipe(Layer.provide(Draining.layer), Layer.provide(telemetryLayer))
+
 /** The whole service. What is outside of it is a requirement; `Live.ts` has that of production. */
 export const applicationLayer = drainLayer.pipe(
   Layer.provide(servicesLayer),
-  Layer.provideMerge(Layer.provide(serverLayer, servicesLayer)),
+  Layer.provideMerge(serverLayer.pipe(Layer.provide(requestHandlerLayer))),
+  Layer.provide(listeningLayer),
   Layer.provide(telemetryLayer)
 )
 

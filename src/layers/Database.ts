@@ -1,6 +1,6 @@
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient } from "@effect/sql-pg"
-import { Config, Duration, Effect, Fiber, Layer } from "effect"
+import { Config, Duration, Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { fileURLToPath } from "node:url"
@@ -12,7 +12,6 @@ import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
 import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
-import { Starting } from "./process/Starting.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 /** No statement, lock wait or forgotten transaction may block others for long. */
@@ -46,16 +45,8 @@ const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
 ).pipe(Layer.provide(machineClock))
 
-/** A start that has nothing to migrate is over before. */
-const LONG_MIGRATION = Duration.seconds(1)
-
-/** Live and not ready while it takes long. Of several processes that start at once, one migrates and the others wait. */
-const migrate = Effect.gen(function*() {
-  const { begin } = yield* Starting
-  const slow = yield* Effect.forkChild(Effect.delay(begin, LONG_MIGRATION))
-  yield* Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
-  yield* Fiber.interrupt(slow)
-})
+/** Of several processes that start at once, one migrates and the others wait. */
+const migrate = Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
 
 const migratorLayer = knownSchemaLayer(migrations).pipe(
   Layer.provide(Layer.effectDiscard(migrate)),

@@ -1,7 +1,7 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Config, Duration, Effect, Layer, Option, Predicate } from "effect"
-import { IncomingMessage, Server, type ServerResponse } from "node:http"
+import { Config, Duration, Effect, Layer } from "effect"
+import { IncomingMessage, Server } from "node:http"
 import { TransportRules } from "../http/middleware/Refusal.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
 import { drainDelay } from "../services/operations/Draining.ts"
@@ -10,7 +10,6 @@ import { whole } from "../services/settings/SettingTypes.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
-import { Starting } from "./process/Starting.ts"
 import { requestFault } from "./RequestRules.ts"
 import { applySocketTimeouts, LowestReadRate, SocketTimeouts } from "./SocketTimeouts.ts"
 
@@ -34,20 +33,7 @@ const CHECKING_INTERVAL = 1_000
 /** An idle one has some 17 KiB. */
 export const maxConnections = whole(1, 1_000_000, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000))
 
-/** Effect listens before it serves. Its request listener must be the next one added after this. */
-const keepUntilServed = (server: Server) => {
-  const held: Array<readonly [IncomingMessage, ServerResponse]> = []
-  const keep = (request: IncomingMessage, response: ServerResponse) => void held.push([request, response])
-  const release = () => held.splice(0).forEach(([request, response]) => server.emit("request", request, response))
-  server.on("request", keep)
-  server.on("newListener", (event) => {
-    if (event !== "request" || server.listenerCount("request", keep) === 0) return
-    server.off("request", keep)
-    queueMicrotask(release)
-  })
-}
-
-export const makeServer = Effect.gen(function*() {
+const makeServer = Effect.gen(function*() {
   const timeouts = yield* SocketTimeouts
   const lowestReadRate = yield* LowestReadRate
   const server = new Server({
@@ -65,14 +51,6 @@ export const makeServer = Effect.gen(function*() {
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
 })
-
-const ignoreListen = (server: Server) => {
-  server.listen = (...args: Array<unknown>) => {
-    const onListening = args.at(-1)
-    if (Predicate.isFunction(onListening)) queueMicrotask(() => onListening())
-    return server
-  }
-}
 
 const INTERRUPTED_RESPONSE_MS = 250
 
@@ -93,7 +71,7 @@ const lingerOnClose = (server: Server, milliseconds: number) => {
   server.closeIdleConnections = () => void setTimeout(closeIdleConnections, milliseconds)
 }
 
-export const rulesLayer = Layer.succeed(TransportRules, (request) => {
+const rulesLayer = Layer.succeed(TransportRules, (request) => {
   const source = NodeHttpServerRequest.toIncomingMessage(request)
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
@@ -115,14 +93,8 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
 /** HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
   const linger = Math.min(Duration.toMillis(yield* drainDelay), MAX_LINGER_MS)
-  const waiting = yield* (yield* Starting).waiting
-  const node = Option.isSome(waiting) ? waiting.value.server : yield* makeServer
+  const node = yield* makeServer
   lingerOnClose(node, linger)
-  keepUntilServed(node)
-  if (Option.isSome(waiting)) {
-    ignoreListen(node)
-    waiting.value.release()
-  }
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
       port,

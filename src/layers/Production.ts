@@ -1,6 +1,6 @@
 import "effect/schema/SchemaJITCompiler/enable"
-import { Layer } from "effect"
-import { applicationLayer, backgroundLayer } from "./Application.ts"
+import { Effect, Layer } from "effect"
+import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
 import {
   httpClientLive,
@@ -12,12 +12,15 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "./Live.ts"
-import { startingLayer } from "./process/StartingServer.ts"
+import { Serving } from "./process/Starting.ts"
 
-export const productionLayer = applicationLayer.pipe(
-  Layer.provide(httpServerLive),
+const servingLayer = Layer.effectDiscard(Effect.sync(() => process.send?.(Serving.make({}))))
+
+export const productionLayer = servingLayer.pipe(
+  Layer.provide(applicationLayer),
   Layer.provide(backgroundLayer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),
-  Layer.provide(startingLayer)
+  Layer.provide(listeningLayer),
+  Layer.provide(httpServerLive)
 )

@@ -41,6 +41,7 @@ const isStarting = Effect.fnUntraced(function*(process: Replica, path: string) {
   const { details: { traceId } } = yield* Schema.decodeUnknownEffect(Body, { onExcessProperty: "error" })(body)
   assert.deepInclude(Object.fromEntries(headers), {
     "retry-after": "1",
+    "access-control-allow-origin": "*",
     "cache-control": "no-store",
     "content-type": "application/json",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -88,6 +89,20 @@ describe("a start before the database", { concurrent: true }, () => {
       60_000
     )
   }
+
+  it.live("is live from the moment it listens, also where the database is there", () =>
+    Effect.gen(function*() {
+      const process = yield* replica({ DATABASE_URL: yield* clonedDatabase, SHUTDOWN_DRAIN_DELAY: "0 seconds" })
+      const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+      yield* untilListening(visitor.get("//health/live"))
+      const statuses = new Set<number | undefined>()
+      const calls = sendRaw(process.server.origin, LIVE).pipe(
+        Effect.map(({ status }) => statuses.add(status)),
+        Effect.forever
+      )
+      yield* Effect.raceFirst(process.ready, calls)
+      assert.deepStrictEqual([...statuses], [200])
+    }).pipe(Effect.scoped), 60_000)
 
   it.live("is live and not ready as well while another process migrates", () =>
     Effect.gen(function*() {

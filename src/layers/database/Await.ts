@@ -2,7 +2,6 @@ import { PgConnection } from "@effect/sql-pg"
 import { Duration, Effect, Schedule, Schema } from "effect"
 import type { SqlError } from "effect/sql"
 import { isServerState } from "../../services/sql/ServerState.ts"
-import { Starting } from "../process/Starting.ts"
 
 class DatabaseNotReachable extends Schema.TaggedError<DatabaseNotReachable>()("DatabaseNotReachable", {
   message: Schema.String,
@@ -23,12 +22,11 @@ const LOG_INTERVAL = Duration.seconds(5)
 
 const mayComeUp = ({ reason }: SqlError.SqlError) => reason._tag === "ConnectionError" || isServerState(reason)
 
-/** Waits until the database accepts connections; live and not ready meanwhile. */
+/** Waits until the database accepts connections. */
 export const awaitDatabase = Effect.fnUntraced(function*(config: PgConnection.Config, longest: Duration.Duration) {
   const connect = Effect.scoped(Effect.asVoid(PgConnection.make(config)))
   const wait = Effect.fnUntraced(function*(first: SqlError.SqlError) {
     const last = { error: first }
-    yield* (yield* Starting).begin
     const reporting = yield* Effect.forkChild(
       Effect.repeat(
         Effect.logWarning("database not reachable, waiting", { longest: Duration.format(longest) }),

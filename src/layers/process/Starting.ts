@@ -1,19 +1,4 @@
-import { Context, Effect, Option, Schema } from "effect"
-import type { Server } from "node:http"
+import { Schema } from "effect"
 
-export const NotServing = Schema.TaggedStruct("NotServing", {})
-
+/** A worker's message to its primary. */
 export const Serving = Schema.TaggedStruct("Serving", {})
-
-export interface Waiting {
-  readonly server: Server
-  /** Stops responding. Call it when the service listens for requests, so that each gets a response. */
-  readonly release: () => void
-}
-
-export const Starting = Context.Reference<{
-  readonly begin: Effect.Effect<void>
-  readonly waiting: Effect.Effect<Option.Option<Waiting>>
-}>("route-planning-service/Starting", {
-  defaultValue: () => ({ begin: Effect.void, waiting: Effect.succeedNone })
-})

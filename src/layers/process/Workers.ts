@@ -4,7 +4,7 @@ import { MetricsOfAll } from "../../services/metrics/Metrics.ts"
 import { whole } from "../../services/settings/SettingTypes.ts"
 import { redisUrl } from "../Redis.ts"
 import { closeUntaken } from "./HandedConnections.ts"
-import { NotServing, Serving } from "./Starting.ts"
+import { Serving } from "./Starting.ts"
 import { gatherMetrics, relayMetrics } from "./WorkerMetrics.ts"
 
 export const workerCount = whole(1, 64, "WORKERS").pipe(Config.withDefault(1))
@@ -38,15 +38,11 @@ const ended = (worker: Worker) =>
     worker.once("exit", () => resume(Effect.void))
   })
 
-const isNotServing = Schema.is(NotServing)
 const isServing = Schema.is(Serving)
 
 const serving = (worker: Worker) =>
   Effect.callback<void>((resume) => {
-    const onListening = () => resume(Effect.void)
-    worker.once("listening", onListening)
     worker.on("message", (message) => {
-      if (isNotServing(message)) worker.off("listening", onListening)
       if (isServing(message)) resume(Effect.void)
     })
   })
