@@ -13,10 +13,6 @@ export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024
 /** Of what is read of an archive, in bytes. */
 export const MAX_UNPACKED = 512 * 1024 * 1024
 
-/** How many times its size an archive may unpack to, from `ANY_RATIO_UP_TO` bytes on. */
-export const MAX_RATIO = 50
-export const ANY_RATIO_UP_TO = 8 * 1024 * 1024
-
 /** So that a small archive cannot keep the service busy for long. */
 export const MAX_ARCHIVE_FILES = 50_000
 

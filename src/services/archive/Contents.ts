@@ -1,6 +1,5 @@
 import { Effect, type Scope } from "effect"
 import type { SpooledFile } from "../spool/Spool.ts"
-import { isTooRepetitive, padLine } from "./Padding.ts"
 import { piecesOf } from "./TextPieces.ts"
 import type { FileWriter } from "./ZipWriter.ts"
 
@@ -18,14 +17,13 @@ export const asLines = Effect.fnUntraced(function*<Id, Row>(
   read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,
   lineOf: (row: Row) => string,
   take: TakeText,
-  { packed, put, send }: FileWriter
+  { put, send }: FileWriter
 ) {
   const state = { before: "[\n" }
 
   const putLine = Effect.fnUntraced(function*(line: SpooledFile) {
     yield* put(state.before)
     yield* send(line)
-    if (isTooRepetitive(packed())) yield* padLine(line, put)
     state.before = ",\n"
   })
 

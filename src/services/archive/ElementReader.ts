@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { isUtf8 } from "node:buffer"
 import { NOT_UTF8 } from "../../schema/Issues.ts"
 
-/** Fits a route of 100,000 positions, with its other members and an export's padding. */
+/** Fits a route of 100,000 positions, with its other members. */
 const MAX_LINE = 10 * 1024 * 1024
 
 const MAX_BATCH_LINES = 100

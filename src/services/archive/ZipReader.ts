@@ -1,12 +1,12 @@
 import { Effect, Schema, type Scope, Stream } from "effect"
 import { createHash } from "node:crypto"
 import { type Entry, fromFdPromise, type ZipFile } from "yauzl"
-import { ANY_RATIO_UP_TO, type ArchivedProfile, type Manifest, MAX_RATIO, MAX_UNPACKED } from "../../schema/Archive.ts"
+import { type ArchivedProfile, type Manifest, MAX_UNPACKED } from "../../schema/Archive.ts"
 import { InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import { brokenArchive, brokenFile } from "../files/Unpack.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
-import { type Directory, directoryOf, MAX_MANIFEST } from "./Directory.ts"
+import { directoryOf, MAX_MANIFEST } from "./Directory.ts"
 import { BadLine, type Element, elementsOf } from "./ElementReader.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import { type ListName, LISTS } from "./ListJobs.ts"
@@ -38,20 +38,11 @@ const zipIn = async (file: NamelessFile) => {
   return zip
 }
 
-/** By the directory's sizes, which unpacking cannot exceed. Entries may share packed bytes, hence the file's size. */
-const requireModest = (zip: ZipFile, { entries }: Directory) => {
-  const read = [...entries.values()]
-  const unpacked = read.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
-  const packed = Math.min(zip.fileSize, read.reduce((sum, { compressedSize }) => sum + compressedSize, 0))
-  if (unpacked > MAX_UNPACKED) throw new Error(`what is read of it unpacks to more than ${MAX_UNPACKED} bytes`)
-  if (unpacked > ANY_RATIO_UP_TO + MAX_RATIO * packed) {
-    throw new Error(`what is read of it unpacks to more than ${MAX_RATIO} times its size`)
-  }
-}
-
+/** The directory's sizes bound what is read: unpacking an entry cannot exceed its size. */
 const checkedDirectory = async (file: NamelessFile, zip: ZipFile) => {
   const directory = await directoryOf(file, zip)
-  requireModest(zip, directory)
+  const unpacked = [...directory.entries.values()].reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0)
+  if (unpacked > MAX_UNPACKED) throw new Error(`what is read of it unpacks to more than ${MAX_UNPACKED} bytes`)
   return directory
 }
 

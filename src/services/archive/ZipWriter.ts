@@ -4,7 +4,6 @@ import { createHash } from "node:crypto"
 import { PassThrough } from "node:stream"
 import type { ArchivedFile } from "../../schema/Archive.ts"
 import type { SpooledFile } from "../spool/Spool.ts"
-import type { Packed } from "./Padding.ts"
 import { piecesOf } from "./TextPieces.ts"
 
 /** A compressor lives until the next full GC: 36 KiB instead of 272, though `npm run bench:export` grows by 13 %. */
@@ -14,7 +13,6 @@ export interface FileWriter {
   /** Writes a text in pieces, with backpressure, yielding between them. */
   readonly put: (text: string) => Effect.Effect<void>
   readonly send: (file: SpooledFile) => Effect.Effect<void>
-  readonly packed: () => Packed
 }
 
 export type AddFile = (name: string, write: (file: FileWriter) => Effect.Effect<void>) => Effect.Effect<ArchivedFile>
@@ -32,7 +30,6 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
     const source = new PassThrough()
     const packed = new Promise((resolve) => archive.once("entry", resolve))
     archive.append(source, { name, date })
-    const start = archive.pointer()
     const putBytes = (bytes: Uint8Array) =>
       Effect.suspend(() => {
         hash.update(bytes)
@@ -41,8 +38,7 @@ const adding = (archive: ZipArchive, date: Date): AddFile =>
       })
     yield* write({
       put: (text) => Effect.forEach(piecesOf(text), (piece) => putBytes(Buffer.from(piece)), { discard: true }),
-      send: ({ bytes }) => Stream.runForEach(bytes, putBytes),
-      packed: () => ({ size: seen.size, packed: archive.pointer() - start })
+      send: ({ bytes }) => Stream.runForEach(bytes, putBytes)
     })
     source.end()
     yield* Effect.promise(() => packed)

@@ -1,10 +1,4 @@
-import {
-  ANY_RATIO_UP_TO,
-  ARCHIVE_BODY_LIMIT,
-  MAX_ARCHIVE_FILES,
-  MAX_RATIO,
-  MAX_UNPACKED
-} from "../../../schema/Archive.ts"
+import { ARCHIVE_BODY_LIMIT, MAX_ARCHIVE_FILES, MAX_UNPACKED } from "../../../schema/Archive.ts"
 import { BODY_ALLOWANCE, grouped, inWords } from "../../../schema/Limits.ts"
 import { described, mebibytes, titled } from "./Described.ts"
 
@@ -23,8 +17,7 @@ export const texts = {
       + "names the file, and in it the line. What the account has already stays as it is, so the "
       + "same archive may be sent again; what is in the trash is restored. Ids and share tokens are new, places are "
       + "derived again. An archive that is over a quota of the account is refused as a whole (409). `routes.json` and what "
-      + `else is read of it may unpack to ${mebibytes(MAX_UNPACKED)}, and from ${mebibytes(ANY_RATIO_UP_TO)} on to `
-      + `${MAX_RATIO} times its size. At most ${mebibytes(ARCHIVE_BODY_LIMIT)} and `
+      + `else is read of it may unpack to ${mebibytes(MAX_UNPACKED)}. At most ${mebibytes(ARCHIVE_BODY_LIMIT)} and `
       + `${grouped(MAX_ARCHIVE_FILES)} files; it may fall ${inWords(BODY_ALLOWANCE.grace)} behind `
       + `${BODY_ALLOWANCE.bytesPerSecond / 1024} KiB a second; one at a time.`
   ),
