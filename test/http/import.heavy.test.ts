@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { packed, readRoutes } from "../../src/services/archive/ListJobs.ts"
+import { checkRoutes } from "../../src/services/archive/ListJobs.ts"
 import { readManifest } from "../../src/services/archive/Manifests.ts"
 import { signedIn } from "../support/Actors.ts"
 import { exported, type Files, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
@@ -50,7 +50,9 @@ layer(TestServer.layer())("an archive that is much work", (it) => {
         const files = yield* ownFiles
         const line = lineOf(files, 1, 100_000)
         const archive = yield* archiveOf(files, [line])
-        const [atOnce] = processorTimeOf(() => readRoutes.run(packed([{ line: 2, json: Buffer.from(line) }])))
+        const [atOnce] = processorTimeOf(() =>
+          checkRoutes.run({ first: 2, bytes: Buffer.from(line), ends: [Buffer.byteLength(line)] })
+        )
         const bound = Math.min(atOnce / 3, MAX_TURN)
         const { longest, value } = yield* leastTurnOf(importedByOne(archive), bound)
         assert.strictEqual(value.status, 201)

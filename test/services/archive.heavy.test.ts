@@ -1,6 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Layer, Predicate, Schema, Stream } from "effect"
+import { ConfigProvider, Duration, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { fromFdPromise } from "yauzl"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { randomnessLive } from "../../src/layers/Live.ts"
@@ -9,7 +10,7 @@ import { UserId } from "../../src/schema/Ids.ts"
 import { PrivacyZones } from "../../src/services/accounts/PrivacyZones.ts"
 import { AccountImport } from "../../src/services/archive/AccountImport.ts"
 import { directoryOf } from "../../src/services/archive/Directory.ts"
-import { readRoutes } from "../../src/services/archive/ListJobs.ts"
+import { checkRoutes, readRoutes } from "../../src/services/archive/ListJobs.ts"
 import { Audit } from "../../src/services/audit/Audit.ts"
 import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
@@ -22,6 +23,7 @@ import { archiveOfPacked, deflated } from "../support/Bombs.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { costOf } from "../support/ProcessorTime.ts"
 import { nowhere, SECRETS } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const onOwnDatabase = Layer.unwrap(
   Effect.map(
@@ -51,7 +53,9 @@ const manifest = JSON.stringify({
   files: []
 })
 
-/** An archive of routes in three batches. */
+const BATCHES = 3
+
+/** An archive of routes in so many batches. */
 const archive = sealed({
   "manifest.json": manifest,
   "profile.json": "{\"preferences\":null}",
@@ -85,17 +89,16 @@ const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, ow
   )
 })
 
-/** Does each job in this thread, and remembers it; the last is refused. */
-const upTo = (most: number) => {
-  const jobs: Array<{ readonly name: string; readonly input: unknown }> = []
+/** Does each job in this thread, and records its name; those with the numbers of `refused`, from 1, find no thread. */
+const inThisThread = (refused: ReadonlyArray<number> = []) => {
+  const names: Array<string> = []
   const run = <I, O>(job: HeavyJob<I, O>, input: I) =>
-    Effect.suspend(() => {
-      jobs.push({ name: job.name, input })
-      return jobs.length < most
-        ? Effect.promise(async () => job.run(input))
-        : Effect.fail(new Overloaded({ reason: "jobs", retryAfterSeconds: 5 }))
-    })
-  return { jobs, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }
+    Effect.suspend(() =>
+      refused.includes(names.push(job.name))
+        ? Effect.fail(new Overloaded({ reason: "jobs", retryAfterSeconds: 5 }))
+        : Effect.promise(async () => job.run(input))
+    )
+  return { names, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }
 }
 
 const dying = HeavyWork.layerOf(
@@ -113,32 +116,32 @@ const dying = HeavyWork.layerOf(
 )
 
 layer(onOwnDatabase)("an import", (it) => {
-  it.effect("decodes each element of an archive once", () =>
-    Effect.gen(function*() {
-      const owner = yield* newUser("once")
-      const { jobs, layer } = upTo(Infinity)
-      const { routes } = yield* importedBy(layer, owner)
-      assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0, duplicates: 0 })
-      const batches = jobs.flatMap(({ input, name }) =>
-        name === readRoutes.name && Predicate.hasProperty(input, "lines") && Array.isArray(input.lines)
-          ? [input.lines]
-          : []
-      )
-      assert.isAbove(batches.length, 1)
-      assert.strictEqual(batches.flat().length, ROUTES)
-      assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
-    }))
-
   it.effect("of which a batch is refused is 503 with seconds to wait, not tried again, and imports nothing", () =>
     Effect.gen(function*() {
       const owner = yield* newUser("refused")
       // The manifest, the profile and a batch come before.
-      const { jobs, layer } = upTo(4)
+      const { layer, names } = inThisThread([4])
       const error = yield* Effect.flip(importedBy(layer, owner))
       assert.deepInclude(error, { reason: "jobs", retryAfterSeconds: 5 })
-      assert.deepStrictEqual(jobs.map(({ name }) => name).slice(2), [readRoutes.name, readRoutes.name])
+      assert.deepStrictEqual(names.slice(2), [checkRoutes.name, checkRoutes.name])
       assert.isEmpty(yield* routesOf(owner))
-      yield* importedBy(upTo(Infinity).layer, owner)
+      yield* importedBy(inThisThread().layer, owner)
+      assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
+    }))
+
+  it.effect("that finds no thread once it is being written waits for one, and imports all of it", () =>
+    Effect.gen(function*() {
+      const owner = yield* newUser("waited")
+      const { layer, names } = inThisThread([7])
+      const importing = yield* Effect.forkChild(importedBy(layer, owner))
+      yield* until(Effect.sync(() => names.length === 7))
+      yield* TestClock.adjust("1 second")
+      const { routes } = yield* Fiber.join(importing)
+      assert.deepStrictEqual(routes, { created: ROUTES, restored: 0, unchanged: 0, duplicates: 0 })
+      assert.deepStrictEqual(names.slice(2), [
+        ...Array.from({ length: BATCHES }, () => checkRoutes.name),
+        ...Array.from({ length: BATCHES + 1 }, () => readRoutes.name)
+      ])
       assert.strictEqual((yield* routesOf(owner)).length, ROUTES)
     }))
 

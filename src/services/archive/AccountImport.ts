@@ -1,4 +1,4 @@
-import { Context, DateTime, Effect, Layer, Option, Stream, Struct } from "effect"
+import { Context, DateTime, Effect, Layer, Option, Schedule, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
 import {
@@ -15,7 +15,7 @@ import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { type CountBytes, importDisk } from "../spool/ImportDisk.ts"
+import { importDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { DatabaseLocks } from "../sql/DatabaseLocks.ts"
@@ -25,14 +25,13 @@ import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
 import { importTurns } from "./ImportTurns.ts"
-import type { ImportedRoute } from "./ListJobs.ts"
-import type { Batch } from "./RecordSpool.ts"
-import { checkedArchive } from "./ZipReader.ts"
+import { type Batch, type ImportedRoute, type ListName, readCollections, type ReadJob, readRoutes } from "./ListJobs.ts"
+import { type CheckedArchive, checkedArchive } from "./ZipReader.ts"
 
 /**
- * Imports an archive into the same account or another. All of it is decoded and checked before the first row is
- * written, so that a refused one has no effect. It is written in idempotent batches of about 1 MiB, each a transaction:
- * sending the archive again finishes an interrupted import.
+ * Imports an archive into the same account or another, in two passes: all of it is decoded and checked before the first
+ * row is written, so that a refused one has no effect, and decoded again as it is written, in idempotent batches of about
+ * 1 MiB, each a transaction: sending the archive again finishes an interrupted import.
  * What the account has, by `origin`, is not changed, only restored if in the trash. New rows get new ids and share
  * tokens, as an archive is untrusted input. A collection keeps its routes that are in the archive, and others' where
  * they are public. Preferences are only added where the account has none, and privacy zones to those it has, before routes.
@@ -121,11 +120,19 @@ export class AccountImport extends Context.Service<AccountImport, {
         return yield* rows.collection(owner, collection, [...new Set(members)])
       })
 
-      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile, count: CountBytes) {
+      // Rows are written already: a job that found no thread is tried again until the deadline of the request.
+      const readAgain = <A>(archive: CheckedArchive, name: ListName, job: ReadJob<A>) =>
+        archive.elements(name).pipe(
+          Stream.mapEffect((elements) =>
+            Effect.retry(turns.run(job, elements, elements.bytes.length), Schedule.spaced("1 second"))
+          )
+        )
+
+      const take = Effect.fnUntraced(function*(owner: UserId, file: NamelessFile) {
         const archive = yield* checkedArchive(file, turns.run)
         yield* turns.turn(room.requireCounts(owner, archive.counts))
         const { preferences, privacyZones = [] } = yield* archive.profile
-        const contents = yield* checkElements(archive, turns.run, count)
+        const contents = yield* checkElements(archive, turns.run)
         yield* room.requireContents(owner, contents, turns.turn)
         // Before the first route: none is shown without the zones that hid a part of it.
         if (privacyZones.length > 0) {
@@ -133,13 +140,15 @@ export class AccountImport extends Context.Service<AccountImport, {
         }
         const ids = new Map<RouteId, RouteId>()
         const upTo = yield* rows.newestRoute(owner)
-        const routes = yield* Stream.runCollect(
-          contents.routes.forEach((batch) => turns.turn(writeBatch(owner, batch, ids, upTo)))
+        const routes = yield* readAgain(archive, "routes.json", readRoutes).pipe(
+          Stream.mapEffect((batch) => turns.turn(writeBatch(owner, batch, ids, upTo))),
+          Stream.runCollect
         )
-        const collections = yield* Stream.runCollect(
-          contents.collections.forEach(({ records }) =>
+        const collections = yield* readAgain(archive, "collections.json", readCollections).pipe(
+          Stream.mapEffect(({ records }) =>
             Effect.forEach(records, (collection) => turns.turn(writeCollection(owner, collection, ids)))
-          )
+          ),
+          Stream.runCollect
         )
         const report: ImportReport = {
           routes: { ...sumOf(routes), duplicates: routes.reduce((sum, { duplicates }) => sum + duplicates, 0) },
@@ -157,7 +166,7 @@ export class AccountImport extends Context.Service<AccountImport, {
               Effect.flatMap((count) =>
                 kept(upload, count).pipe(
                   Effect.tap(() => turns.place),
-                  Effect.flatMap((file) => take(owner, file, count))
+                  Effect.flatMap((file) => take(owner, file))
                 )
               ),
               Effect.scoped,

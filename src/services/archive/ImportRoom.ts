@@ -39,14 +39,14 @@ export const importRoom = Effect.gen(function*() {
 
     requireContents: Effect.fnUntraced(function*(
       owner: UserId,
-      archived: Readonly<Record<ImportedTable, { readonly contents: Contents }>>,
+      archived: Readonly<Record<ImportedTable, Contents>>,
       turn: Turn
     ) {
-      const routes = yield* uncountedOf("routes", owner, archived.routes.contents, turn)
-      const collections = yield* uncountedOf("collections", owner, archived.collections.contents, turn)
+      const routes = yield* uncountedOf("routes", owner, archived.routes, turn)
+      const collections = yield* uncountedOf("collections", owner, archived.collections, turn)
       yield* turn(quotas.requireRoom(owner, {
         routes: routes.length,
-        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.contents.get(origin) ?? 0), 0),
+        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.get(origin) ?? 0), 0),
         collections: collections.length
       }))
     })

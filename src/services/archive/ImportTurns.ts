@@ -1,5 +1,4 @@
 import { Duration, Effect, Semaphore } from "effect"
-import type { Transferable } from "node:worker_threads"
 import { Overloaded } from "../../schema/DomainErrors.ts"
 import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -23,12 +22,7 @@ const tooMany = () => Overloaded.retryAfter("archives", RETRY_AFTER)
 export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
 /** Runs a job of `HeavyWork` in turn with other imports, queued for up to 30 seconds. Fails as `HeavyWork` does. */
-export type RunJob = <I, O>(
-  job: HeavyJob<I, O>,
-  input: I,
-  bytes: number,
-  transfer?: ReadonlyArray<Transferable>
-) => Effect.Effect<O, Overloaded>
+export type RunJob = <I, O>(job: HeavyJob<I, O>, input: NoInfer<I>, bytes: number) => Effect.Effect<O, Overloaded>
 
 /** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
 export const importTurns = Effect.gen(function*() {
@@ -42,8 +36,8 @@ export const importTurns = Effect.gen(function*() {
     const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
     return pieces.withPermits(1)(Effect.flatMap(inShare, Effect.fromResult))
   }
-  const run: RunJob = (job, input, bytes, transfer) =>
-    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, transfer, MAX_WAIT_FOR_THREAD)))
+  const run: RunJob = (job, input, bytes) =>
+    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD)))
   return {
     run,
     /** A slot until the scope closes. `Overloaded` when none is free in time. */

@@ -1,5 +1,4 @@
 import { Result } from "effect"
-import { serialize } from "node:v8"
 import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import type { Position } from "../../schema/Geometry.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
@@ -11,7 +10,7 @@ import { cueBeyond, startOf, storedBytes, valuesWithoutPlace } from "../routes/R
 import { routesTable } from "../routes/RouteRecord.ts"
 import { digestOf, type LineDigest } from "../routes/SameLines.ts"
 import { ARCHIVES, outcomeAt } from "./DecodedFiles.ts"
-import type { Element } from "./ElementReader.ts"
+import type { Elements } from "./ElementReader.ts"
 
 export const LISTS = { "routes.json": "routes", "collections.json": "collections" } as const
 export type ListName = keyof typeof LISTS
@@ -34,39 +33,26 @@ interface Storable {
   readonly bytes: number
 }
 
-export interface StoredBatch {
-  /** An array serialized by `node:v8`, so that the main thread can pass it on unread. */
-  readonly records: Uint8Array<ArrayBuffer>
-  readonly rows: Rows
-}
-
-interface DecodedBatch extends StoredBatch {
+interface CheckedElements {
   readonly issues: ReadonlyArray<ValidationIssue>
   readonly storable: ReadonlyArray<Storable>
 }
 
-interface PackedElements {
-  readonly bytes: ArrayBuffer
-  readonly lines: ReadonlyArray<number>
-  readonly starts: ReadonlyArray<number>
-  readonly ends: ReadonlyArray<number>
+export interface Batch<A> {
+  readonly records: ReadonlyArray<A>
+  readonly rows: Rows
 }
 
-export const packed = (elements: ReadonlyArray<Element>): PackedElements => ({
-  bytes: elements[0]?.json.buffer ?? new ArrayBuffer(),
-  lines: elements.map(({ line }) => line),
-  starts: elements.map(({ json }) => json.byteOffset),
-  ends: elements.map(({ json }) => json.byteOffset + json.length)
-})
+export type CheckJob = HeavyJob<Elements, CheckedElements>
 
-export type ListJob = HeavyJob<PackedElements, DecodedBatch>
+export type ReadJob<A> = HeavyJob<Elements, Batch<A>>
 
 type Row = ReturnType<typeof valuesWithoutPlace> & { readonly importedFrom: ShareToken }
 
 interface Decoded<A> {
-  readonly record: A
+  readonly origin: ShareToken
   readonly bytes: number
-  readonly row?: Row
+  readonly stored: () => { readonly record: A; readonly row?: Row }
 }
 
 const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
@@ -74,34 +60,48 @@ const rowsOf = (rows: ReadonlyArray<Row>): Rows => {
   return { columns: Object.keys(stored[0] ?? {}), json: new TextEncoder().encode(JSON.stringify(stored)) }
 }
 
-const listJob = <A extends { readonly origin: ShareToken }>(
+/** Two passes over a list: `check` finds what is wrong with any element, `read` decodes again what is written. */
+const listJobs = <A>(
   file: ListName,
-  read: (text: Buffer) => Result.Result<Decoded<A>, ReadonlyArray<ValidationIssue>>
-): ListJob => ({
-  name: `read ${file}`,
-  share: ARCHIVES,
-  run: ({ bytes, ends, lines, starts }) => {
-    const issues: Array<ValidationIssue> = []
-    const storable: Array<Storable> = []
-    const records: Array<A> = []
-    const rows: Array<Row> = []
-    for (const [index, line] of lines.entries()) {
-      const start = starts[index] ?? 0
-      const text = Buffer.from(bytes, start, (ends[index] ?? start) - start)
-      const outcome = outcomeAt(`${file}:${line}`, read(text))
-      if ("issues" in outcome) {
-        issues.push(...outcome.issues)
-        continue
+  decode: (text: Buffer) => Result.Result<Decoded<A>, ReadonlyArray<ValidationIssue>>
+): { readonly check: CheckJob; readonly read: ReadJob<A> } => {
+  const outcomesOf = ({ bytes, ends, first }: Elements) => {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    return ends.map((end, index) => {
+      const line = first + index
+      return { line, outcome: outcomeAt(`${file}:${line}`, decode(text.subarray(ends[index - 1] ?? 0, end))) }
+    })
+  }
+  return {
+    check: {
+      name: `check ${file}`,
+      share: ARCHIVES,
+      run: (elements) => {
+        const outcomes = outcomesOf(elements)
+        return {
+          issues: outcomes.flatMap(({ outcome }) => "issues" in outcome ? outcome.issues : []),
+          storable: outcomes.flatMap(({ line, outcome }) =>
+            "issues" in outcome ? [] : [{ line, origin: outcome.value.origin, bytes: outcome.value.bytes }]
+          )
+        }
       }
-      const { bytes: stored, record, row } = outcome.value
-      records.push(record)
-      storable.push({ line, origin: record.origin, bytes: stored })
-      if (row !== undefined) rows.push(row)
+    },
+    read: {
+      name: `read ${file}`,
+      share: ARCHIVES,
+      run: (elements) => {
+        const stored = outcomesOf(elements).flatMap(({ outcome }) =>
+          "issues" in outcome ? [] : [outcome.value.stored()]
+        )
+        return {
+          records: stored.map(({ record }) => record),
+          rows: rowsOf(stored.flatMap(({ row }) => row === undefined ? [] : [row]))
+        }
+      },
+      transferred: ({ rows }) => [rows.json.buffer]
     }
-    return { issues, storable, records: serialize(records), rows: rowsOf(rows) }
-  },
-  transferred: ({ records, rows }) => [records.buffer, rows.json.buffer]
-})
+  }
+}
 
 const readRoute = readerWithLine(decodeBounded(ArchivedRoute))
 
@@ -117,30 +117,38 @@ const withCuesOnLine = (
     }])
 }
 
-export const readRoutes: ListJob = listJob(
+export const { check: checkRoutes, read: readRoutes } = listJobs(
   "routes.json",
   (text) =>
     Result.map(Result.flatMap(readRoute(text), withCuesOnLine), ({ line, rest }): Decoded<ImportedRoute> => {
       const { createdAt, id, origin, updatedAt, visibility } = rest
       return {
-        record: {
-          createdAt,
-          id,
-          origin,
-          updatedAt,
-          visibility,
-          start: startOf(line, rest.waypoints),
-          line: line?.positionCount ? digestOf(line) : undefined
-        },
+        origin,
         bytes: storedBytes(rest, line),
-        row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
+        stored: () => ({
+          record: {
+            createdAt,
+            id,
+            origin,
+            updatedAt,
+            visibility,
+            start: startOf(line, rest.waypoints),
+            line: line?.positionCount ? digestOf(line) : undefined
+          },
+          row: { ...valuesWithoutPlace(rest, line ?? null), importedFrom: origin }
+        })
       }
     })
 )
 
 const readCollection = decodeBounded(ArchivedCollection)
 
-export const readCollections: ListJob = listJob(
+export const { check: checkCollections, read: readCollections } = listJobs(
   "collections.json",
-  (text) => Result.map(readCollection(text), (record): Decoded<ArchivedCollection> => ({ record, bytes: 0 }))
+  (text) =>
+    Result.map(readCollection(text), (record): Decoded<ArchivedCollection> => ({
+      origin: record.origin,
+      bytes: 0,
+      stored: () => ({ record })
+    }))
 )

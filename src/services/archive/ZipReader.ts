@@ -7,7 +7,7 @@ import { brokenArchive, brokenFile } from "../files/Unpack.ts"
 import type { NamelessFile } from "../spool/NamelessFile.ts"
 import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
 import { directoryOf, MAX_MANIFEST } from "./Directory.ts"
-import { BadLine, type Element, elementsOf } from "./ElementReader.ts"
+import { BadLine, type Elements, elementsOf } from "./ElementReader.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import { type ListName, LISTS } from "./ListJobs.ts"
 import { MANIFEST, readManifest } from "./Manifests.ts"
@@ -16,7 +16,7 @@ import { MANIFEST, readManifest } from "./Manifests.ts"
 export interface CheckedArchive {
   readonly counts: Manifest["counts"]
   readonly profile: Effect.Effect<typeof ArchivedProfile.Type, InvalidInput | Overloaded>
-  readonly elements: (name: ListName) => Stream.Stream<ReadonlyArray<Element>, InvalidInput>
+  readonly elements: (name: ListName) => Stream.Stream<Elements, InvalidInput>
 }
 
 class WrongDigest extends Schema.TaggedError<WrongDigest>()("WrongDigest", {}) {}
