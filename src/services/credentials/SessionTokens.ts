@@ -1,5 +1,5 @@
 import { Cache, Clock, Config, Context, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
-import { CompactSign, jwtVerify } from "jose"
+import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
@@ -42,13 +42,8 @@ interface VerifiedToken {
   readonly expiresAt: number
 }
 
-/**
- * How many tokens are known at once: the same token within a second is signed once, and one that was signed or verified here
- * is not verified again. Whether its session lives is read from the database on every request.
- */
+/** One that was signed or verified here is not verified again. Each request reads from the database whether its session lives. */
 const MAX_KNOWN_TOKENS = 10_000
-
-const HEADER = { alg: ALGORITHM, typ: "JWT" }
 
 /** The JWT that a session travels as: HS256 with `JWT_SECRET`, and nothing but HS256 (RFC 8725, 3.1). */
 export class SessionTokens extends Context.Service<SessionTokens, {
@@ -84,24 +79,20 @@ export class SessionTokens extends Context.Service<SessionTokens, {
         }
       )
 
-      const signed = yield* Cache.make({
-        capacity: MAX_KNOWN_TOKENS,
-        timeToLive: "1 second",
-        lookup: (payload: string) =>
-          Effect.promise(() =>
-            new CompactSign(new TextEncoder().encode(payload)).setProtectedHeader(HEADER).sign(secret)
-          )
-      })
-
       return SessionTokens.of({
         sign: Effect.fnUntraced(function*(claims) {
           const now = Math.floor((yield* Clock.currentTimeMillis) / 1000)
           const expiresAt = now + Duration.toSeconds(SESSION_TOKEN_LIFETIME)
           const { role, sid, sub, units } = claims
           const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
-          const token = yield* Cache.get(
-            signed,
-            JSON.stringify({ ...encoded, iss: SERVICE_NAME, aud: AUDIENCE, iat: now, exp: expiresAt })
+          const token = yield* Effect.promise(() =>
+            new SignJWT(encoded)
+              .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+              .setIssuer(SERVICE_NAME)
+              .setAudience(AUDIENCE)
+              .setIssuedAt(now)
+              .setExpirationTime(expiresAt)
+              .sign(secret)
           )
           yield* Cache.set(verified, token, { claims, expiresAt })
           return token
