@@ -14,6 +14,7 @@ import { Administration } from "../services/admin/Administration.ts"
 import { SystemStatus } from "../services/admin/SystemStatus.ts"
 import { AccountExport } from "../services/archive/AccountExport.ts"
 import { AccountImport } from "../services/archive/AccountImport.ts"
+import { ImportTurns } from "../services/archive/ImportTurns.ts"
 import { Audit } from "../services/audit/Audit.ts"
 import { Batches } from "../services/batches/Batches.ts"
 import { ChangeFeed } from "../services/changes/ChangeFeed.ts"
@@ -65,6 +66,7 @@ import { WordSweep, wordSweepLayer } from "../services/routes/WordSweep.ts"
 import { Elevations } from "../services/routing/Elevations.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
+import { ImportDisk } from "../services/spool/ImportDisk.ts"
 import { Spool } from "../services/spool/Spool.ts"
 import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
@@ -100,7 +102,10 @@ export const invitationsLayer = Invitations.layer.pipe(
 
 const routingLayer = Layer.mergeAll(Elevations.layer, Routing.layer, SystemStatus.layer, TraceMatching.layer)
 
-const accountDataLayer = Layer.mergeAll(AccountExport.layer, AccountImport.layer)
+const accountDataLayer = Layer.mergeAll(
+  AccountExport.layer,
+  AccountImport.layer.pipe(Layer.provide([ImportDisk.layer, ImportTurns.layer]))
+)
 
 const changesLayer = ChangeWaits.layer.pipe(Layer.provideMerge(ChangeFeed.layer), Layer.provide(ChangeSignals.layer))
 

@@ -1,10 +1,10 @@
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
 import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
-import { importTurns } from "../../src/services/archive/ImportTurns.ts"
+import { ImportTurns } from "../../src/services/archive/ImportTurns.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
@@ -164,10 +164,12 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
     }))
 })
 
+const turnsLayer = ImportTurns.layer.pipe(Layer.provideMerge([Bulkheads.layer, heavyWorkLayer]))
+
 describe("imports", () => {
   it.effect("are eight at a time: the ninth waits for two seconds, and gets Retry-After", () =>
     Effect.gen(function*() {
-      const { place } = yield* importTurns
+      const { place } = yield* ImportTurns
       const first = yield* Scope.make()
       yield* Scope.provide(place, first)
       const others = yield* Scope.make()
@@ -180,11 +182,11 @@ describe("imports", () => {
       yield* Scope.close(first, Exit.void)
       yield* Fiber.join(next)
       yield* Scope.close(others, Exit.void)
-    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+    }).pipe(Effect.provide(turnsLayer)))
 
   it.effect("take turns: one with a single piece of work does not wait for all of another's", () =>
     Effect.gen(function*() {
-      const { turn } = yield* importTurns
+      const { turn } = yield* ImportTurns
       const ended: Array<string> = []
       const worked = (name: string, pieces: number) =>
         Effect.andThen(
@@ -195,12 +197,12 @@ describe("imports", () => {
         concurrency: "unbounded"
       })
       assert.deepStrictEqual(ended, ["small", "large", "larger", "huge"])
-    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+    }).pipe(Effect.provide(turnsLayer)))
 
   it.effect("have the share of imports: a piece waits for it without a timeout, and is done once, also when it fails", () =>
     Effect.gen(function*() {
       const { imports } = yield* Bulkheads
-      const { turn } = yield* importTurns
+      const { turn } = yield* ImportTurns
       const release = yield* Deferred.make<void>()
       const file = yield* Effect.forkChild(imports(Deferred.await(release)))
       yield* Effect.yieldNow
@@ -214,12 +216,12 @@ describe("imports", () => {
       yield* Fiber.join(file)
       assert.strictEqual(yield* Fiber.join(piece), "refused")
       assert.deepStrictEqual(done, ["piece"])
-    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+    }).pipe(Effect.provide(turnsLayer)))
 
   it.effect("of files have their turn beside an archive of many pieces", () =>
     Effect.gen(function*() {
       const { imports } = yield* Bulkheads
-      const { turn } = yield* importTurns
+      const { turn } = yield* ImportTurns
       const ended: Array<string> = []
       const archive = Effect.forEach(Array.from({ length: 100 }), () => turn(Effect.yieldNow), { discard: true })
       yield* Effect.all([
@@ -227,7 +229,7 @@ describe("imports", () => {
         Effect.andThen(Effect.yieldNow, imports(Effect.sync(() => ended.push("file"))))
       ], { concurrency: "unbounded" })
       assert.deepStrictEqual(ended, ["file", "archive"])
-    }).pipe(Effect.provide([Bulkheads.layer, heavyWorkLayer])))
+    }).pipe(Effect.provide(turnsLayer)))
 })
 
 layer(TestServer.layer())("an import of an account", (it) => {

@@ -10,6 +10,7 @@ import { UserId } from "../../src/schema/Ids.ts"
 import { PrivacyZones } from "../../src/services/accounts/PrivacyZones.ts"
 import { AccountImport } from "../../src/services/archive/AccountImport.ts"
 import { directoryOf } from "../../src/services/archive/Directory.ts"
+import { ImportTurns } from "../../src/services/archive/ImportTurns.ts"
 import { checkRoutes, readRoutes } from "../../src/services/archive/ListJobs.ts"
 import { Audit } from "../../src/services/audit/Audit.ts"
 import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
@@ -17,6 +18,7 @@ import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { Quotas } from "../../src/services/limits/Quotas.ts"
 import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
 import { RouteViews } from "../../src/services/routes/RouteViews.ts"
+import { ImportDisk } from "../../src/services/spool/ImportDisk.ts"
 import { namelessFile } from "../../src/services/spool/NamelessFile.ts"
 import { sealed, zipped } from "../support/Archives.ts"
 import { archiveOfPacked, deflated } from "../support/Bombs.ts"
@@ -79,6 +81,7 @@ const routesOf = (owner: UserId) =>
 const importedBy = Effect.fnUntraced(function*(heavy: Layer.Layer<HeavyWork>, owner: UserId) {
   const bytes = yield* archive
   const importLayer = AccountImport.layer.pipe(
+    Layer.provide([ImportDisk.layer, ImportTurns.layer]),
     Layer.provide(PrivacyZones.layer),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(SECRETS))),
     Layer.provide([Audit.layer, RouteViews.layer]),

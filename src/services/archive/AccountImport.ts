@@ -14,8 +14,9 @@ import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
+import { Quotas } from "../limits/Quotas.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { importDisk } from "../spool/ImportDisk.ts"
+import { ImportDisk } from "../spool/ImportDisk.ts"
 import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { DatabaseLocks } from "../sql/DatabaseLocks.ts"
@@ -24,7 +25,7 @@ import { PROFILE } from "./DecodedFiles.ts"
 import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
-import { importTurns } from "./ImportTurns.ts"
+import { ImportTurns } from "./ImportTurns.ts"
 import { type Batch, type ImportedRoute, type ListName, readCollections, type ReadJob, readRoutes } from "./ListJobs.ts"
 import { type CheckedArchive, checkedArchive } from "./ZipReader.ts"
 
@@ -52,12 +53,12 @@ export class AccountImport extends Context.Service<AccountImport, {
     AccountImport,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const room = yield* importRoom
       const rows = yield* importedRows
+      const room = importRoom(yield* Quotas, rows)
       const zones = yield* PrivacyZones
       const views = yield* RouteViews
-      const disk = yield* importDisk
-      const turns = yield* importTurns
+      const disk = yield* ImportDisk
+      const turns = yield* ImportTurns
       const lock = yield* DatabaseLocks
       const busy = new Set<UserId>()
 

@@ -1,18 +1,15 @@
 import { Array as Arrays, Effect } from "effect"
 import type { Manifest } from "../../schema/Archive.ts"
 import type { ShareToken, UserId } from "../../schema/Ids.ts"
-import { Quotas } from "../limits/Quotas.ts"
+import type { Quotas } from "../limits/Quotas.ts"
 import type { Contents } from "./Elements.ts"
-import { importedRows, type ImportedTable } from "./ImportedRows.ts"
+import type { ImportedRows, ImportedTable } from "./ImportedRows.ts"
 import type { Turn } from "./ImportTurns.ts"
 
 const ORIGINS_AT_ONCE = 1000
 
 /** Checks an archive against the account's quotas before anything is written. `QuotaExceeded` names it. */
-export const importRoom = Effect.gen(function*() {
-  const quotas = yield* Quotas
-  const rows = yield* importedRows
-
+export const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
   const uncountedOf = Effect.fnUntraced(function*(
     table: ImportedTable,
     owner: UserId,
@@ -51,4 +48,4 @@ export const importRoom = Effect.gen(function*() {
       }))
     })
   }
-})
+}

@@ -1,4 +1,4 @@
-import { Duration, Effect, Semaphore } from "effect"
+import { Context, Duration, Effect, Layer, type Scope, Semaphore } from "effect"
 import { Overloaded } from "../../schema/DomainErrors.ts"
 import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -25,25 +25,32 @@ export type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, 
 export type RunJob = <I, O>(job: HeavyJob<I, O>, input: NoInfer<I>, bytes: number) => Effect.Effect<O, Overloaded>
 
 /** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
-export const importTurns = Effect.gen(function*() {
-  const { imports } = yield* Bulkheads
-  const heavy = yield* HeavyWork
-  const places = yield* Semaphore.make(MAX_AT_ONCE)
-  const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
-  const turn: Turn = (piece) => {
-    // Retries only a timeout of the share, not a failure of the piece. The permit is passed on in the next turn of the
-    // event loop: without a yield the same archive would take it again.
-    const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
-    return pieces.withPermits(1)(Effect.flatMap(inShare, Effect.fromResult))
-  }
-  const run: RunJob = (job, input, bytes) =>
-    pieces.withPermits(1)(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD)))
-  return {
-    run,
-    /** A slot until the scope closes. `Overloaded` when none is free in time. */
-    place: places.takeScoped(1).pipe(
-      Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
-    ),
-    turn
-  }
-})
+export class ImportTurns extends Context.Service<ImportTurns, {
+  readonly run: RunJob
+  /** A slot until the scope closes. `Overloaded` when none is free in time. */
+  readonly place: Effect.Effect<void, Overloaded, Scope.Scope>
+  readonly turn: Turn
+}>()("route-planning-service/ImportTurns") {
+  static readonly layer = Layer.effect(
+    ImportTurns,
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const heavy = yield* HeavyWork
+      const places = yield* Semaphore.make(MAX_AT_ONCE)
+      const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
+      return ImportTurns.of({
+        run: (job, input, bytes) =>
+          pieces.withPermit(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD))),
+        place: places.takeScoped(1).pipe(
+          Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
+        ),
+        turn: (piece) => {
+          // Retries only a timeout of the share, not a failure of the piece. The permit is passed on in the next turn of
+          // the event loop: without a yield the same archive would take it again.
+          const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
+          return pieces.withPermit(Effect.flatMap(inShare, Effect.fromResult))
+        }
+      })
+    })
+  )
+}

@@ -18,6 +18,8 @@ import type { Batch, ImportedRoute, Rows } from "./ListJobs.ts"
 
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
 
+export type ImportedRows = Effect.Success<typeof importedRows>
+
 export type ImportedTable = "routes" | "collections"
 
 interface Archived {

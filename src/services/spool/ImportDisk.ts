@@ -1,4 +1,4 @@
-import { Duration, Effect, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, type Scope } from "effect"
 import { Overloaded } from "../../schema/DomainErrors.ts"
 import { byteSize } from "../settings/SettingTypes.ts"
 
@@ -14,25 +14,32 @@ export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
 export const importDiskBudget = byteSize("IMPORT_DISK_BUDGET", "2 GiB")
 
-/** Disk space that all uploads of this process share, counted after decoding. */
-export const importDisk = Effect.gen(function*() {
-  const budget = yield* importDiskBudget
-  const all = { bytes: 0 }
-
-  const share: Effect.Effect<CountBytes, never, Scope.Scope> = Effect.gen(function*() {
-    const own = { bytes: 0 }
-    yield* Effect.addFinalizer(() =>
-      Effect.sync(() => {
-        all.bytes -= own.bytes
+/** Disk space that all uploads of this process share. */
+export class ImportDisk extends Context.Service<ImportDisk, {
+  /** Counts the bytes of an upload until the scope closes. `Overloaded` above `IMPORT_DISK_BUDGET`. */
+  readonly share: Effect.Effect<CountBytes, never, Scope.Scope>
+}>()("route-planning-service/ImportDisk") {
+  static readonly layer = Layer.effect(
+    ImportDisk,
+    Effect.map(importDiskBudget, (budget) => {
+      const all = { bytes: 0 }
+      return ImportDisk.of({
+        share: Effect.gen(function*() {
+          const own = { bytes: 0 }
+          yield* Effect.addFinalizer(() =>
+            Effect.sync(() => {
+              all.bytes -= own.bytes
+            })
+          )
+          return (bytes) =>
+            Effect.suspend(() => {
+              if (all.bytes + bytes > budget) return full
+              all.bytes += bytes
+              own.bytes += bytes
+              return Effect.void
+            })
+        })
       })
-    )
-    return (bytes: number) =>
-      Effect.suspend(() => {
-        if (all.bytes + bytes > budget) return full
-        all.bytes += bytes
-        own.bytes += bytes
-        return Effect.void
-      })
-  })
-  return { share }
-})
+    })
+  )
+}
