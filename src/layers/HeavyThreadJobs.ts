@@ -1,6 +1,6 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { readProfile } from "../services/archive/DecodedFiles.ts"
-import { checkCollections, checkRoutes, readCollections, readRoutes } from "../services/archive/ListJobs.ts"
+import { checkCollections, checkRoutes, readCollections, readRoutes } from "../services/archive/Lists.ts"
 import { readManifest } from "../services/archive/Manifests.ts"
 import { readRouteBatch } from "../services/batches/BatchJobs.ts"
 import { readPolyline6 } from "../services/geometry/Polyline6Reader.ts"

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { checkRoutes } from "../../src/services/archive/ListJobs.ts"
+import { checkRoutes } from "../../src/services/archive/Lists.ts"
 import { readManifest } from "../../src/services/archive/Manifests.ts"
 import { signedIn } from "../support/Actors.ts"
 import { exported, type Files, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"

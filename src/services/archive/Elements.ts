@@ -3,8 +3,8 @@ import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { RunJob } from "./ImportTurns.ts"
-import { checkCollections, type CheckJob, checkRoutes, type ListName, LISTS } from "./ListJobs.ts"
-import type { CheckedArchive } from "./ZipReader.ts"
+import { checkCollections, type CheckJob, checkRoutes, type ListName, LISTS } from "./Lists.ts"
+import type { CheckedArchive } from "./Zip.ts"
 
 /** How many bytes are stored of what has this origin. */
 export type Contents = ReadonlyMap<ShareToken, number>

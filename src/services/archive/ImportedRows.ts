@@ -14,7 +14,7 @@ import { routesTable } from "../routes/RouteRecord.ts"
 import { sameLines } from "../routes/SameLines.ts"
 import { shareTokens } from "../visibility/ShareTokens.ts"
 import { routeVisibility } from "../visibility/Visibility.ts"
-import type { Batch, ImportedRoute, Rows } from "./ListJobs.ts"
+import type { Batch, ImportedRoute, Rows } from "./Lists.ts"
 
 type ByOrigin = ReadonlyMap<ShareToken, RouteId>
 

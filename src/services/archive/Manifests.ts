@@ -2,7 +2,7 @@ import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { HeavyJob } from "../heavy/HeavyWork.ts"
 import { ARCHIVES, fileDecoder, type Outcome, PROFILE } from "./DecodedFiles.ts"
-import { LISTS } from "./ListJobs.ts"
+import { LISTS } from "./Lists.ts"
 
 export const MANIFEST = "manifest.json"
 

@@ -26,8 +26,8 @@ import { checkElements } from "./Elements.ts"
 import { importedRows } from "./ImportedRows.ts"
 import { importRoom } from "./ImportRoom.ts"
 import { ImportTurns } from "./ImportTurns.ts"
-import { type Batch, type ImportedRoute, type ListName, readCollections, type ReadJob, readRoutes } from "./ListJobs.ts"
-import { type CheckedArchive, checkedArchive } from "./ZipReader.ts"
+import { type Batch, type ImportedRoute, type ListName, readCollections, type ReadJob, readRoutes } from "./Lists.ts"
+import { type CheckedArchive, checkedArchive } from "./Zip.ts"
 
 /**
  * Imports an archive into the same account or another, in two passes: all of it is decoded and checked before the first

@@ -9,7 +9,7 @@ import { type Outcome, PROFILE, readProfile } from "./DecodedFiles.ts"
 import { directoryOf, MAX_MANIFEST } from "./Directory.ts"
 import { BadLine, type Elements, elementsOf } from "./ElementReader.ts"
 import type { RunJob } from "./ImportTurns.ts"
-import { type ListName, LISTS } from "./ListJobs.ts"
+import { type ListName, LISTS } from "./Lists.ts"
 import { MANIFEST, readManifest } from "./Manifests.ts"
 
 /** Its files match the manifest by name and size; reading one fails at its end for a wrong SHA-256. */
