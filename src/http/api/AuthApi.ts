@@ -1,14 +1,24 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
+import { inWords, LINK_LIFETIME, MAIL_LIMIT, UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
 import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
-import { DisplayName, Email, MailedToken, NewEmail, NewPassword, PasswordAttempt, User } from "../../schema/User.ts"
+import {
+  DisplayName,
+  Email,
+  MailedToken,
+  NewEmail,
+  NewPassword,
+  PASSWORD_RULE,
+  PasswordAttempt,
+  User
+} from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
+import { described, titled } from "./Described.ts"
 import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { JsonBody, NoParameters, SameSite } from "./Requests.ts"
 import { Success } from "./Success.ts"
-import { texts } from "./texts/AuthTexts.ts"
 
 const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)))
 
@@ -39,7 +49,13 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: providerErrors
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.google),
+      .annotateMerge(described(
+        "Sign in by the identity provider",
+        "Signs in by the identity provider; makes an account at the first sign-in. An account with the same verified email "
+          + "address is linked. An ID token may be sent again until it expires, an authorization code once. Sets the session "
+          + "cookie. 403 with the reason `signup_disabled` at a first sign-in without an invitation where sign-up is "
+          + "closed, and `provider_sign_in_disabled` where this sign-in is switched off."
+      )),
     HttpApiEndpoint.post("signUp", "/signup-email", {
       payload: Schema.Struct({
         email: NewEmail,
@@ -50,7 +66,19 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: Forbidden
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.signUp),
+      .annotateMerge(described(
+        "Sign up by email",
+        `Mails a verification link, which expires after ${
+          inWords(LINK_LIFETIME["verify-email"])
+        }; the account is made when the link is used, with the name, `
+          + "the password and the spelling of the address of its own sign-up, and until then there is no profile and no handle. The "
+          + "response is the same for an address that has an account already; its owner gets a mail that says so. A sign-up "
+          + `whose address is not verified is deleted after ${
+            inWords(UNVERIFIED_LIFETIME)
+          }. One address gets ${MAIL_LIMIT}, at most; each mail says when and from which network it was asked for. A `
+          + `password of ${PASSWORD_RULE} is accepted, unless the operator asks for a strength: then a common one, and `
+          + "one that contains the email address or name, is refused."
+      )),
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({
         token: Schema.RedactedFromValue(MailedToken),
@@ -60,7 +88,14 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: [Forbidden, Conflict]
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.verifyEmail),
+      .annotateMerge(described(
+        "Verify an email address",
+        "Consumes the token of a verification link: makes the account, deletes every other sign-up of the address, and signs in. "
+          + "Anyone may sign up any address, so with `password` the sign-up that the link was mailed for must have that one, "
+          + "else 403 with the reason `password_wrong`. Without it the link is enough only while the address has no other "
+          + "pending sign-up, else 409 with the reason `password_needed`. Who does not know the password chooses one by a "
+          + "password reset, or on the page `/verify-email`."
+      )),
     HttpApiEndpoint.post("logIn", "/login-email", {
       payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }).annotate({
         identifier: "EmailSignIn"
@@ -69,13 +104,25 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: [Unauthorized, Forbidden]
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.logIn),
+      .annotateMerge(described(
+        "Sign in by email",
+        "Signs in by email and password; sets the session cookie, and a cookie that identifies the device. Wrong passwords "
+          + "are counted for the email address, and separately for each device that signed in before, so that others cannot lock "
+          + "the owner out. The password of the newest unverified sign-up gets 403 and another mail, whether or not the address "
+          + "has an account."
+      )),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
       payload: Schema.Struct({ email: Email }).annotate({ identifier: "ResetRequest" }),
       success: Success
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.requestPasswordReset),
+      .annotateMerge(described(
+        "Request a password reset",
+        `Mails a link, which expires after ${
+          inWords(LINK_LIFETIME["reset-password"])
+        }, if the address has an account or an unverified sign-up. `
+          + `The response is the same, in the same time, if not. One address gets ${MAIL_LIMIT}, at most.`
+      )),
     HttpApiEndpoint.post("resetPassword", "/reset-password", {
       payload: Schema.Struct({
         token: Schema.RedactedFromValue(MailedToken),
@@ -85,10 +132,16 @@ export class AuthApi extends HttpApiGroup.make("auth")
       error: Forbidden
     })
       .annotate(Tier, "auth")
-      .annotateMerge(texts.resetPassword),
+      .annotateMerge(described(
+        "Reset a password",
+        "Consumes the token of a reset link: sets the password, verifies the address and ends every session. Does not sign in."
+      )),
     HttpApiEndpoint.post("logOut", "/logout", { success: Success })
       .annotate(OwnHeaders, [HEADERS.setCookie.name])
-      .annotateMerge(texts.logOut)
+      .annotateMerge(described(
+        "Sign out",
+        "Ends the session, if there is one, and clears the cookie. Personal access tokens are refused."
+      ))
       .annotate(
         OpenApi.Override,
         { security: [{}, { sessionCookie: [] }, { sessionToken: [] }] }
@@ -100,5 +153,5 @@ export class AuthApi extends HttpApiGroup.make("auth")
   .middleware(SameSite)
   .middleware(AddressLimit)
   .prefix("/auth")
-  .annotateMerge(texts.group)
+  .annotateMerge(titled("Sign-in", "Sign-up and sign-in."))
 {}

@@ -10,14 +10,25 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { RouteRef } from "../../schema/Ids.ts"
-import { DryRun, ImportedRoute, ImportQuery } from "../../schema/Import.ts"
+import {
+  DryRun,
+  ImportedRoute,
+  ImportQuery,
+  MAX_FILE_BYTES,
+  MAX_FILES,
+  MAX_UNPACKED_BYTES
+} from "../../schema/Import.ts"
+import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { Tier } from "./Access.ts"
 import { CallerAuthentication, OptionalAuthentication } from "./Authentication.ts"
+import { described, mebibytes, titled } from "./Described.ts"
 import { BodyLimit, IdempotencyHeader, NoParameters, ROUTE_BODY_LIMIT } from "./Requests.ts"
-import { texts } from "./texts/FilesTexts.ts"
 
-const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format: Format) =>
+const BOUNDED =
+  `At most ${DOWNLOADS_AN_ADDRESS} downloads at once to one address; 429 or 503 with \`Retry-After\` beyond.`
+
+const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format: Format, name: string, cues = "") =>
   HttpApiEndpoint.get(format, `/:ref/${format}`, {
     params: { ref: RouteRef },
     success: Schema.String.pipe(HttpApiSchema.asText({ contentType: MEDIA_TYPES[format] })),
@@ -25,7 +36,13 @@ const download = <const Format extends "gpx" | "geojson" | "tcx" | "kml">(format
   })
     .middleware(NoParameters)
     .middleware(OptionalAuthentication)
-    .annotateMerge(texts[format])
+    .annotateMerge(described(
+      `Download as ${name}`,
+      "A route as a file, for anyone who may read it. Importing it again gives the same route. "
+        + `${cues}${BOUNDED}`
+    ))
+
+const CUES = "Cues are waypoints of the kind of the turn in GPX, course points in TCX. "
 
 const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
   params: { ref: RouteRef },
@@ -34,7 +51,12 @@ const downloadFit = HttpApiEndpoint.get("fit", "/:ref/fit", {
 })
   .middleware(NoParameters)
   .middleware(OptionalAuthentication)
-  .annotateMerge(texts.fit)
+  .annotateMerge(described(
+    "Download as FIT",
+    "A route as a FIT course, for anyone who may read it: positions to a centimetre, elevations to 20 cm, at most 254 "
+      + "bytes of the name, neither tags nor description. Cues are course points, with the start of the instruction; an "
+      + `import of it leaves them out. ${BOUNDED}`
+  ))
 
 const file = { schema: { type: "string" } }
 
@@ -79,15 +101,32 @@ export class FilesApi extends HttpApiGroup.make("files")
     })
       .middleware(CallerAuthentication)
       .annotate(BodyLimit, ROUTE_BODY_LIMIT)
-      .annotateMerge(texts.import)
+      .annotateMerge(described(
+        "Import a file",
+        "Makes a private route of a file: GPX (1.0 and 1.1), GeoJSON, TCX, KML or FIT, recognized by content type, "
+          + "else by content; in UTF-8, UTF-16 or the encoding that its XML declaration or `charset` names. It may be "
+          + "compressed with gzip (as `Content-Encoding`, or a file of it), and several files may come as a ZIP "
+          + `archive (KMZ) or as \`multipart/form-data\`: at most ${MAX_FILES}, of ${
+            mebibytes(MAX_FILE_BYTES)
+          } each and `
+          + `${mebibytes(MAX_UNPACKED_BYTES)} together unpacked, whose tracks are one list. `
+          + "A route is named by `name`, else by its file, else by the name of the file "
+          + "(`Content-Disposition`); `elevationGain` and `duration` are those of its elevations and times. Segments "
+          + "of one track are joined; the gaps between them do not count into `distance`, and `warnings` names them, "
+          + "as it names all that was left out. A file with several tracks (routes, courses, placemarks or features "
+          + "with lines) needs `split=true`, which returns a list of routes, `track=<index>` or `join=true`: without "
+          + "any of them it is 400 with the list of its tracks in `details.tracks`. A line that an own live route has already, "
+          + "rounded to 1e-6 degrees, is 409 with `details.routeId`, unless `duplicates=allow`. `?dryRun=true` stores nothing and "
+          + "returns that list, what would be stored, and what would be left out and why."
+      ))
       .annotate(OpenApi.Override, { requestBody: importBody }),
-    download("gpx"),
-    download("geojson"),
-    download("tcx"),
-    download("kml"),
+    download("gpx", "GPX", CUES),
+    download("geojson", "GeoJSON"),
+    download("tcx", "TCX", CUES),
+    download("kml", "KML"),
     downloadFit
   )
   .annotateEndpoints(Tier, "moderate")
   .prefix("/routes")
-  .annotateMerge(texts.group)
+  .annotateMerge(titled("Route files", "Routes as files of other programs."))
 {}

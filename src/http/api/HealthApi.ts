@@ -2,8 +2,8 @@ import { Duration, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Unavailable } from "../../schema/Errors.ts"
 import { EngineState } from "../../schema/Routing.ts"
+import { described, titled } from "./Described.ts"
 import { ResponseWithin } from "./Requests.ts"
-import { texts } from "./texts/HealthTexts.ts"
 
 const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
 
@@ -11,12 +11,17 @@ const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }
 
 export class HealthApi extends HttpApiGroup.make("health")
   .add(
-    HttpApiEndpoint.get("health", "/", { success: Readiness, error: Unavailable }).annotateMerge(texts.health),
+    HttpApiEndpoint.get("health", "/", { success: Readiness, error: Unavailable }).annotateMerge(
+      described("Probe the service", "The same as `/health/ready`.")
+    ),
     // It waits for nothing, and a fiber to interrupt is a tenth of its work.
     HttpApiEndpoint.get("live", "/live", { success: Status }).annotate(ResponseWithin, Duration.infinity)
-      .annotateMerge(texts.live),
-    HttpApiEndpoint.get("ready", "/ready", { success: Readiness, error: Unavailable }).annotateMerge(texts.ready)
+      .annotateMerge(described("Probe the process", "The process responds.")),
+    HttpApiEndpoint.get("ready", "/ready", { success: Readiness, error: Unavailable }).annotateMerge(described(
+      "Probe readiness",
+      "The database is reachable. An unavailable routing engine is reported and does not affect readiness."
+    ))
   )
   .prefix("/health")
-  .annotateMerge(texts.group)
+  .annotateMerge(titled("Health", "Probes."))
 {}

@@ -6,26 +6,29 @@ import { listQuery } from "../../schema/Page.ts"
 import { Session } from "../../schema/Session.ts"
 import { OpenWhilePending, Tier } from "./Access.ts"
 import { SessionAuthentication } from "./Authentication.ts"
+import { described, titled } from "./Described.ts"
 import { NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
-import { texts } from "./texts/SessionsTexts.ts"
 
 export class SessionsApi extends HttpApiGroup.make("sessions")
   .add(
     HttpApiEndpoint.get("list", "/", { query: listQuery({}), success: Schema.Array(Session) })
-      .annotateMerge(texts.list),
+      .annotateMerge(described(
+        "List own sessions",
+        "Where the caller is signed in, the newest sign-in first; `current` is the session of the request."
+      )),
     HttpApiEndpoint.delete("revoke", "/:id", {
       params: { id: SessionIdFromPath },
       success: Success,
       error: NotFound
-    }).annotateMerge(texts.revoke),
+    }).annotateMerge(described("End a session", "Signs one session out. Ending the current one clears its cookie.")),
     HttpApiEndpoint.post("logOutEverywhere", "/logout-everywhere", { success: Success })
       .annotate(Tier, "strict")
-      .annotateMerge(texts.logOutEverywhere)
+      .annotateMerge(described("End every session", "Signs every session out, this one included."))
   )
   .annotateEndpoints(OpenWhilePending, true)
   .middleware(NoParameters)
   .middleware(SessionAuthentication)
   .prefix("/me/sessions")
-  .annotateMerge(texts.group)
+  .annotateMerge(titled("Sessions", "Where a user is signed in."))
 {}

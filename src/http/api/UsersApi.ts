@@ -1,7 +1,8 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Conflict, Forbidden, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
-import { PrivacyZones } from "../../schema/PrivacyZone.ts"
+import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
+import { MAX_ZONES, PrivacyZones, ZONE_RADIUS } from "../../schema/PrivacyZone.ts"
 import {
   Handle,
   NewPassword,
@@ -13,32 +14,51 @@ import {
 } from "../../schema/User.ts"
 import { AddressLimit, OpenWhenOver, OpenWhilePending, RequiredScope, Tier } from "./Access.ts"
 import { CallerAuthentication, SessionAuthentication, StaleCookie } from "./Authentication.ts"
+import { described, titled } from "./Described.ts"
 import { ConfirmHeader, JsonBody, NoParameters } from "./Requests.ts"
 import { Success } from "./Success.ts"
-import { texts } from "./texts/UsersTexts.ts"
+
+const aboutMe = "The caller's account, with statistics: `totalDistance` is in metres, over live routes. "
+  + `\`usage\` has what the account stores and may store; what is deleted counts until it is purged after ${
+    inWords(GRACE_PERIOD)
+  }.`
 
 export class UsersApi extends HttpApiGroup.make("users")
   .add(
     HttpApiEndpoint.get("me", `/${USER_PATHS.me}`, { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
-      .annotateMerge(texts.me),
+      .annotateMerge(described("Read own account", aboutMe)),
     HttpApiEndpoint.get("profile", `/${USER_PATHS.profile}`, { success: Profile })
       .annotate(RequiredScope, "read")
       .annotate(OpenWhilePending, true)
-      .annotateMerge(texts.profile),
+      .annotateMerge(described("Read own account, by its other name", "Another name of `GET /users/me`.")),
     HttpApiEndpoint.patch("update", `/${USER_PATHS.me}`, { payload: ProfilePatch, success: Profile, error: Conflict })
-      .annotateMerge(texts.update),
+      .annotateMerge(described(
+        "Change own account",
+        "Changes the members that the body names. `preferences` is merged member by member; `null` clears a member, and `avatar`. A "
+          + "changed handle frees the old one at once."
+      )),
     HttpApiEndpoint.get("privacyZones", `/${USER_PATHS.me}/privacy-zones`, { success: PrivacyZones })
       .annotate(RequiredScope, "read")
-      .annotateMerge(texts.privacyZones),
+      .annotateMerge(described("Read own privacy zones", "Only the owner sees them; no other response has a zone.")),
     HttpApiEndpoint.put("setPrivacyZones", `/${USER_PATHS.me}/privacy-zones`, {
       headers: ConfirmHeader,
       payload: PrivacyZones,
       success: PrivacyZones,
       error: PreconditionRequired
     })
-      .annotateMerge(texts.setPrivacyZones)
+      .annotateMerge(described(
+        "Replace own privacy zones",
+        `At most ${MAX_ZONES} circles around a \`center\` (\`[lng, lat]\`) of ${ZONE_RADIUS.minimum} to `
+          + `${ZONE_RADIUS.maximum} metres, in place of the previous ones; an empty list removes them. From the next read on, others `
+          + "see of each route only what is outside of them: in every form of the line, in files, lists and searches, and of "
+          + "waypoints and addresses. The longest part of the line outside is shown; a route that has none is shown without a "
+          + "line. `distance` and `elevationGain` are those of what is shown, `duration` is its share of the whole, and lists "
+          + "compare these. The cut is a larger circle around another centre, which stays the same, so that the ends of many "
+          + "routes do not show the `center`. A personal access token must confirm what hides less: a zone that is removed, "
+          + "smaller or elsewhere."
+      ))
   )
   .middleware(NoParameters)
   .middleware(JsonBody)
@@ -53,7 +73,11 @@ export class UsersApi extends HttpApiGroup.make("users")
       .middleware(NoParameters)
       .middleware(StaleCookie)
       .middleware(AddressLimit)
-      .annotateMerge(texts.publicProfile)
+      .annotateMerge(described(
+        "Read a public profile",
+        "What anyone sees of a user. The segment is a handle, also one of digits only, and never an id. An old handle is "
+          + "not found."
+      ))
   )
   .add(
     HttpApiEndpoint.post("changePassword", `/${USER_PATHS.me}/password`, {
@@ -68,21 +92,34 @@ export class UsersApi extends HttpApiGroup.make("users")
       .middleware(JsonBody)
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
-      .annotateMerge(texts.changePassword)
+      .annotateMerge(described(
+        "Set or change the password",
+        "Sets or changes the password. The current one is needed where there is one. The caller's other sessions end."
+      ))
   )
   .add(
     HttpApiEndpoint.delete("requestDeletion", `/${USER_PATHS.me}`, { success: Success })
       .middleware(NoParameters)
       .middleware(SessionAuthentication)
       .annotate(Tier, "strict")
-      .annotateMerge(texts.requestDeletion),
+      .annotateMerge(described(
+        "Delete own account",
+        `Deletes the account: it and everything in it is hidden at once, and erased after ${inWords(GRACE_PERIOD)}. `
+          + "Every session ends; until then signing in again and cancelling brings everything back."
+      )),
     HttpApiEndpoint.post("cancelDeletion", `/${USER_PATHS.me}/cancel-deletion`, { success: Success, error: Conflict })
       .middleware(NoParameters)
       .middleware(SessionAuthentication)
       .annotate(OpenWhilePending, true)
       .annotate(OpenWhenOver, true)
-      .annotateMerge(texts.cancelDeletion)
+      .annotateMerge(described(
+        "Cancel the deletion",
+        `Cancels a deletion within the grace period of ${
+          inWords(GRACE_PERIOD)
+        }, and shows again all that it hid. Refused (409) after `
+          + "that, when every other request of the session gets 401."
+      ))
   )
   .prefix("/users")
-  .annotateMerge(texts.group)
+  .annotateMerge(titled("Users", "Accounts as their owners see them, and as others do."))
 {}

@@ -1,5 +1,5 @@
 import { OpenApi } from "effect/http-api"
-import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE_BYTES } from "../../../schema/Page.ts"
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE_BYTES } from "../../schema/Page.ts"
 
 export const described = (summary: string, description: string) => OpenApi.annotations({ summary, description })
 
