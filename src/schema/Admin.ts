@@ -1,101 +1,213 @@
 import { Schema } from "effect"
 import { Activity } from "./Activity.ts"
 import { RouteId, UserId } from "./Ids.ts"
-import { Provenance } from "./Route.ts"
-import { EngineState } from "./Routing.ts"
+import { Metres } from "./Measures.ts"
+import { PlaceCity, PlaceCountryCode } from "./Place.ts"
+import { Provenance, RouteName } from "./Route.ts"
+import { ENGINE, EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
-import { Timestamp } from "./Timestamp.ts"
-import { DeletionStatus, Handle, Role, Statistics, UserSummary } from "./User.ts"
+import { CreatedAt, Timestamp, UpdatedAt } from "./Timestamp.ts"
+import {
+  ACCOUNT_FACTS,
+  DeletionRequestedAt,
+  DeletionStatus,
+  Handle,
+  Role,
+  STATISTICS,
+  Statistics,
+  USER,
+  USER_SUMMARY,
+  UserEmail,
+  UserName,
+  UserSummary
+} from "./User.ts"
 import { Visibility } from "./Visibility.ts"
 
-export const AdminSearch = trimmedText(1, 254)
+export const AdminSearch = trimmedText(1, 254).annotate({
+  description: "A part of a name, a handle or an email address; case-insensitive"
+})
+
+const count = (description: string) => Schema.Int.annotate({ description })
 
 /** Counts routes and collections that are not deleted, and accounts that are not erased. */
 export const Overview = Schema.Struct({
   users: Schema.Struct({
-    total: Schema.Int,
-    verified: Schema.Int,
-    pendingDeletion: Schema.Int,
-    newLast30Days: Schema.Int
+    total: count("How many there are"),
+    verified: count("How many have a verified address"),
+    pendingDeletion: count("How many are pending deletion"),
+    newLast30Days: count("How many are of the last 30 days")
+  }).annotate({ description: "Numbers of accounts" }),
+  sessions: Schema.Struct({
+    live: count("How many there are"),
+    usersLast24Hours: count("How many users were seen within 24 hours")
+  }).annotate({ description: "Numbers of sessions" }),
+  tokens: Schema.Struct({ live: count("How many there are") }).annotate({
+    description: "Numbers of personal access tokens"
   }),
-  sessions: Schema.Struct({ live: Schema.Int, usersLast24Hours: Schema.Int }),
-  tokens: Schema.Struct({ live: Schema.Int }),
   routes: Schema.Struct({
-    total: Schema.Int,
-    private: Schema.Int,
-    unlisted: Schema.Int,
-    public: Schema.Int,
-    newLast30Days: Schema.Int
-  }),
-  collections: Schema.Struct({ total: Schema.Int })
-}).annotate({ identifier: "Overview" })
+    total: count("How many there are"),
+    private: count("How many are private"),
+    unlisted: count("How many are unlisted"),
+    public: count("How many are public"),
+    newLast30Days: count("How many are of the last 30 days")
+  }).annotate({ description: "Numbers of routes" }),
+  collections: Schema.Struct({ total: count("How many there are") }).annotate({ description: "Numbers of collections" })
+}).annotate({
+  identifier: "Overview",
+  description: "Numbers of accounts, sessions, tokens, routes and collections.",
+  examples: [{
+    users: { total: 1, verified: 1, pendingDeletion: 0, newLast30Days: 1 },
+    sessions: { live: 2, usersLast24Hours: 1 },
+    tokens: { live: 1 },
+    routes: { total: 1, private: 0, unlisted: 0, public: 1, newLast30Days: 1 },
+    collections: { total: 0 }
+  }]
+})
 export type Overview = typeof Overview.Type
 
-/** Has nothing that authenticates the user. `lastSeenAt` is of live sessions. */
+const OWNER = { id: USER_SUMMARY.id, name: USER_SUMMARY.name, handle: USER_SUMMARY.handle }
+
+/** Has nothing that authenticates the user. */
 export const AdminUser = Schema.Struct({
   id: UserId,
-  email: Schema.String,
-  name: Schema.String,
+  email: UserEmail,
+  name: UserName,
   handle: Handle,
-  isEmailVerified: Schema.Boolean,
+  isEmailVerified: ACCOUNT_FACTS.isEmailVerified,
   role: Role,
-  hasPassword: Schema.Boolean,
-  hasIdentityProvider: Schema.Boolean,
+  hasPassword: ACCOUNT_FACTS.hasPassword,
+  hasIdentityProvider: Schema.Boolean.annotate({
+    description: "Whether the account is linked to the identity provider"
+  }),
   deletionStatus: DeletionStatus,
-  deletionRequestedAt: Schema.NullOr(Timestamp),
-  createdAt: Timestamp,
-  lastSeenAt: Schema.NullOr(Timestamp),
+  deletionRequestedAt: Schema.NullOr(DeletionRequestedAt),
+  createdAt: CreatedAt,
+  lastSeenAt: Schema.NullOr(Timestamp).annotate({ description: "When one of its live sessions was last used" }),
   statistics: Statistics
-}).annotate({ identifier: "AdminUser" })
+}).annotate({
+  identifier: "AdminUser",
+  description: "An account as administrators see it: no credentials.",
+  examples: [{
+    ...OWNER,
+    email: USER.email,
+    isEmailVerified: true,
+    role: "user",
+    hasPassword: true,
+    hasIdentityProvider: false,
+    deletionStatus: "active",
+    deletionRequestedAt: null,
+    createdAt: "2025-05-01T12:00:00.000Z",
+    lastSeenAt: "2025-06-01T09:12:44.000Z",
+    statistics: STATISTICS
+  }]
+})
 export type AdminUser = typeof AdminUser.Type
 
 export const AdminRoute = Schema.Struct({
   id: RouteId,
-  name: Schema.String,
+  name: RouteName,
   activity: Schema.NullOr(Activity),
   visibility: Visibility,
   provenance: Provenance,
-  distance: Schema.NullOr(Schema.Finite),
-  placeCity: Schema.NullOr(Schema.String),
-  placeCountryCode: Schema.NullOr(Schema.String),
+  distance: Schema.NullOr(Metres),
+  placeCity: Schema.NullOr(PlaceCity),
+  placeCountryCode: Schema.NullOr(PlaceCountryCode),
   user: UserSummary,
-  createdAt: Timestamp,
-  updatedAt: Timestamp
-}).annotate({ identifier: "AdminRoute" })
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt
+}).annotate({
+  identifier: "AdminRoute",
+  description: "A route as administrators see it: neither its line nor its share token.",
+  examples: [{
+    id: RouteId.make(12),
+    name: "Around Vaduz",
+    activity: "cycle",
+    visibility: "public",
+    provenance: "routing-engine",
+    distance: 1177.4,
+    placeCity: "Vaduz",
+    placeCountryCode: "LI",
+    user: USER_SUMMARY,
+    createdAt: "2025-06-01T08:30:00.000Z",
+    updatedAt: "2025-06-01T08:30:00.000Z"
+  }]
+})
 export type AdminRoute = typeof AdminRoute.Type
 
 export const PendingDeletion = Schema.Struct({
   id: UserId,
-  email: Schema.String,
-  name: Schema.String,
+  email: UserEmail,
+  name: UserName,
   handle: Handle,
-  deletionRequestedAt: Timestamp,
-  erasureDueAt: Timestamp
-}).annotate({ identifier: "PendingDeletion" })
+  deletionRequestedAt: DeletionRequestedAt,
+  erasureDueAt: Timestamp.annotate({ description: "From when on the account is erased" })
+}).annotate({
+  identifier: "PendingDeletion",
+  description: "An account that is pending deletion.",
+  examples: [{
+    ...OWNER,
+    email: USER.email,
+    deletionRequestedAt: "2025-06-01T08:30:00.000Z",
+    erasureDueAt: "2025-07-01T08:30:00.000Z"
+  }]
+})
 export type PendingDeletion = typeof PendingDeletion.Type
+
+const dashboard = (name: string) => DashboardUrl.annotateKey({ description: `The URL of the dashboard ${name}` })
 
 const DashboardUrl = Schema.String.check(
   Schema.makeFilter((text) => /^https?:$/.test(URL.parse(text)?.protocol ?? ""), { expected: "an http or https URL" })
 )
 
+const GRAFANA = { apiOverview: "https://grafana.example/d/api", runtime: "https://grafana.example/d/runtime" }
+
 export const GrafanaUrls = Schema.Struct({
-  apiOverview: Schema.optionalKey(DashboardUrl),
-  apiLatency: Schema.optionalKey(DashboardUrl),
-  runtime: Schema.optionalKey(DashboardUrl)
-}).annotate({ identifier: "GrafanaUrls" })
+  apiOverview: Schema.optionalKey(dashboard("of all requests")),
+  apiLatency: Schema.optionalKey(dashboard("of their durations")),
+  runtime: Schema.optionalKey(dashboard("of the process"))
+}).annotate({ identifier: "GrafanaUrls", description: "Where the dashboards are.", examples: [GRAFANA] })
 
 /** Durations are in seconds. */
 export const SystemStatus = Schema.Struct({
-  service: Schema.Struct({ version: Schema.String, node: Schema.String, startedAt: Timestamp }),
+  service: Schema.Struct({
+    version: Schema.String.annotate({ description: "The version of the service" }),
+    node: Schema.String.annotate({ description: "The version of Node.js" }),
+    startedAt: Timestamp.annotate({ description: "When the process started" })
+  }).annotate({ description: "The process that responds" }),
   database: Schema.Struct({
-    status: Schema.Literals(["ok", "away"]),
-    version: Schema.optionalKey(Schema.String),
-    latencyMillis: Schema.optionalKey(Schema.Finite)
-  }),
+    status: Schema.Literals(["ok", "away"]).annotate({ description: "Whether it works" }),
+    version: Schema.optionalKey(Schema.String.annotate({ description: "The version of PostgreSQL" })),
+    latencyMillis: Schema.optionalKey(
+      Schema.Finite.annotate({ description: "Milliseconds until the database responded" })
+    )
+  }).annotate({ description: "The database" }),
   routingEngine: EngineState,
-  rateLimits: Schema.Struct({ counters: Schema.Literals(["process", "redis", "redis-away"]) }),
-  outbox: Schema.Struct({ waiting: Schema.Int, oldestSeconds: Schema.Finite }),
-  deletions: Schema.Struct({ pending: Schema.Int, due: Schema.Int, lagSeconds: Schema.Finite }),
+  rateLimits: Schema.Struct({
+    counters: Schema.Literals(["process", "redis", "redis-away"]).annotate({
+      description: "Where requests are counted"
+    })
+  }).annotate({ description: "The rate limits" }),
+  outbox: Schema.Struct({
+    waiting: count("How many are pending"),
+    oldestSeconds: Schema.Finite.annotate({ description: "For how many seconds the oldest is pending" })
+  }).annotate({ description: "Mails to be sent" }),
+  deletions: Schema.Struct({
+    pending: count("How many there are"),
+    due: count("How many are to be erased now"),
+    lagSeconds: Schema.Finite.annotate({ description: "For how many seconds the oldest of them is due" })
+  }).annotate({ description: "Deletions of accounts" }),
   grafana: GrafanaUrls
-}).annotate({ identifier: "SystemStatus" })
+}).annotate({
+  identifier: "SystemStatus",
+  description: "The state of the parts of the service.",
+  examples: [{
+    service: { version: "1.0.0", node: "v24.21.0", startedAt: "2025-06-01T08:00:00.000Z" },
+    database: { status: "ok", version: "17.5", latencyMillis: 0.8 },
+    routingEngine: ENGINE,
+    rateLimits: { counters: "redis" },
+    outbox: { waiting: 0, oldestSeconds: 0 },
+    deletions: { pending: 1, due: 0, lagSeconds: 0 },
+    grafana: GRAFANA
+  }]
+})
 export type SystemStatus = typeof SystemStatus.Type

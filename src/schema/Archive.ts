@@ -68,21 +68,41 @@ export const ArchivedProfile = Schema.Struct({
   privacyZones: Schema.optionalKey(ZoneList)
 })
 
-const Outcome = Schema.Struct({ created: Count, restored: Count, unchanged: Count }).annotate({
-  identifier: "ImportOutcome"
+const OUTCOME = { created: 12, restored: 1, unchanged: 0 }
+
+const Outcome = Schema.Struct({
+  created: Count.annotate({ description: "How many are new" }),
+  restored: Count.annotate({ description: "How many were taken out of the trash" }),
+  unchanged: Count.annotate({ description: "How many stayed as they were" })
+}).annotate({
+  identifier: "ImportOutcome",
+  description: "How many an import created, took out of the trash and left as they were.",
+  examples: [OUTCOME]
 })
 export type Outcome = typeof Outcome.Type
 
 const RouteOutcome = Schema.Struct({
   ...Outcome.fields,
   duplicates: Count.annotate({ description: "How many were skipped: an own route has the same positions" })
-}).annotate({ identifier: "RouteImportOutcome" })
+}).annotate({
+  identifier: "RouteImportOutcome",
+  description: "How many routes an import created, took out of the trash and left as they were.",
+  examples: [{ ...OUTCOME, duplicates: 1 }]
+})
 export type RouteOutcome = typeof RouteOutcome.Type
 
 /** `restored` counts what was in the trash, and `restored` preferences are some that the account had not set. */
 export const ImportReport = Schema.Struct({
   routes: RouteOutcome,
   collections: Outcome,
-  preferences: Schema.Literals(["restored", "unchanged"])
-}).annotate({ identifier: "ImportReport" })
+  preferences: Schema.Literals(["restored", "unchanged"]).annotate({ description: "What became of the settings" })
+}).annotate({
+  identifier: "ImportReport",
+  description: "What an import of an archive did.",
+  examples: [{
+    routes: { ...OUTCOME, duplicates: 1 },
+    collections: { created: 1, restored: 0, unchanged: 0 },
+    preferences: "unchanged"
+  }]
+})
 export type ImportReport = typeof ImportReport.Type

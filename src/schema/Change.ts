@@ -46,8 +46,10 @@ export const SyncQuery = knownQuery({
   )
 })
 
+const DELETION = { type: "route", id: 12, change: "deleted", version: 3, at: "2025-06-02T10:00:00.000Z" } as const
+
 const Change = Schema.Struct({
-  type: Schema.Literals(CHANGE_TYPES),
+  type: Schema.Literals(CHANGE_TYPES).annotate({ description: "What changed" }),
   id: Schema.Int.annotate({ description: "The id of the route or collection" }),
   change: Schema.Literals(["upserted", "deleted"]).annotate({
     description: "`upserted`: created, changed or restored. `deleted`: moved to the trash or erased"
@@ -56,11 +58,15 @@ const Change = Schema.Struct({
   at: Timestamp.annotate({ description: "The `updatedAt` of what is there, or when it was deleted" }),
   route: Schema.optionalKey(Route),
   collection: Schema.optionalKey(Collection)
-}).annotate({ identifier: "Change" })
+}).annotate({ identifier: "Change", description: "What became of a route or collection.", examples: [DELETION] })
 
 export const ChangePage = Schema.Struct({
-  changes: Schema.Array(Change),
+  changes: Schema.Array(Change).annotate({ description: "In order" }),
   cursor: Schema.String.annotate({ description: "For the next call" }),
   hasMore: Schema.Boolean.annotate({ description: "Whether there are more changes now" })
-}).annotate({ identifier: "ChangePage" })
+}).annotate({
+  identifier: "ChangePage",
+  description: "A page of what changed.",
+  examples: [{ changes: [DELETION], cursor: "AUvkzyqN7cS2T7oO1cXh0nsi...", hasMore: false }]
+})
 export type ChangePage = typeof ChangePage.Type

@@ -1,12 +1,12 @@
 import { Schema } from "effect"
-import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
+import { CollectionId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
-import { Timestamp } from "./Timestamp.ts"
-import { TRASHED, type Trashed } from "./Trash.ts"
-import { UserSummary } from "./User.ts"
+import { CreatedAt, UpdatedAt } from "./Timestamp.ts"
+import { TRASHED, type Trashed, TRASHED_AT } from "./Trash.ts"
+import { USER_SUMMARY, UserSummary } from "./User.ts"
 import { Visibility } from "./Visibility.ts"
 
 export const MAX_ROUTES = 1000
@@ -17,12 +17,14 @@ export const MAX_IN_TRASH = 1000
 const Name = trimmedText(1, 100)
 const Description = trimmedText(0, 255)
 
+const IDS = "The ids of routes, in order"
+
 export const RouteIds = Schema.Array(RouteId).check(
   Schema.isMaxLength(MAX_ROUTES),
   Schema.makeFilter((ids) => new Set(ids).size === ids.length || "Expected each route at most once", {
     toJsonSchema: () => ({ uniqueItems: true })
   })
-)
+).annotate({ description: IDS })
 
 const description = Schema.optionalKey(Schema.NullOr(Description))
 
@@ -31,32 +33,58 @@ export const NewCollection = Schema.Struct({
   description,
   visibility: Schema.optionalKey(Schema.NullOr(Visibility)),
   routeIds: Schema.optionalKey(Schema.NullOr(RouteIds))
-}).annotate({ identifier: "CollectionInput" })
+}).annotate({
+  identifier: "CollectionInput",
+  description: "A collection to be made.",
+  examples: [{ name: "Alpine passes", routeIds: [RouteId.make(12)] }]
+})
 export type NewCollection = typeof NewCollection.Type
 
 export const CollectionPatch = Schema.Struct({
   name: Schema.optionalKey(Name),
   description,
   visibility: Schema.optionalKey(Visibility)
-}).annotate({ identifier: "CollectionPatch" })
+}).annotate({
+  identifier: "CollectionPatch",
+  description: "What to change of a collection.",
+  examples: [{ name: "Alpine passes by bike", description: null }]
+})
 export type CollectionPatch = typeof CollectionPatch.Type
 
 export const Addition = Schema.Struct({
   routeId: RouteId,
   position: Schema.optionalKey(
-    Schema.NullOr(Schema.Int.check(upTo(MAX_ROUTES)))
+    Schema.NullOr(Schema.Int.check(upTo(MAX_ROUTES))).annotate({
+      description: "At which place in the order, from 0; at the end if absent"
+    })
   )
-}).annotate({ identifier: "Addition" })
+}).annotate({
+  identifier: "Addition",
+  description: "A route to be added to a collection.",
+  examples: [{ routeId: RouteId.make(12), position: 0 }]
+})
 export type Addition = typeof Addition.Type
+
+const COLLECTION = {
+  id: CollectionId.make(4),
+  name: "Alpine passes",
+  visibility: "private",
+  routeIds: [RouteId.make(12)],
+  routeCount: 1,
+  shareToken: SHARE_TOKEN,
+  user: USER_SUMMARY,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  updatedAt: "2025-06-01T08:30:00.000Z"
+} as const
 
 /** `routeIds` and `routeCount` leave out private routes of others. */
 export const Collection = Schema.Struct({
   id: CollectionId,
-  name: Schema.String,
-  description: Schema.optionalKey(Schema.String),
+  name: Schema.String.annotate({ description: "The name of the collection" }),
+  description: Schema.optionalKey(Schema.String.annotate({ description: "A text of one's own" })),
   visibility: Visibility,
-  routeIds: Schema.Array(RouteId),
-  routeCount: Schema.Int,
+  routeIds: Schema.Array(RouteId).annotate({ description: IDS }),
+  routeCount: Schema.Int.annotate({ description: "How many routes there are in `routeIds`" }),
   shareToken: Schema.optionalKey(
     ShareToken.annotate({
       description:
@@ -66,14 +94,20 @@ export const Collection = Schema.Struct({
   ),
   allowDownload: AllowDownload,
   user: UserSummary,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
   url: PageUrl
-}).annotate({ identifier: "Collection" })
+}).annotate({
+  identifier: "Collection",
+  description: "A collection: an ordered list of routes.",
+  examples: [COLLECTION]
+})
 export type Collection = typeof Collection.Type
 
 export const DeletedCollection = Schema.Struct({ ...Collection.fields, ...TRASHED }).annotate({
-  identifier: "DeletedCollection"
+  identifier: "DeletedCollection",
+  description: "A collection in the trash.",
+  examples: [{ ...COLLECTION, ...TRASHED_AT }]
 })
 
 export interface StoredCollection extends Collection {

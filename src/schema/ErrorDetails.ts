@@ -50,4 +50,4 @@ export const ErrorDetails = Schema.StructWithRest(
     allowed: member(Schema.Array(Schema.String), "The methods of the path")
   }),
   [Schema.Record(Schema.String, Schema.Json)]
-)
+).annotate({ description: "Facts for a program" })

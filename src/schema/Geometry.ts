@@ -18,6 +18,9 @@ export const DEGREES = {
   latitude: `-${MAX_LATITUDE} to ${MAX_LATITUDE}`
 }
 
+export const LONGITUDE = "The longitude in degrees (WGS 84)"
+export const LATITUDE = "The latitude in degrees (WGS 84)"
+
 export const isLongitude = (value: unknown): value is number => isWithin(value, MAX_LONGITUDE)
 export const isLatitude = (value: unknown): value is number => isWithin(value, MAX_LATITUDE)
 
@@ -63,7 +66,12 @@ const positionsFilter = Schema.makeFilter(
     return value.every(isPosition) ? undefined : invalidPositions(value)
   },
   {
-    toJsonSchema: () => ({ type: "array", maxItems: MAX_POSITIONS, items: documentedPosition })
+    toJsonSchema: () => ({
+      type: "array",
+      maxItems: MAX_POSITIONS,
+      items: documentedPosition,
+      description: "The line: positions of longitude, latitude, and elevation where there is one"
+    })
   }
 ).abort()
 
@@ -76,7 +84,9 @@ export const Positions = Schema.Any.check(positionsFilter).pipe(
 )
 
 export const Longitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LONGITUDE, maximum: MAX_LONGITUDE }))
+  .annotate({ description: LONGITUDE })
 export const Latitude = Schema.Finite.check(Schema.isBetween({ minimum: -MAX_LATITUDE, maximum: MAX_LATITUDE }))
+  .annotate({ description: LATITUDE })
 
 export const BoundingBox = Schema.Struct({
   west: Schema.Finite,

@@ -2,26 +2,30 @@ import { Schema, SchemaGetter, SchemaTransformation } from "effect"
 
 const Id = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }))
 
-export const UserId = Id.pipe(Schema.brand("UserId"))
+const id = (of: string) => Id.annotate({ description: `The id of a ${of}` })
+
+export const UserId = id("user").pipe(Schema.brand("UserId"))
 export type UserId = typeof UserId.Type
 
-export const RouteId = Id.pipe(Schema.brand("RouteId"))
+export const RouteId = id("route").pipe(Schema.brand("RouteId"))
 export type RouteId = typeof RouteId.Type
 
-export const CollectionId = Id.pipe(Schema.brand("CollectionId"))
+export const CollectionId = id("collection").pipe(Schema.brand("CollectionId"))
 export type CollectionId = typeof CollectionId.Type
 
-export const TokenId = Id.pipe(Schema.brand("TokenId"))
+export const TokenId = id("token").pipe(Schema.brand("TokenId"))
 export type TokenId = typeof TokenId.Type
 
-export const LinkId = Id.pipe(Schema.brand("LinkId"))
+export const LinkId = id("link").pipe(Schema.brand("LinkId"))
 export type LinkId = typeof LinkId.Type
 
 /** Internal: of a sign-up whose email address is not verified. */
 export const SignUpId = Id.pipe(Schema.brand("SignUpId"))
 export type SignUpId = typeof SignUpId.Type
 
-export const SessionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("SessionId"))
+export const SessionId = Schema.String.check(Schema.isUUID()).pipe(Schema.brand("SessionId")).annotate({
+  description: "The id of a session"
+})
 export type SessionId = typeof SessionId.Type
 
 export const SessionIdFromPath = Schema.String.pipe(
@@ -29,7 +33,13 @@ export const SessionIdFromPath = Schema.String.pipe(
 )
 
 export const ShareToken = Schema.String.check(Schema.isPattern(/^[0-9a-f]{32}$/u)).pipe(Schema.brand("ShareToken"))
+  .annotate({
+    description: "By which anyone opens it while it is public or unlisted: 32 hex digits"
+  })
 export type ShareToken = typeof ShareToken.Type
+
+/** The share token of examples. */
+export const SHARE_TOKEN = ShareToken.make("5f2d8c1e9b7a4036a1c4e8d2f0b3967d")
 
 const DecimalId = Schema.String.check(Schema.isPattern(/^[1-9][0-9]{0,15}$/u))
 
@@ -50,8 +60,10 @@ const ShareTokenFromPath = Schema.String.check(Schema.isPattern(/^[0-9a-fA-F]{32
 )
 
 /** 32 hex digits (case-insensitive) are a share token, fewer decimal digits an id. */
-export const RouteRef = Schema.Union([ShareTokenFromPath, RouteIdFromPath])
+const REF = { description: "An id, a share token or the token of a link: 32 hex digits" }
+
+export const RouteRef = Schema.Union([ShareTokenFromPath, RouteIdFromPath]).annotate(REF)
 export type RouteRef = typeof RouteRef.Type
 
-export const CollectionRef = Schema.Union([ShareTokenFromPath, CollectionIdFromPath])
+export const CollectionRef = Schema.Union([ShareTokenFromPath, CollectionIdFromPath]).annotate(REF)
 export type CollectionRef = typeof CollectionRef.Type

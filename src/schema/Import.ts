@@ -1,11 +1,12 @@
 import { Schema } from "effect"
 import { Duplicate } from "./Duplicate.ts"
 import { ElevationFields } from "./Elevation.ts"
-import { Bounds, ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
+import { RouteId } from "./Ids.ts"
+import { Bounds, IMPORT_TRACK, ImportTrack, MAX_TRACKS } from "./ImportTrack.ts"
 import { Metres, Seconds } from "./Measures.ts"
 import { decimal, flag, knownQuery } from "./Page.ts"
 import { Place } from "./Place.ts"
-import { MAX_NAME, Route } from "./Route.ts"
+import { MAX_NAME, ROUTE, Route } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
 
 export const MAX_FILES = 100
@@ -14,45 +15,75 @@ export const MAX_UNPACKED_BYTES = 2 * MAX_FILE_BYTES
 
 export const FILE_FORMATS = ["gpx", "geojson", "tcx", "kml", "fit"] as const
 
-const FileFormat = Schema.Literals(FILE_FORMATS)
+const FileFormat = Schema.Literals(FILE_FORMATS).annotate({ description: "The format of the file" })
 export type FileFormat = typeof FileFormat.Type
 
+const DROPPED = { code: "dropped", message: "extensions of points: a route has no place for it", count: 2 } as const
+
 const ImportWarning = Schema.Struct({
-  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped", "elevation_missing"]),
-  message: Schema.String,
+  code: Schema.Literals(["gap_joined", "positions_simplified", "dropped", "elevation_missing"]).annotate({
+    description: "A stable word for a program"
+  }),
+  message: Schema.String.annotate({ description: "For people" }),
   count: Schema.Int.annotate({ description: "How many gaps, positions or things of that kind" })
-}).annotate({ identifier: "ImportWarning" })
+}).annotate({ identifier: "ImportWarning", description: "What was changed or left out.", examples: [DROPPED] })
 export type ImportWarning = typeof ImportWarning.Type
 
-const Dropped = Schema.Struct({ what: Schema.String, why: Schema.String, count: Schema.Int })
+const Dropped = Schema.Struct({
+  what: Schema.String.annotate({ description: "What is left out" }),
+  why: Schema.String.annotate({ description: "Why it is left out" }),
+  count: Schema.Int.annotate({ description: "How many there are" })
+})
 export type Dropped = typeof Dropped.Type
 
-export const ImportedRoute = Schema.Struct({ ...Route.fields, warnings: Schema.Array(ImportWarning) }).annotate({
-  identifier: "ImportedRoute"
+const WARNINGS = { description: "What was changed, or could not be done" }
+
+export const ImportedRoute = Schema.Struct({
+  ...Route.fields,
+  warnings: Schema.Array(ImportWarning).annotate(WARNINGS)
+}).annotate({
+  identifier: "ImportedRoute",
+  description: "A route that was imported, with what was changed of it.",
+  examples: [{ ...ROUTE, provenance: "gpx-import", warnings: [DROPPED] }]
 })
 
 export const CreatedRoute = Schema.Struct({
   ...Route.fields,
   warnings: Schema.optionalKey(Schema.Array(ImportWarning)).annotate({ description: "With `elevation=true`" })
-}).annotate({ identifier: "CreatedRoute" })
+}).annotate({ identifier: "CreatedRoute", description: "The route that was made.", examples: [ROUTE] })
 
+/** `route` and what follows from it is there where the file would become one route. */
 export const DryRun = Schema.Struct({
   format: FileFormat,
   tracks: Schema.Array(ImportTrack).annotate({ description: `The first ${MAX_TRACKS} tracks of the file` }),
   trackCount: Schema.Int.annotate({ description: "How many tracks the file has" }),
-  route: Schema.optionalKey(Schema.Json),
+  route: Schema.optionalKey(Schema.Json.annotate({ description: "What would be stored" })),
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),
   bounds: Schema.optionalKey(Bounds),
   ...Place.fields,
-  warnings: Schema.Array(ImportWarning),
+  warnings: Schema.Array(ImportWarning).annotate(WARNINGS),
   duplicates: Schema.Array(Duplicate).annotate({
     description: "Own routes with the same positions; without `duplicates=allow` an import would be 409"
   }),
-  dropped: Schema.Array(Dropped)
+  dropped: Schema.Array(Dropped).annotate({ description: "What an import leaves out" })
 }).annotate({
   identifier: "DryRun",
-  description: "`route` and what follows from it is there where the file would become one route"
+  description: "What an import would store, and what it would leave out.",
+  examples: [{
+    format: "gpx",
+    tracks: [IMPORT_TRACK],
+    trackCount: 1,
+    route: { name: "Around Vaduz", waypoints: ROUTE.waypoints, geometry: ROUTE.geometry },
+    distance: 1177.4,
+    bounds: IMPORT_TRACK.bounds,
+    placeCity: "Vaduz",
+    placeRegion: "Vaduz",
+    placeCountryCode: "LI",
+    warnings: [DROPPED],
+    duplicates: [{ index: 0, routeId: RouteId.make(42) }],
+    dropped: [{ what: "extensions of points", why: "a route has no place for it", count: 2 }]
+  }]
 })
 
 export const ImportQuery = knownQuery({

@@ -24,7 +24,17 @@ export const Maneuver = Schema.Struct({
   }),
   length: Schema.Finite.check(upTo(MAX_DISTANCE / 1000)).annotate({ description: "Kilometres until the next one" }),
   time: Schema.Finite.check(upTo(MAX_DURATION)).annotate({ description: "Seconds until the next one" })
-}).annotate({ identifier: "Maneuver" })
+}).annotate({
+  identifier: "Maneuver",
+  description: "Something to do on the way, such as a turn.",
+  examples: [{
+    instruction: "Turn right onto Landstrasse.",
+    type: 10,
+    begin_shape_index: 1,
+    length: 0.612,
+    time: 149.8
+  }]
+})
 export type Maneuver = typeof Maneuver.Type
 
 export const Maneuvers = Schema.Array(Maneuver).check(Schema.isMaxLength(MAX_MANEUVERS))

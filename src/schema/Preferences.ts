@@ -21,42 +21,61 @@ const clearableMembers = <Fields extends Schema.Struct.Fields>(fields: Fields) =
 
 export const DEFAULT_UNITS = "metric"
 const routingPreferences = {
-  surfacePreference: OpenValue,
-  avoidFerries: Schema.Boolean,
-  avoidHighways: Schema.Boolean
+  surfacePreference: OpenValue.annotate({ description: "Known: `paved`, `any`, `unpaved`" }),
+  avoidFerries: Schema.Boolean.annotate({ description: "Whether to avoid ferries" }),
+  avoidHighways: Schema.Boolean.annotate({ description: "Whether to avoid large roads" })
 }
 
-/** Independent of the engine. Known surface preferences: `paved`, `any`, `unpaved`. */
-export const RoutingPreferences = optionalMembers(routingPreferences).annotate({ identifier: "RoutingPreferences" })
+const ASKED_OF_ENGINE = "What a route asks of the routing engine."
+
+/** The routing preferences of examples. */
+export const ROUTING_PREFERENCES = { surfacePreference: "unpaved", avoidFerries: true }
+
+/** Independent of the engine. */
+export const RoutingPreferences = optionalMembers(routingPreferences).annotate({
+  identifier: "RoutingPreferences",
+  description: ASKED_OF_ENGINE,
+  examples: [ROUTING_PREFERENCES]
+})
 export type RoutingPreferences = typeof RoutingPreferences.Type
 
 export const RequestedPreferences = Schema.Struct({
-  surfacePreference: optionalMember(OpenValue),
-  avoidFerries: optionalMember(Schema.Boolean),
-  avoidHighways: optionalMember(Schema.Boolean)
-})
+  surfacePreference: optionalMember(routingPreferences.surfacePreference),
+  avoidFerries: optionalMember(routingPreferences.avoidFerries),
+  avoidHighways: optionalMember(routingPreferences.avoidHighways)
+}).annotate({ description: "What the route asks of the routing engine" })
 
 const members = {
-  units: OpenValue,
-  showPois: Schema.Boolean,
-  terrain3d: Schema.Boolean,
-  autoSnap: Schema.Boolean,
-  defaultActivity: OpenValue,
-  selectedSports: Schema.Array(OpenValue).check(Schema.isMaxLength(50)),
-  mapStyle: OpenValue,
-  defaultRouteVisibility: Visibility
+  units: OpenValue.annotate({ description: "Known: `metric`, `imperial`" }),
+  showPois: Schema.Boolean.annotate({ description: "Whether points of interest are shown" }),
+  terrain3d: Schema.Boolean.annotate({ description: "Whether the map shows the terrain" }),
+  autoSnap: Schema.Boolean.annotate({ description: "Whether new points snap to roads" }),
+  defaultActivity: OpenValue.annotate({ description: "Known: `run`, `cycle`, `walk`" }),
+  selectedSports: Schema.Array(OpenValue).check(Schema.isMaxLength(50)).annotate({
+    description: "The activities that the user has chosen"
+  }),
+  mapStyle: OpenValue.annotate({ description: "The name of a style" }),
+  defaultRouteVisibility: Visibility.annotate({ description: "What pages and imports offer for a new route" })
 }
 
 const sportSpeeds = { run: Speed, cycle: Speed, walk: Speed }
 
+const Overlay = Schema.Boolean.annotate({ description: "Whether this layer of the map is shown" })
+
 const overlays = {
-  heatmap: Schema.Boolean,
-  contour: Schema.Boolean,
-  bike: Schema.Boolean,
-  surface: Schema.Boolean,
-  wind: Schema.Boolean,
-  hikingNodes: Schema.Boolean,
-  cyclingNodes: Schema.Boolean
+  heatmap: Overlay,
+  contour: Overlay,
+  bike: Overlay,
+  surface: Schema.Boolean.annotate({ description: "Whether surfaces are shown" }),
+  wind: Overlay,
+  hikingNodes: Overlay,
+  cyclingNodes: Overlay
+}
+
+const WORDS = {
+  sportSpeeds: { description: "Usual speeds, by activity" },
+  overlays: { description: "The layers of the map" },
+  routingDefaults: { description: "What new routes ask of the routing engine, by activity" }
 }
 
 const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
@@ -65,19 +84,28 @@ const byActivity = <S extends Schema.Constraint>(preferences: S) => ({
   walk: preferences
 })
 
+/** The preferences of examples. */
+export const PREFERENCES = { units: "metric", defaultActivity: "cycle", defaultRouteVisibility: "private" } as const
+
 export const Preferences = optionalMembers({
   ...members,
-  sportSpeeds: optionalMembers(sportSpeeds),
-  overlays: optionalMembers(overlays),
-  routingDefaults: optionalMembers(byActivity(RoutingPreferences))
-}).annotate({ identifier: "Preferences" })
+  sportSpeeds: optionalMembers(sportSpeeds).annotate(WORDS.sportSpeeds),
+  overlays: optionalMembers(overlays).annotate(WORDS.overlays),
+  routingDefaults: optionalMembers(byActivity(RoutingPreferences)).annotate(WORDS.routingDefaults)
+}).annotate({ identifier: "Preferences", description: "The settings of a user.", examples: [PREFERENCES] })
 export type Preferences = typeof Preferences.Type
 
 /** Sets members, or clears them by `null`; merges objects, replaces arrays. */
 export const PreferencesPatch = clearableMembers({
   ...members,
-  sportSpeeds: clearableMembers(sportSpeeds),
-  overlays: clearableMembers(overlays),
-  routingDefaults: clearableMembers(byActivity(clearableMembers(routingPreferences)))
-}).annotate({ identifier: "PreferencesPatch" })
+  sportSpeeds: clearableMembers(sportSpeeds).annotate(WORDS.sportSpeeds),
+  overlays: clearableMembers(overlays).annotate(WORDS.overlays),
+  routingDefaults: clearableMembers(
+    byActivity(clearableMembers(routingPreferences).annotate({ description: "For this activity" }))
+  ).annotate(WORDS.routingDefaults)
+}).annotate({
+  identifier: "PreferencesPatch",
+  description: "What to change of the settings: `null` clears a member, objects are merged, arrays replaced.",
+  examples: [{ units: "imperial", mapStyle: null }]
+})
 export type PreferencesPatch = typeof PreferencesPatch.Type

@@ -7,14 +7,22 @@ export const MAX_ZONES = 10
 /** In metres. */
 export const ZONE_RADIUS = { minimum: 100, maximum: 2000 } as const
 
+const ZONE = { center: [9.5209, 47.1415], radius: 500, label: "Home" } as const
+
 export const PrivacyZone = Schema.Struct({
-  center: Coordinate,
+  center: Coordinate.annotate({ description: "The middle of the circle: longitude, latitude" }),
   radius: Schema.Finite.check(Schema.isBetween(ZONE_RADIUS)).annotate({ description: "In metres" }),
   label: Schema.optionalKey(Schema.NullOr(trimmedText(0, 100)))
-}).annotate({ identifier: "PrivacyZone" })
+}).annotate({ identifier: "PrivacyZone", description: "A circle that is hidden from others.", examples: [ZONE] })
 export type PrivacyZone = typeof PrivacyZone.Type
 
-export const ZoneList = Schema.Array(PrivacyZone).check(Schema.isMaxLength(MAX_ZONES))
+export const ZoneList = Schema.Array(PrivacyZone).check(Schema.isMaxLength(MAX_ZONES)).annotate({
+  description: "All of them"
+})
 
-export const PrivacyZones = Schema.Struct({ zones: ZoneList }).annotate({ identifier: "PrivacyZones" })
+export const PrivacyZones = Schema.Struct({ zones: ZoneList }).annotate({
+  identifier: "PrivacyZones",
+  description: "The privacy zones of an account.",
+  examples: [{ zones: [ZONE] }]
+})
 export type PrivacyZones = typeof PrivacyZones.Type

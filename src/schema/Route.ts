@@ -1,21 +1,23 @@
 import { Schema } from "effect"
 import { Activity } from "./Activity.ts"
 import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
-import { RouteId, ShareToken } from "./Ids.ts"
+import { RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds, upTo } from "./Measures.ts"
 import { PageUrl } from "./PageUrl.ts"
 import { Place } from "./Place.ts"
-import { OpenValue, RequestedPreferences, RoutingPreferences } from "./Preferences.ts"
+import { OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
 import { AllowDownload } from "./ShareLink.ts"
-import { Tags } from "./Tags.ts"
+import { TAGS, Tags } from "./Tags.ts"
 import { trimmedText } from "./Text.ts"
-import { Timestamp } from "./Timestamp.ts"
-import { TRASHED, type Trashed } from "./Trash.ts"
-import { UserSummary } from "./User.ts"
+import { CreatedAt, UpdatedAt } from "./Timestamp.ts"
+import { TRASHED, type Trashed, TRASHED_AT } from "./Trash.ts"
+import { USER_SUMMARY, UserSummary } from "./User.ts"
 import { Visibility } from "./Visibility.ts"
 
-export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", "gpx-import", "generation"])
+export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", "gpx-import", "generation"]).annotate({
+  description: "Where the route comes from"
+})
 export type Provenance = typeof Provenance.Type
 
 const nullable = <S extends Schema.Top>(schema: S) => Schema.optionalKey(Schema.NullOr(schema))
@@ -31,13 +33,14 @@ const Elevation = Metres.check(upTo(MAX_ELEVATION_GAIN))
 
 export const MAX_NAME = 255
 
-/** Chosen by the rider. Known types: `routed`, `direct`. */
+const WAYPOINT = { coord: [9.5209, 47.1415], type: "routed", name: "Start" } as const
+
 export const Waypoint = Schema.Struct({
-  coord: Coordinate,
-  type: nullable(OpenValue),
+  coord: Coordinate.annotate({ description: "Where it is: longitude, latitude" }),
+  type: nullable(OpenValue.annotate({ description: "Known: `routed`, `direct`" })),
   name: nullable(trimmedText(0, MAX_NAME)),
-  timestamp: nullable(OpenValue)
-}).annotate({ identifier: "Waypoint" })
+  timestamp: nullable(OpenValue.annotate({ description: "When, in the client's words" }))
+}).annotate({ identifier: "Waypoint", description: "A point that the rider chose.", examples: [WAYPOINT] })
 export type Waypoint = typeof Waypoint.Type
 
 const Name = trimmedText(1, MAX_NAME)
@@ -46,7 +49,11 @@ const Description = trimmedText(0, MAX_DESCRIPTION)
 const Address = trimmedText(0, 255)
 export const MAX_WAYPOINTS = 1000
 
-const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_WAYPOINTS))
+const WAYPOINTS = "The points that the rider chose, in order"
+
+const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_WAYPOINTS)).annotate({
+  description: WAYPOINTS
+})
 
 const clearable = {
   description: nullable(Description),
@@ -67,7 +74,7 @@ const clearable = {
     })
   ),
   tags: nullable(Tags),
-  favourite: nullable(Schema.Boolean)
+  favourite: nullable(Schema.Boolean.annotate({ description: "The owner's mark" }))
 }
 
 export const ONE_GEOMETRY = "Expected either geometry or polyline6"
@@ -86,13 +93,28 @@ export const oneGeometry = Schema.makeFilter(
   }
 )
 
+const NEW_ROUTE = {
+  name: "Around Vaduz",
+  activity: "cycle",
+  visibility: "unlisted",
+  tags: ["gravel"],
+  waypoints: [WAYPOINT, { coord: [9.53, 47.1501], type: "routed" }],
+  geometry: [[9.5209, 47.1415, 455], [9.5254, 47.144, 461], [9.53, 47.1501, 470]],
+  duration: 360,
+  routingPreferences: ROUTING_PREFERENCES
+} as const
+
 export const NewRoute = Schema.Struct({
   name: Name,
   waypoints: Waypoints,
   visibility: nullable(Visibility),
   provenance: nullable(Provenance),
   ...clearable
-}).check(oneGeometry).annotate({ identifier: "RouteInput" })
+}).check(oneGeometry).annotate({
+  identifier: "RouteInput",
+  description: "A route to be stored. `null` is the same as leaving a member out.",
+  examples: [NEW_ROUTE]
+})
 export type NewRoute = typeof NewRoute.Type
 
 export const RoutePatch = Schema.Struct({
@@ -101,18 +123,41 @@ export const RoutePatch = Schema.Struct({
   visibility: Schema.optionalKey(Visibility),
   provenance: Schema.optionalKey(Provenance),
   ...clearable
-}).check(oneGeometry).annotate({ identifier: "RoutePatch" })
+}).check(oneGeometry).annotate({
+  identifier: "RoutePatch",
+  description: "What to change of a route: an absent member stays as it is, `null` clears an optional one.",
+  examples: [{ visibility: "public", description: null }]
+})
 export type RoutePatch = typeof RoutePatch.Type
+
+export const RouteName = Schema.String.annotate({ description: "The name of the route" })
+
+/** The route of examples. */
+export const ROUTE = {
+  id: RouteId.make(12),
+  ...NEW_ROUTE,
+  favourite: false,
+  distance: 1177.4,
+  placeCity: "Vaduz",
+  placeRegion: "Vaduz",
+  placeCountryCode: "LI",
+  provenance: "routing-engine",
+  shareToken: SHARE_TOKEN,
+  user: USER_SUMMARY,
+  createdAt: "2025-06-01T08:30:00.000Z",
+  updatedAt: "2025-06-01T08:30:00.000Z",
+  url: `https://routes.example.com/r/${SHARE_TOKEN}`
+} as const
 
 export const Route = Schema.Struct({
   id: RouteId,
-  name: Schema.String,
-  description: Schema.optionalKey(Schema.String),
+  name: RouteName,
+  description: Schema.optionalKey(Schema.String.annotate({ description: "A text of one's own" })),
   activity: Schema.optionalKey(Activity),
   visibility: Visibility,
-  tags: Schema.Array(Schema.String),
+  tags: Schema.Array(Schema.String).annotate({ description: TAGS }),
   favourite: Schema.Boolean.annotate({ description: "The owner's mark: `false` for other users" }),
-  waypoints: Schema.Array(Waypoint),
+  waypoints: Schema.Array(Waypoint).annotate({ description: WAYPOINTS }),
   geometry: Schema.optionalKey(Positions),
   polyline6: Schema.optionalKey(Polyline6),
   cues: Schema.optionalKey(
@@ -121,10 +166,16 @@ export const Route = Schema.Struct({
   distance: Schema.optionalKey(Metres),
   duration: Schema.optionalKey(Seconds),
   elevationGain: Schema.optionalKey(Metres),
-  startAddress: Schema.optionalKey(Schema.String),
-  endAddress: Schema.optionalKey(Schema.String),
+  startAddress: Schema.optionalKey(
+    Schema.String.annotate({ description: "Where the route starts, in the client's words" })
+  ),
+  endAddress: Schema.optionalKey(
+    Schema.String.annotate({ description: "Where the route ends, in the client's words" })
+  ),
   ...Place.fields,
-  routingPreferences: Schema.NullOr(RoutingPreferences),
+  routingPreferences: Schema.NullOr(RoutingPreferences).annotate({
+    description: "What the route asks of the routing engine"
+  }),
   provenance: Provenance,
   shareToken: ShareToken.annotate({
     description:
@@ -133,10 +184,10 @@ export const Route = Schema.Struct({
   }),
   allowDownload: AllowDownload,
   user: UserSummary,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+  createdAt: CreatedAt,
+  updatedAt: UpdatedAt,
   url: PageUrl
-}).annotate({ identifier: "Route" })
+}).annotate({ identifier: "Route", description: "A route.", examples: [ROUTE] })
 export type Route = typeof Route.Type
 
 export const CollectionRoute = Schema.Struct({
@@ -144,9 +195,13 @@ export const CollectionRoute = Schema.Struct({
   shareToken: Schema.optionalKey(
     ShareToken.annotate({ description: "Absent on an unlisted route that others see by a link to the collection" })
   )
-}).annotate({ identifier: "CollectionRoute" })
+}).annotate({ identifier: "CollectionRoute", description: "A route in a collection.", examples: [ROUTE] })
 
-export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annotate({ identifier: "DeletedRoute" })
+export const DeletedRoute = Schema.Struct({ ...Route.fields, ...TRASHED }).annotate({
+  identifier: "DeletedRoute",
+  description: "A route in the trash.",
+  examples: [{ ...ROUTE, ...TRASHED_AT }]
+})
 
 type JsonText = string
 

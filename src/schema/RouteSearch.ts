@@ -12,7 +12,7 @@ const MAX_SEARCH_LENGTH = 200
 
 export const MAX_SEARCH_WORDS = 10
 
-export const SEARCH_RULE =
+const SEARCH_RULE =
   `1 to ${MAX_SEARCH_WORDS} words, each the beginning of a word in the text; case and accents do not matter`
 
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*|\p{Extended_Pictographic}/gu
@@ -23,12 +23,12 @@ const isWords = (text: string) => {
 }
 
 /** Each word must begin one of the text's; letter case and accents do not matter. */
-export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).check(
-  Schema.makeFilter((text) => isWords(text) || `Expected 1 to ${MAX_SEARCH_WORDS} words of letters, digits or emoji`)
-).annotate({
+export const SearchText = trimmedText(1, MAX_SEARCH_LENGTH).annotate({
   description: SEARCH_RULE,
   examples: ["alp gravel"]
-})
+}).check(
+  Schema.makeFilter((text) => isWords(text) || `Expected 1 to ${MAX_SEARCH_WORDS} words of letters, digits or emoji`)
+)
 
 const DECIMAL = /^-?(0|[1-9][0-9]{0,3})(\.[0-9]{1,15})?$/
 
@@ -85,14 +85,16 @@ export const ROUTE_FILTERS = {
   tag: Schema.optionalKey(TagFilter),
   bbox: Schema.optionalKey(Bbox),
   activity: Schema.optionalKey(Activity),
-  placeCity: Schema.optionalKey(trimmedText(1, 255)),
+  placeCity: Schema.optionalKey(
+    trimmedText(1, 255).annotate({ description: "The city that the route starts in or near" })
+  ),
   minDistance: Schema.optionalKey(MetresFromQuery),
   maxDistance: Schema.optionalKey(MetresFromQuery)
 }
 
 const CountryCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "2 letters (ISO 3166-1 alpha-2)" })
-)
+).annotate({ description: "The country that the route starts in (ISO 3166-1 alpha-2)" })
 
 const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
   .annotate({
@@ -118,6 +120,12 @@ export const OwnRoutesQuery = listQuery({
 /** What a list of one's own routes is narrowed to, and its order. */
 export type OwnRoutesFilter = Omit<typeof OwnRoutesQuery.Type, "cursor" | "geometry" | "limit" | "offset">
 
-export const TagCount = Schema.Struct({ tag: Schema.String.annotate({ description: "The tag" }), count: Schema.Int })
-  .annotate({ identifier: "TagCount" })
+export const TagCount = Schema.Struct({
+  tag: Schema.String.annotate({ description: "The tag" }),
+  count: Schema.Int.annotate({ description: "How many of the caller's routes have it" })
+}).annotate({
+  identifier: "TagCount",
+  description: "A tag, and how many of the caller's routes have it.",
+  examples: [{ tag: "gravel", count: 12 }]
+})
 export type TagCount = typeof TagCount.Type

@@ -1,46 +1,79 @@
 import { Schema } from "effect"
 import { Activity } from "./Activity.ts"
-import { isLatitude, isLongitude, Latitude, Longitude, Polyline6 } from "./Geometry.ts"
+import { isLatitude, isLongitude, LATITUDE, Latitude, LONGITUDE, Longitude, Polyline6 } from "./Geometry.ts"
 import { Language, Maneuvers } from "./Maneuver.ts"
 import { Kilometres, Metres, Seconds } from "./Measures.ts"
 import { defaultedMember, oneOfMembers, optionalMember } from "./Optional.ts"
 import { flag, knownQuery } from "./Page.ts"
-import { RequestedPreferences } from "./Preferences.ts"
+import { RequestedPreferences, ROUTING_PREFERENCES } from "./Preferences.ts"
 import { Timestamp } from "./Timestamp.ts"
 import { MAX_TRACE, MIN_TRACE, TracePoints } from "./TracePoints.ts"
 
-/** `tiles` is the date of the map; while the circuit is open no routes are requested. */
+const STATUS = { description: "Whether it works" }
+
+/** The engine of examples. */
+export const ENGINE = { status: "ok", version: "3.5.1", tiles: "2025-05-30T00:00:00.000Z" } as const
+
+/** No routes are requested while the circuit is open. */
 export const EngineState = Schema.Union([
-  Schema.Struct({ status: Schema.Literal("ok"), version: Schema.String, tiles: Timestamp }).annotate({
-    identifier: "EngineReady"
+  Schema.Struct({
+    status: Schema.Literal("ok").annotate(STATUS),
+    version: Schema.String.annotate({ description: "The version of the engine" }),
+    tiles: Timestamp.annotate({ description: "The date of the engine's map" })
+  }).annotate({
+    identifier: "EngineReady",
+    description: "The routing engine, its version and the date of its map.",
+    examples: [ENGINE]
   }),
-  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]) }).annotate({ identifier: "EngineAway" })
-]).annotate({ identifier: "EngineState" })
+  Schema.Struct({ status: Schema.Literals(["away", "circuit-open"]).annotate(STATUS) }).annotate({
+    identifier: "EngineAway",
+    description: "The routing engine is unavailable, or gets no requests for a while after failures.",
+    examples: [{ status: "away" }]
+  })
+]).annotate({ identifier: "EngineState", description: "The state of the routing engine.", examples: [ENGINE] })
 export type EngineState = typeof EngineState.Type
 
 const Location = Schema.Struct({ lat: Latitude, lon: Longitude })
+
+const THROUGH = "Where the route goes through, in order"
+
+const LOCATIONS = [{ lat: 47.1415, lon: 9.5209 }, { lat: 47.1501, lon: 9.53 }]
+
+const SHAPE = "_mzbyA{lkgQwqC_yGo|JodI"
 
 const DIRECTIONS = "`true` for `maneuvers`"
 
 export const RoutingRequest = Schema.Struct({
   activity: Activity,
   preferences: RequestedPreferences,
-  locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)),
-  walkingSpeedKmh: optionalMember(Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 }))),
+  locations: Schema.Array(Location).check(Schema.isMinLength(2), Schema.isMaxLength(25)).annotate({
+    description: THROUGH
+  }),
+  walkingSpeedKmh: optionalMember(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0.5, maximum: 25 })).annotate({
+      description: "Kilometres per hour"
+    })
+  ),
   directions: optionalMember(Schema.Boolean.annotate({ description: DIRECTIONS })),
   language: optionalMember(Language)
-}).annotate({ identifier: "RoutingRequest" })
+}).annotate({
+  identifier: "RoutingRequest",
+  description: "A route to be computed, through locations in their order.",
+  examples: [{ activity: "cycle", preferences: ROUTING_PREFERENCES, locations: LOCATIONS }]
+})
 export type RoutingRequest = typeof RoutingRequest.Type
 
 const Warning = Schema.Struct({
-  code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used", "preference_unknown"]),
-  message: Schema.String
+  code: Schema.Literals(["ferry_used", "highway_used", "unpaved_used", "preference_unknown"]).annotate({
+    description: "A stable word for a program"
+  }),
+  message: Schema.String.annotate({ description: "For people" })
 })
 export type Warning = typeof Warning.Type
 
 const Leg = Schema.Struct({
   shape: Polyline6,
-  summary: Schema.Struct({ length: Kilometres, time: Seconds })
+  summary: Schema.Struct({ length: Kilometres, time: Seconds }).annotate({ description: "Length and time" })
 })
 
 /** Query parameters override the members of the body. */
@@ -49,16 +82,35 @@ export const DirectionsQuery = knownQuery({
   language: Schema.optionalKey(Language)
 })
 
+const EngineLatitude = Schema.Finite.annotate({ description: LATITUDE })
+const EngineLongitude = Schema.Finite.annotate({ description: LONGITUDE })
+
 /**
  * `locations` are snapped to the ends of the legs. `maneuvers` have indexes into the line of all legs, in which the
  * first position of a leg is the last one of the leg before.
  */
 export const RoutingAnswer = Schema.Struct({
-  legs: Schema.Array(Leg),
-  locations: Schema.Array(Schema.Struct({ lat: Schema.Finite, lon: Schema.Finite, original_index: Schema.Int })),
-  maneuvers: Schema.optionalKey(Maneuvers),
-  warnings: Schema.Array(Warning)
-}).annotate({ identifier: "RoutingAnswer" })
+  legs: Schema.Array(Leg).annotate({ description: "From each location to the next, in order" }),
+  locations: Schema.Array(
+    Schema.Struct({
+      lat: EngineLatitude,
+      lon: EngineLongitude,
+      original_index: Schema.Int.annotate({ description: "Which of the request's locations it is" })
+    })
+  ).annotate({ description: THROUGH }),
+  maneuvers: Schema.optionalKey(
+    Maneuvers.annotate({ description: "What to do along the line, where `directions` asks for it" })
+  ),
+  warnings: Schema.Array(Warning).annotate({ description: "What the route takes, or could not be done" })
+}).annotate({
+  identifier: "RoutingAnswer",
+  description: "A computed route.",
+  examples: [{
+    legs: [{ shape: SHAPE, summary: { length: 1.2, time: 290.5 } }],
+    locations: LOCATIONS.map((location, index) => ({ ...location, original_index: index })),
+    warnings: []
+  }]
+})
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
 export const isOnEarth = ([lat, lon]: readonly [number, number]) => isLatitude(lat) && isLongitude(lon)
@@ -81,40 +133,61 @@ export const TraceRequest = Schema.Struct({
       toJsonSchema: () => oneOfMembers("shape", "encodedPolyline")
     }
   )
-).annotate({ identifier: "TraceRequest" })
+).annotate({
+  identifier: "TraceRequest",
+  description: "A recorded trace: its points, or the same as a polyline.",
+  examples: [{ activity: "cycle", shape: LOCATIONS }, { activity: "cycle", encodedPolyline: SHAPE }]
+})
 export type TraceRequest = typeof TraceRequest.Type
 
+const Surface = Schema.String.annotate({ description: "The surface, in the engine's words" })
+
 export const TraceEdge = Schema.Struct({
-  surface: Schema.optionalKey(Schema.String),
+  surface: Schema.optionalKey(Surface),
   length: Kilometres,
-  names: Schema.optionalKey(Schema.Array(Schema.String)),
-  road_class: Schema.optionalKey(Schema.String),
-  use: Schema.optionalKey(Schema.String),
-  unpaved: Schema.optionalKey(Schema.Boolean),
-  way_id: Schema.optionalKey(Schema.Finite),
-  speed: Schema.optionalKey(Schema.Finite),
-  begin_shape_index: Schema.Int,
-  end_shape_index: Schema.Int
+  names: Schema.optionalKey(Schema.Array(Schema.String).annotate({ description: "The names of the road" })),
+  road_class: Schema.optionalKey(
+    Schema.String.annotate({ description: "The class of the road, in the engine's words" })
+  ),
+  use: Schema.optionalKey(Schema.String.annotate({ description: "The use of the road, in the engine's words" })),
+  unpaved: Schema.optionalKey(Schema.Boolean.annotate({ description: "Whether the road is unpaved" })),
+  way_id: Schema.optionalKey(Schema.Finite.annotate({ description: "The id of the road in OpenStreetMap" })),
+  speed: Schema.optionalKey(Schema.Finite.annotate({ description: "Kilometres per hour" })),
+  begin_shape_index: Schema.Int.annotate({ description: "Where it begins in `shape`" }),
+  end_shape_index: Schema.Int.annotate({ description: "Where it ends in `shape`" })
 })
 export type TraceEdge = typeof TraceEdge.Type
 
 export const MatchedPoint = Schema.Struct({
-  lat: Schema.Finite,
-  lon: Schema.Finite,
-  type: Schema.String,
-  edge_index: Schema.optionalKey(Schema.Finite),
+  lat: EngineLatitude,
+  lon: EngineLongitude,
+  type: Schema.String.annotate({ description: "`matched`, `interpolated` or `unmatched`" }),
+  edge_index: Schema.optionalKey(Schema.Finite.annotate({ description: "Which of `edges` it lies on" })),
   distance_from_trace_point: Schema.optionalKey(Metres)
 })
 export type MatchedPoint = typeof MatchedPoint.Type
 
-/** `coverage` is the matched share of the length of the trace, `share` that of a surface in the matched length. */
 export const TraceAnswer = Schema.Struct({
-  coverage: Schema.Finite,
+  coverage: Schema.Finite.annotate({ description: "The part of the trace that was matched, by length: 0 to 1" }),
   shape: Polyline6,
-  edges: Schema.Array(TraceEdge),
-  matched_points: Schema.Array(MatchedPoint),
+  edges: Schema.Array(TraceEdge).annotate({ description: "The roads, in order" }),
+  matched_points: Schema.Array(MatchedPoint).annotate({ description: "Where each point of the trace was matched" }),
   surfaces: Schema.Array(
-    Schema.Struct({ surface: Schema.String, length: Kilometres, share: Schema.Finite })
-  )
-}).annotate({ identifier: "TraceAnswer" })
+    Schema.Struct({
+      surface: Surface,
+      length: Kilometres,
+      share: Schema.Finite.annotate({ description: "The part of the matched length: 0 to 1" })
+    })
+  ).annotate({ description: "How much of the trace has each surface" })
+}).annotate({
+  identifier: "TraceAnswer",
+  description: "A trace on the road network.",
+  examples: [{
+    coverage: 1,
+    shape: SHAPE,
+    edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
+    matched_points: LOCATIONS.map((location) => ({ ...location, type: "matched", edge_index: 0 })),
+    surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
+  }]
+})
 export type TraceAnswer = typeof TraceAnswer.Type

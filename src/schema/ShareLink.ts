@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { LinkId, ShareToken } from "./Ids.ts"
 import { trimmedText } from "./Text.ts"
-import { Instant, Timestamp } from "./Timestamp.ts"
+import { CreatedAt, Instant, Timestamp } from "./Timestamp.ts"
 
 /** For each route or collection; expired links do not count. */
 export const MAX_LINKS = 50
@@ -20,27 +20,48 @@ const isDownloadAllowed = Schema.Boolean.annotate({
 export const NewShareLink = Schema.Struct({
   ...changeable,
   allowDownload: Schema.optionalKey(Schema.NullOr(isDownloadAllowed))
-}).annotate({ identifier: "ShareLinkInput" })
+}).annotate({
+  identifier: "ShareLinkInput",
+  description: "A link to be made.",
+  examples: [{ label: "Sunday ride", expiresAt: "2025-07-01T08:30:00Z" }]
+})
 export type NewShareLink = typeof NewShareLink.Type
 
 export const ShareLinkPatch = Schema.Struct({
   ...changeable,
   allowDownload: Schema.optionalKey(isDownloadAllowed)
-}).annotate({ identifier: "ShareLinkPatch" })
+}).annotate({
+  identifier: "ShareLinkPatch",
+  description: "What to change of a link: an absent member stays as it is, `null` clears it.",
+  examples: [{ expiresAt: null, allowDownload: false }]
+})
 export type ShareLinkPatch = typeof ShareLinkPatch.Type
 
 export const ShareLink = Schema.Struct({
   id: LinkId,
-  label: Schema.NullOr(Schema.String),
-  token: ShareToken,
+  label: Schema.NullOr(Schema.String).annotate({ description: "A name for the link, for its owner only" }),
+  token: ShareToken.annotate({ description: "The token itself" }),
   allowDownload: isDownloadAllowed,
-  expiresAt: Schema.NullOr(Timestamp),
-  createdAt: Timestamp,
+  expiresAt: Schema.NullOr(Timestamp).annotate({ description: "When it expires; `null` is never" }),
+  createdAt: CreatedAt,
   lastUsedAt: Schema.NullOr(Timestamp).annotate({ description: "When others last used it, up to a minute late" }),
   uses: Schema.Int.annotate({
     description: "How many requests of others it opened, without pictures; up to a minute late"
   })
-}).annotate({ identifier: "ShareLink" })
+}).annotate({
+  identifier: "ShareLink",
+  description: "A link to a route or a collection.",
+  examples: [{
+    id: LinkId.make(9),
+    label: "Sunday ride",
+    token: ShareToken.make("c2f0b3967d5f2d8c1e9b7a4036a1c4e8"),
+    allowDownload: true,
+    expiresAt: "2025-07-01T08:30:00.000Z",
+    createdAt: "2025-06-01T08:30:00.000Z",
+    lastUsedAt: null,
+    uses: 0
+  }]
+})
 export type ShareLink = typeof ShareLink.Type
 
 export const AllowDownload = Schema.optionalKey(

@@ -19,12 +19,14 @@ export const MAX_TAGS = 10
 
 export const MAX_SENT_TAGS = 100
 
+export const TAGS = "The owner's words for it"
+
 /** Normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
   // Only for the API document. Separate, because the scanner of bodies uses the first maximum.
   Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
-).pipe(
+).annotate({ description: TAGS }).pipe(
   Schema.decodeTo(
     Schema.Array(Tag).check(Schema.isMaxLength(MAX_TAGS)),
     // A native Set: its hashes are seeded, those of Effect's structures are not.

@@ -2,6 +2,10 @@ import { Schema } from "effect"
 
 export const Timestamp = Schema.String.annotate({ format: "date-time" })
 
+export const CreatedAt = Timestamp.annotate({ description: "When it was made" })
+
+export const UpdatedAt = Timestamp.annotate({ description: "When it was last changed" })
+
 /** PostgreSQL takes neither a year 0 nor an offset of 16 hours. */
 const INSTANT =
   /^(\d{3}[1-9]|\d\d[1-9]0|\d[1-9]00|[1-9]000)-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-](0\d|1[0-5]):\d\d)$/

@@ -18,6 +18,7 @@ type GivenPoint = typeof TracePoint.Encoded
 /** Documents the points and reports their issues. The fast check below decides what is valid. */
 const Declared = Schema.NullOr(
   Schema.Array(TracePoint).check(Schema.isMinLength(MIN_TRACE), Schema.isMaxLength(MAX_TRACE))
+    .annotate({ description: "The points, in order" })
 )
 
 const decodePoint = SchemaParser.decodeUnknownResult(TracePoint, { errors: "all" })

@@ -9,6 +9,9 @@ export const TRASHED = {
   })
 }
 
+/** The same in examples. */
+export const TRASHED_AT = { deletedAt: "2025-06-02T10:00:00.000Z", purgedAt: "2025-07-02T10:00:00.000Z" }
+
 export interface Trashed {
   readonly deletedAt: string
   readonly purgedAt: string

@@ -4,7 +4,18 @@ import { Count } from "./Measures.ts"
 export const QUOTAS = ["routes", "storedBytes", "collections"] as const
 export type Quota = typeof QUOTAS[number]
 
-const used = (description: string) => Schema.Struct({ used: Count, limit: Count }).annotate({ description })
+const used = (description: string) =>
+  Schema.Struct({
+    used: Count.annotate({ description: "How many there are" }),
+    limit: Count.annotate({ description: "How many there may be" })
+  }).annotate({ description })
+
+/** The usage of examples. */
+export const USAGE = {
+  routes: { used: 2, limit: 10_000 },
+  storedBytes: { used: 81_920, limit: 1_073_741_824 },
+  collections: { used: 1, limit: 1000 }
+}
 
 /** Counts routes in the trash until they are erased. */
 export const Usage = Schema.Struct({
@@ -14,5 +25,5 @@ export const Usage = Schema.Struct({
       + "for `Idempotency-Key`"
   ),
   collections: used("Collections, without those in the trash")
-}).annotate({ identifier: "Usage" })
+}).annotate({ identifier: "Usage", description: "What the account stores and may store.", examples: [USAGE] })
 export type Usage = typeof Usage.Type

@@ -2,12 +2,18 @@ import { Schema } from "effect"
 import { UserId } from "./Ids.ts"
 import { grouped } from "./Limits.ts"
 import { Metres } from "./Measures.ts"
-import { Preferences, PreferencesPatch } from "./Preferences.ts"
+import { PREFERENCES, Preferences, PreferencesPatch } from "./Preferences.ts"
 import { isCodePointLength, isNormalizedLength, nameText, trimmedText, WellFormedString } from "./Text.ts"
-import { Timestamp } from "./Timestamp.ts"
-import { Usage } from "./Usage.ts"
+import { CreatedAt, Timestamp } from "./Timestamp.ts"
+import { USAGE, Usage } from "./Usage.ts"
 
-export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/u)).pipe(Schema.brand("Handle"))
+const HANDLE = "The public address of the profile"
+
+export const Handle = Schema.String.check(Schema.isPattern(/^[a-z0-9-]{3,30}$/u)).pipe(Schema.brand("Handle")).annotate(
+  {
+    description: HANDLE
+  }
+)
 export type Handle = typeof Handle.Type
 
 export const USER_PATHS = { me: "me", profile: "profile" } as const
@@ -19,45 +25,95 @@ export const isReservedHandle = (handle: string): boolean => RESERVED_HANDLES.ha
 export const MAX_DISPLAY_NAME = 100
 export const DisplayName = nameText(1, MAX_DISPLAY_NAME)
 
-const Avatar = Schema.String
+const Avatar = Schema.String.annotate({ description: "The https URL of an image, which the service never fetches" })
 
-export const Role = Schema.Literals(["user", "admin"])
+export const Role = Schema.Literals(["user", "admin"]).annotate({ description: "What the account may do" })
 export type Role = typeof Role.Type
+
+const IdHash = Schema.String.annotate({ description: "A pseudonym that is the same in all responses" })
+
+export const UserName = Schema.String.annotate({ description: "The name of the user" })
+
+export const UserEmail = Schema.String.annotate({ description: "The email address of the user" })
+
+/** The member `user` of examples. */
+export const USER_SUMMARY = {
+  id: UserId.make(7),
+  name: "Ada Rider",
+  handle: Handle.make("ada-rider"),
+  idHash: "0f6c1b9d4e2a87350f6c1b9d4e2a8735"
+}
 
 export const UserSummary = Schema.Struct({
   id: UserId,
-  name: Schema.String,
-  handle: Schema.String,
+  name: UserName,
+  handle: Schema.String.annotate({ description: HANDLE }),
   avatar: Schema.optionalKey(Avatar),
-  idHash: Schema.String
-}).annotate({ identifier: "UserSummary" })
+  idHash: IdHash
+}).annotate({
+  identifier: "UserSummary",
+  description: "What others see of a user.",
+  examples: [USER_SUMMARY]
+})
 export type UserSummary = typeof UserSummary.Type
 
-export const DeletionStatus = Schema.Literals(["active", "pending_hard_delete"])
+export const DeletionStatus = Schema.Literals(["active", "pending_hard_delete"]).annotate({
+  description: "Whether the account is pending deletion"
+})
 
 export const deletionStatusOf = (deletionRequestedAt: string | null): typeof DeletionStatus.Type =>
   deletionRequestedAt === null ? "active" : "pending_hard_delete"
 
+export const DeletionRequestedAt = Timestamp.annotate({ description: "When the account's deletion was requested" })
+
+/** Members of an account as its owner and administrators see it. */
+export const ACCOUNT_FACTS = {
+  isEmailVerified: Schema.Boolean.annotate({ description: "Whether the address is verified" }),
+  hasPassword: Schema.Boolean.annotate({ description: "Whether the account has a password" })
+}
+
+const SETTINGS = "The settings of the user"
+
+/** The account of examples. */
+export const USER = {
+  ...USER_SUMMARY,
+  email: "ada@example.com",
+  isEmailVerified: true,
+  role: "user",
+  preferences: PREFERENCES,
+  deletionStatus: "active",
+  deletionRequestedAt: null,
+  hasPassword: true
+} as const
+
 export const User = Schema.Struct({
   id: UserId,
-  email: Schema.String,
-  name: Schema.String,
-  handle: Schema.String,
+  email: UserEmail,
+  name: UserName,
+  handle: Schema.String.annotate({ description: HANDLE }),
   avatar: Schema.optionalKey(Avatar),
-  isEmailVerified: Schema.Boolean,
+  isEmailVerified: ACCOUNT_FACTS.isEmailVerified,
   role: Role,
-  preferences: Schema.NullOr(Preferences),
-  idHash: Schema.String,
+  preferences: Schema.NullOr(Preferences).annotate({ description: SETTINGS }),
+  idHash: IdHash,
   deletionStatus: DeletionStatus,
-  deletionRequestedAt: Schema.NullOr(Timestamp),
-  hasPassword: Schema.Boolean
-}).annotate({ identifier: "User" })
+  deletionRequestedAt: Schema.NullOr(DeletionRequestedAt),
+  hasPassword: ACCOUNT_FACTS.hasPassword
+}).annotate({ identifier: "User", description: "What users see of themselves.", examples: [USER] })
 export type User = typeof User.Type
 
-export const Statistics = Schema.Struct({ totalRoutes: Schema.Int, totalDistance: Metres })
+export const Statistics = Schema.Struct({
+  totalRoutes: Schema.Int.annotate({ description: "How many live routes there are" }),
+  totalDistance: Metres
+}).annotate({ description: "Figures of the live routes" })
+
+/** The figures of the account of examples. */
+export const STATISTICS = { totalRoutes: 1, totalDistance: 1177.4 }
 
 export const Profile = Schema.Struct({ ...User.fields, statistics: Statistics, usage: Usage }).annotate({
-  identifier: "Profile"
+  identifier: "Profile",
+  description: "The caller's account, what it has and what it may have.",
+  examples: [{ ...USER, statistics: STATISTICS, usage: USAGE }]
 })
 export type Profile = typeof Profile.Type
 
@@ -115,21 +171,35 @@ export const NewEmail = Email.check(
 
 const PASSWORD_LENGTH = { minimum: 12, maximum: 1024 } as const
 
+/** The password of examples. */
+export const PASSWORD = "a long enough password"
+
 export const PASSWORD_RULE = `${PASSWORD_LENGTH.minimum} to ${grouped(PASSWORD_LENGTH.maximum)} characters`
 
 /** The `PasswordPolicy` service checks its strength. */
 export const NewPassword = WellFormedString.check(isNormalizedLength(PASSWORD_LENGTH.minimum, PASSWORD_LENGTH.maximum))
+  .annotate({ description: `The password: ${PASSWORD_RULE}` })
 
-export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, PASSWORD_LENGTH.maximum))
+export const PasswordAttempt = WellFormedString.check(isNormalizedLength(1, PASSWORD_LENGTH.maximum)).annotate({
+  description: "The password"
+})
 
-export const MailedToken = WellFormedString.check(isCodePointLength(1, 256))
+/** The mailed token of examples. */
+export const MAILED_TOKEN = "Qm9yZGVybGluZS10b2tlbi1mb3ItdmVyaWZpY2F0aW9u"
 
-/** `publicRoutes` counts those in the public listing. */
+export const MailedToken = WellFormedString.check(isCodePointLength(1, 256)).annotate({
+  description: "The token out of the mail"
+})
+
 export const PublicProfile = Schema.Struct({
   ...UserSummary.fields,
-  createdAt: Timestamp,
-  publicRoutes: Schema.Int
-}).annotate({ identifier: "PublicProfile" })
+  createdAt: CreatedAt,
+  publicRoutes: Schema.Int.annotate({ description: "How many routes the public listing has of the user" })
+}).annotate({
+  identifier: "PublicProfile",
+  description: "What anyone sees of a user.",
+  examples: [{ ...USER_SUMMARY, createdAt: "2025-05-01T12:00:00.000Z", publicRoutes: 0 }]
+})
 export type PublicProfile = typeof PublicProfile.Type
 
 const AVATAR = /^[Hh][Tt][Tt][Pp][Ss]:\/\/[^/\\\s]/u
@@ -149,6 +219,10 @@ export const ProfilePatch = Schema.Struct({
   name: Schema.optionalKey(DisplayName),
   handle: Schema.optionalKey(Handle),
   avatar: Schema.optionalKey(Schema.NullOr(NewAvatar)),
-  preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch))
-}).annotate({ identifier: "ProfilePatch" })
+  preferences: Schema.optionalKey(Schema.NullOr(PreferencesPatch).annotate({ description: SETTINGS }))
+}).annotate({
+  identifier: "ProfilePatch",
+  description: "What to change of the account.",
+  examples: [{ name: "Ada", preferences: { units: "imperial" } }]
+})
 export type ProfilePatch = typeof ProfilePatch.Type

@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { createHash } from "node:crypto"
-import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
+import { openApiDocument } from "../../src/http/openapi/Document.ts"
 import { anonymous } from "../support/Actors.ts"
 import { TestServer } from "../support/TestServer.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { EXAMPLES } from "../../src/http/api/openapi/Examples.ts"
 import { requireDocumented } from "../support/DocumentedResponses.ts"
+import { exampleOf } from "../support/OpenApi.ts"
 
 const received = (status: number, body: unknown, headers: Readonly<Record<string, string>> = {}) => ({
   status,
@@ -9,7 +9,7 @@ const received = (status: number, body: unknown, headers: Readonly<Record<string
   body
 })
 
-const route = Object(EXAMPLES["Route"])
+const route = Object(exampleOf("Route"))
 
 const ROUTE = "http://localhost/api/v1/routes/12"
 

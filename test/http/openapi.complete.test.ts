@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 import { Api } from "../../src/http/api/Api.ts"
-import { COMMON_HEADERS } from "../../src/http/api/openapi/Headers.ts"
+import { COMMON_HEADERS } from "../../src/http/openapi/Headers.ts"
 import { document, membersOf, operations, schemasIn, served } from "../support/OpenApi.ts"
 
 const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]))

@@ -1,5 +1,5 @@
 import { Schema } from "effect"
-import { openApiDocument } from "../../src/http/api/openapi/Document.ts"
+import { openApiDocument } from "../../src/http/openapi/Document.ts"
 
 const Json = Schema.Record(Schema.String, Schema.Unknown)
 
@@ -54,6 +54,12 @@ export const served: unknown = openApiDocument()
 
 /** The served document as data. */
 export const document = Schema.decodeUnknownSync(Document)(served)
+
+/** The example of a body. */
+export const exampleOf = (name: string): unknown => {
+  const examples = document.components.schemas[name]?.["examples"]
+  return Array.isArray(examples) ? examples[0] : undefined
+}
 
 /** Its operations in their order. */
 export const operations = Object.entries(document.paths).flatMap(([path, item]) =>

@@ -6,7 +6,7 @@ import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords } from "../../schema/Limits.ts"
 import { listQuery } from "../../schema/Page.ts"
-import { NewEmail } from "../../schema/User.ts"
+import { NewEmail, USER } from "../../schema/User.ts"
 import { Tier } from "./Access.ts"
 import { AdminAuthentication } from "./Authentication.ts"
 import { described, titled } from "./Described.ts"
@@ -43,7 +43,11 @@ export class AdminApi extends HttpApiGroup.make("admin")
           + "Refused (409) for one's own."
       )),
     HttpApiEndpoint.post("invite", "/invitations", {
-      payload: Schema.Struct({ email: NewEmail }).annotate({ identifier: "Invitation" }),
+      payload: Schema.Struct({ email: NewEmail }).annotate({
+        identifier: "Invitation",
+        description: "The address to invite.",
+        examples: [{ email: USER.email }]
+      }),
       success: Success.pipe(HttpApiSchema.status("Created")),
       error: Conflict
     })

@@ -1,17 +1,20 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { BadGateway, Conflict, Forbidden, GatewayTimeout, Unauthorized } from "../../schema/Errors.ts"
-import { inWords, LINK_LIFETIME, MAIL_LIMIT, UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
+import { inWords, LINK_LIFETIME, MAIL_LIMIT, SESSION_TOKEN_LIFETIME, UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
 import { oneOfMembers, optionalMember } from "../../schema/Optional.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import {
   DisplayName,
   Email,
+  MAILED_TOKEN,
   MailedToken,
   NewEmail,
   NewPassword,
+  PASSWORD,
   PASSWORD_RULE,
   PasswordAttempt,
+  USER,
   User
 } from "../../schema/User.ts"
 import { AddressLimit, Tier, TokensRefused } from "./Access.ts"
@@ -20,24 +23,44 @@ import { HEADERS, OwnHeaders } from "./Headers.ts"
 import { JsonBody, NoParameters, SameSite } from "./Requests.ts"
 import { Success } from "./Success.ts"
 
-const Secret = Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)))
+const secret = (description: string) =>
+  Schema.RedactedFromValue(WellFormedString.check(isCodePointLength(1, 8192)).annotate({ description }))
 
 /** `accessToken` is also the value of the session cookie. */
-const SignIn = Schema.Struct({ accessToken: Schema.String, user: User }).annotate({ identifier: "SignIn" })
+const SignIn = Schema.Struct({
+  accessToken: Schema.String.annotate({
+    description: `The JWT of the session, for \`Authorization: Bearer\`; expires after ${
+      inWords(SESSION_TOKEN_LIFETIME)
+    }`
+  }),
+  user: User
+}).annotate({
+  identifier: "SignIn",
+  description: "The account that is signed in, and the JWT of its session.",
+  examples: [{ accessToken: "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9...", user: USER }]
+})
 
-/** `code` is of the popup flow, `credential` of One Tap. */
+const CODE = "4/0AdQt8qh..."
+
+const ID_TOKEN = "eyJhbGciOiJSUzI1NiIsImtpZCI6Ij..."
+
 const ProviderCredential = Schema.Struct({
-  code: optionalMember(Secret),
-  idToken: optionalMember(Secret),
-  credential: optionalMember(Secret)
-}).check(
+  code: optionalMember(secret("An authorization code of the popup flow")),
+  idToken: optionalMember(secret("An ID token")),
+  credential: optionalMember(secret("The ID token as one-tap posts it"))
+}).pipe(
+  Schema.annotateEncoded({ examples: [{ code: CODE }, { idToken: ID_TOKEN }, { credential: ID_TOKEN }] })
+).check(
   Schema.makeFilter(
     ({ code, credential, idToken }) =>
       [code, credential, idToken].filter((value) => value !== undefined).length === 1
       || "Expected exactly one of code, idToken and credential",
     { toJsonSchema: () => oneOfMembers("code", "idToken", "credential") }
   )
-).annotate({ identifier: "ProviderCredential" })
+).annotate({
+  identifier: "ProviderCredential",
+  description: "What the identity provider gave: exactly one of the three."
+})
 
 const providerErrors = [Unauthorized, Forbidden, Conflict, BadGateway, GatewayTimeout]
 
@@ -61,7 +84,9 @@ export class AuthApi extends HttpApiGroup.make("auth")
         email: NewEmail,
         password: Schema.RedactedFromValue(NewPassword),
         name: Schema.optionalKey(Schema.NullOr(DisplayName))
-      }).annotate({ identifier: "AccountInput" }),
+      }).annotate({ identifier: "AccountInput", description: "An account to be made." }).pipe(
+        Schema.annotateEncoded({ examples: [{ email: USER.email, password: PASSWORD, name: USER.name }] })
+      ),
       success: Success.pipe(HttpApiSchema.status("Created")),
       error: Forbidden
     })
@@ -82,8 +107,15 @@ export class AuthApi extends HttpApiGroup.make("auth")
     HttpApiEndpoint.post("verifyEmail", "/verify-email", {
       payload: Schema.Struct({
         token: Schema.RedactedFromValue(MailedToken),
-        password: optionalMember(Schema.RedactedFromValue(PasswordAttempt))
-      }).annotate({ identifier: "EmailProof" }),
+        password: optionalMember(Schema.RedactedFromValue(
+          PasswordAttempt.annotate({
+            description: "The password of the sign-up, needed where the address has several"
+          })
+        ))
+      }).annotate({
+        identifier: "EmailProof",
+        description: "The token that was mailed to an address, and the password of the sign-up that it was mailed for."
+      }).pipe(Schema.annotateEncoded({ examples: [{ token: MAILED_TOKEN, password: PASSWORD }] })),
       success: SignIn,
       error: [Forbidden, Conflict]
     })
@@ -98,8 +130,9 @@ export class AuthApi extends HttpApiGroup.make("auth")
       )),
     HttpApiEndpoint.post("logIn", "/login-email", {
       payload: Schema.Struct({ email: Email, password: Schema.RedactedFromValue(PasswordAttempt) }).annotate({
-        identifier: "EmailSignIn"
-      }),
+        identifier: "EmailSignIn",
+        description: "An email address with its password."
+      }).pipe(Schema.annotateEncoded({ examples: [{ email: USER.email, password: PASSWORD }] })),
       success: SignIn,
       error: [Unauthorized, Forbidden]
     })
@@ -112,7 +145,11 @@ export class AuthApi extends HttpApiGroup.make("auth")
           + "has an account."
       )),
     HttpApiEndpoint.post("requestPasswordReset", "/request-password-reset", {
-      payload: Schema.Struct({ email: Email }).annotate({ identifier: "ResetRequest" }),
+      payload: Schema.Struct({ email: Email }).annotate({
+        identifier: "ResetRequest",
+        description: "The address that a link is mailed to.",
+        examples: [{ email: USER.email }]
+      }),
       success: Success
     })
       .annotate(Tier, "auth")
@@ -127,7 +164,8 @@ export class AuthApi extends HttpApiGroup.make("auth")
       payload: Schema.Struct({
         token: Schema.RedactedFromValue(MailedToken),
         password: Schema.RedactedFromValue(NewPassword)
-      }).annotate({ identifier: "PasswordReset" }),
+      }).annotate({ identifier: "PasswordReset", description: "The token that was mailed, and the new password." })
+        .pipe(Schema.annotateEncoded({ examples: [{ token: MAILED_TOKEN, password: "another long password" }] })),
       success: Success,
       error: Forbidden
     })

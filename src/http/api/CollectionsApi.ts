@@ -10,7 +10,7 @@ import {
   RouteIds
 } from "../../schema/Collection.ts"
 import { Conflict, NotFound, PreconditionRequired } from "../../schema/Errors.ts"
-import { CollectionIdFromPath, CollectionRef, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
+import { CollectionIdFromPath, CollectionRef, RouteId, RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { GRACE_PERIOD, grouped, inWords } from "../../schema/Limits.ts"
 import { listQuery } from "../../schema/Page.ts"
 import { CollectionRoute } from "../../schema/Route.ts"
@@ -110,7 +110,11 @@ export class CollectionsApi extends HttpApiGroup.make("collections")
     HttpApiEndpoint.put("setRoutes", "/:id/routes", {
       headers: MatchHeader,
       params,
-      payload: Schema.Struct({ routeIds: RouteIds }).annotate({ identifier: "RouteOrder" }),
+      payload: Schema.Struct({ routeIds: RouteIds }).annotate({
+        identifier: "RouteOrder",
+        description: "The routes of a collection in their order.",
+        examples: [{ routeIds: [RouteId.make(12)] }]
+      }),
       ...changed
     }).annotateMerge(described("Set the routes of a collection", "Sets the routes and their order.")),
     HttpApiEndpoint.post("addRoute", "/:id/routes", { headers: MatchHeader, params, payload: Addition, ...changed })

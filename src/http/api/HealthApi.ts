@@ -1,13 +1,19 @@
 import { Duration, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Unavailable } from "../../schema/Errors.ts"
-import { EngineState } from "../../schema/Routing.ts"
+import { ENGINE, EngineState } from "../../schema/Routing.ts"
 import { described, titled } from "./Described.ts"
 import { ResponseWithin } from "./Requests.ts"
 
-const Status = Schema.Struct({ status: Schema.Literal("ok") }).annotate({ identifier: "Liveness" })
+const Status = Schema.Struct({
+  status: Schema.Literal("ok").annotate({ description: "Whether it works" })
+}).annotate({ identifier: "Liveness", description: "The process responds.", examples: [{ status: "ok" }] })
 
-const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({ identifier: "Readiness" })
+const Readiness = Schema.Struct({ ...Status.fields, routingEngine: EngineState }).annotate({
+  identifier: "Readiness",
+  description: "The service takes requests.",
+  examples: [{ status: "ok", routingEngine: ENGINE }]
+})
 
 export class HealthApi extends HttpApiGroup.make("health")
   .add(

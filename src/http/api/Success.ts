@@ -1,5 +1,11 @@
 import { Schema } from "effect"
 
-export const Success = Schema.Struct({ success: Schema.Literal(true) }).annotate({ identifier: "Success" })
-
 export const success = { success: true } as const
+
+export const Success = Schema.Struct({
+  success: Schema.Literal(true).annotate({ description: "Always `true`" })
+}).annotate({
+  identifier: "Success",
+  description: "The request is done.",
+  examples: [success]
+})

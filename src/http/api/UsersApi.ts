@@ -6,6 +6,8 @@ import { MAX_ZONES, PrivacyZones, ZONE_RADIUS } from "../../schema/PrivacyZone.t
 import {
   Handle,
   NewPassword,
+  PASSWORD,
+  PASSWORD_RULE,
   PasswordAttempt,
   Profile,
   ProfilePatch,
@@ -82,9 +84,20 @@ export class UsersApi extends HttpApiGroup.make("users")
   .add(
     HttpApiEndpoint.post("changePassword", `/${USER_PATHS.me}/password`, {
       payload: Schema.Struct({
-        currentPassword: Schema.optionalKey(Schema.NullOr(Schema.RedactedFromValue(PasswordAttempt))),
-        newPassword: Schema.RedactedFromValue(NewPassword)
-      }).annotate({ identifier: "PasswordChange" }),
+        currentPassword: Schema.optionalKey(
+          Schema.NullOr(Schema.RedactedFromValue(
+            PasswordAttempt.annotate({ description: "The current password, where there is one" })
+          ))
+        ),
+        newPassword: Schema.RedactedFromValue(
+          NewPassword.annotate({ description: `The new password: ${PASSWORD_RULE}` })
+        )
+      }).annotate({
+        identifier: "PasswordChange",
+        description: "The current password, where there is one, and the new one."
+      }).pipe(Schema.annotateEncoded({
+        examples: [{ currentPassword: PASSWORD, newPassword: "another long password" }]
+      })),
       success: Success,
       error: Forbidden
     })

@@ -3,7 +3,7 @@ import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/h
 import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
 import { baseUrl } from "../../services/settings/Addresses.ts"
-import { DocumentedApi, openApiDocument } from "../api/openapi/Document.ts"
+import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
 import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
 import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"

@@ -1,13 +1,14 @@
-import { Array as Arr, Record } from "effect"
+import { Array as Arr, Predicate, Record } from "effect"
 import { OpenApi } from "effect/http-api"
-import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
-import { Api } from "../Api.ts"
-import { HEADERS } from "../Headers.ts"
-import { IF_NONE_MATCH_WORDS } from "../Requests.ts"
-import { describeBodies } from "./Bodies.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { decodedParameters } from "../../upstream/DecodedParameters.ts"
+import { portable } from "../../upstream/PortableSchemas.ts"
+import { Api } from "../api/Api.ts"
+import { headerName, HEADERS } from "../api/Headers.ts"
+import { IF_NONE_MATCH_WORDS } from "../api/Requests.ts"
+import { describeBodies, errorExamples } from "./Bodies.ts"
+import { conditionsOf, SECURITY_SCHEMES, securityOf } from "./Conditions.ts"
 import { type Declared, declaredEndpoints } from "./Declared.ts"
-import { errorExamples } from "./ErrorExamples.ts"
-import { BODIES, MEDIA } from "./Glossary.ts"
 import {
   errorHeaders,
   HEADER_COMPONENTS,
@@ -16,10 +17,6 @@ import {
   references,
   responseHeaders
 } from "./Headers.ts"
-import { parametersOf } from "./Parameters.ts"
-import { portable } from "./Portable.ts"
-import { SECURITY_SCHEMES, securityOf } from "./Security.ts"
-import { conditionsOf } from "./Words.ts"
 
 type Operation = OpenApi.OpenAPISpecOperation
 type Response = OpenApi.OpenApiSpecResponse
@@ -29,6 +26,19 @@ const CONTACT = { name: "The operator of this service" }
 
 /** The interactive page calls the server that it was loaded from. */
 const RELATIVE = "/"
+
+/** Responses without a schema, by content type. */
+const MEDIA: Readonly<Record<string, string>> = {
+  [MEDIA_TYPES.geojson]: "The route as GeoJSON (RFC 7946).",
+  [MEDIA_TYPES.gpx]: "The route as GPX 1.1.",
+  [MEDIA_TYPES.fit]: "The route as a FIT course.",
+  [MEDIA_TYPES.tcx]: "The route as TCX.",
+  [MEDIA_TYPES.kml]: "The route as KML 2.2.",
+  [MEDIA_TYPES.svg]: "The picture as SVG.",
+  [MEDIA_TYPES.png]: "The picture as PNG.",
+  [MEDIA_TYPES.zip]: "The archive.",
+  [MEDIA_TYPES.metrics]: "The figures in Prometheus' text format."
+}
 
 const METHODS = ["get", "put", "post", "patch", "delete"] as const
 
@@ -54,9 +64,14 @@ const notModified = (declared: Declared) => ({
 
 const nameIn = (schema: unknown) => /"#\/components\/schemas\/(\w+)"/.exec(JSON.stringify(schema) ?? "")?.[1] ?? ""
 
-const wordsOf = ({ content = {}, description }: Response): string => {
+type Bodies = ReturnType<typeof describeBodies>
+
+const descriptionOf = (body: unknown) =>
+  Predicate.hasProperty(body, "description") ? String(body.description) : undefined
+
+const wordsOf = ({ content = {}, description }: Response, bodies: Bodies): string => {
   const [[type, { schema }] = ["", { schema: {} }]] = Object.entries(content)
-  const body = BODIES[nameIn(schema)]
+  const body = descriptionOf(bodies[nameIn(schema)])
   if (body === undefined) return MEDIA[type] ?? description
   return "items" in schema ? `One page. Each item: ${body}` : body
 }
@@ -68,12 +83,18 @@ const withObjects = (content: OpenApi.OpenApiSpecContent = {}) =>
     (media, type) => type === MEDIA_TYPES.geojson ? { schema: { $ref: `${COMPONENT}FeatureCollection` } } : media
   )
 
-const describeResponse = (status: string, response: Response, operation: Operation, declared: Declared) =>
+const describeResponse = (
+  status: string,
+  response: Response,
+  operation: Operation,
+  declared: Declared,
+  bodies: Bodies
+) =>
   isError(status)
     ? { $ref: `#/components/responses/${errorName(response)}` }
     : {
       ...response,
-      description: wordsOf(response),
+      description: wordsOf(response, bodies),
       ...(response.content === undefined ? {} : { content: withObjects(response.content) }),
       headers: { ...references(responseHeaders(Number(status), response, operation, declared)), ...response.headers }
     }
@@ -89,24 +110,29 @@ const withCondition = (operation: Operation, declared: Declared): Operation =>
     ? { ...operation, parameters: [...operation.parameters, IF_NONE_MATCH] }
     : operation
 
-const describeResponses = (operation: Operation, declared: Declared) => ({
+const describeResponses = (operation: Operation, declared: Declared, bodies: Bodies) => ({
   ...(isConditional(operation, declared) ? { 304: notModified(declared) } : {}),
   ...Object.fromEntries(
     Object.entries(operation.responses)
       .filter(([status]) => !isError(status) || declared.errors.has(Number(status)))
-      .map(([status, response]) => [status, describeResponse(status, response, operation, declared)])
+      .map(([status, response]) => [status, describeResponse(status, response, operation, declared, bodies)])
   )
 })
 
-const describe = (given: Operation, declared: Declared, pathNames: ReadonlyMap<string, string>) => {
+const describe = (
+  given: Operation,
+  declared: Declared,
+  pathNames: ReadonlyMap<string, string>,
+  bodies: Bodies
+) => {
   const { callers, rateLimit } = declared
   const operation = withCondition(given, declared)
   return {
     ...operation,
     description: `${operation.description ?? ""}\n\n${conditionsOf(declared)}`,
-    parameters: parametersOf(operation, declared.endpoint, pathNames),
+    parameters: decodedParameters(operation, declared.endpoint, pathNames, headerName),
     security: operation.security.length > 0 ? operation.security : securityOf(declared),
-    responses: describeResponses(operation, declared),
+    responses: describeResponses(operation, declared, bodies),
     ...(callers.kind === "caller" ? { "x-required-scope": callers.scope } : {}),
     ...(rateLimit === undefined
       ? {}
@@ -124,7 +150,7 @@ const sharedPath = (paths: OpenApi.OpenAPISpecPaths, path: string): string => {
   return alike.find((other) => paths[other]?.get !== undefined) ?? path
 }
 
-const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
+const describePaths = (paths: OpenApi.OpenAPISpecPaths, bodies: Bodies) => {
   const endpoints = declaredEndpoints()
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
@@ -133,7 +159,7 @@ const describePaths = (paths: OpenApi.OpenAPISpecPaths) => {
       if (operation === undefined || declared === undefined) return []
       const shared = sharedPath(paths, path)
       const names = new Map(Arr.zip(namesIn(path), namesIn(shared)))
-      return [{ path: shared, method, operation: describe(operation, declared, names) }]
+      return [{ path: shared, method, operation: describe(operation, declared, names, bodies) }]
     })
   )
   return Record.map(
@@ -164,17 +190,20 @@ const errorResponses = (paths: OpenApi.OpenAPISpecPaths) => {
   )
 }
 
-const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => ({
-  ...spec,
-  info: { ...info, contact: CONTACT },
-  paths: portable(describePaths(paths)),
-  components: {
-    schemas: describeBodies(components.schemas),
-    responses: errorResponses(paths),
-    headers: portable(HEADER_COMPONENTS),
-    securitySchemes: SECURITY_SCHEMES
+const describeApi = ({ components, info, paths, ...spec }: OpenApi.OpenAPISpec) => {
+  const bodies = describeBodies(components.schemas)
+  return {
+    ...spec,
+    info: { ...info, contact: CONTACT },
+    paths: portable(describePaths(paths, bodies)),
+    components: {
+      schemas: bodies,
+      responses: errorResponses(paths),
+      headers: portable(HEADER_COMPONENTS),
+      securitySchemes: SECURITY_SCHEMES
+    }
   }
-})
+}
 
 export const DocumentedApi = Api.annotate(
   OpenApi.Transform,

@@ -1,11 +1,11 @@
 import { Context, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiMiddleware } from "effect/http-api"
-import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../../schema/RateTier.ts"
-import type { Scope } from "../../../schema/Token.ts"
-import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../Access.ts"
-import { Api } from "../Api.ts"
-import { CallerAuthentication, OptionalAuthentication } from "../Authentication.ts"
-import { BodyLimit, CommonFailures, JsonBody, NoParameters } from "../Requests.ts"
+import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/RateTier.ts"
+import type { Scope } from "../../schema/Token.ts"
+import { AddressLimit, OpenWhilePending, RequiredScope, Tier, TokensRefused } from "../api/Access.ts"
+import { Api } from "../api/Api.ts"
+import { CallerAuthentication, OptionalAuthentication } from "../api/Authentication.ts"
+import { BodyLimit, CommonFailures, JsonBody, NoParameters } from "../api/Requests.ts"
 
 /** `session` refuses personal access tokens. */
 type Callers =

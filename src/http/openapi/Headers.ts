@@ -1,10 +1,10 @@
 import { Context } from "effect"
 import type { OpenApi } from "effect/http-api"
-import { inWords, TOKEN_EXPIRY_NOTICE } from "../../../schema/Limits.ts"
-import { MEDIA_TYPES } from "../../../schema/MediaTypes.ts"
-import { SERVICE_NAME } from "../../../schema/ServiceName.ts"
-import { DEVICE_COOKIE, SESSION_COOKIE, StaleCookie } from "../Authentication.ts"
-import { type HeaderName, HEADERS, OwnHeaders } from "../Headers.ts"
+import { inWords, TOKEN_EXPIRY_NOTICE } from "../../schema/Limits.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { SERVICE_NAME } from "../../schema/ServiceName.ts"
+import { DEVICE_COOKIE, SESSION_COOKIE, StaleCookie } from "../api/Authentication.ts"
+import { type HeaderName, HEADERS, OwnHeaders } from "../api/Headers.ts"
 import type { Declared } from "./Declared.ts"
 
 const text = (description: string, example: string) => ({ description, schema: { type: "string" }, example })

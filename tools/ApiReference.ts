@@ -1,11 +1,10 @@
-import { COMMON_HEADERS } from "../../src/http/api/openapi/Headers.ts"
-import { document, nameOf, type Operation, operations } from "./OpenApi.ts"
+import { COMMON_HEADERS } from "../src/http/openapi/Headers.ts"
+import { document, nameOf, type Operation, operations } from "../test/support/OpenApi.ts"
 
 const HEADING = `# The API
 
-Every endpoint, made from the OpenAPI document: \`UPDATE_DOCS=1 npx vitest run test/http/openapi.test.ts\` generates it. The
-same, to be tried in a browser, is served at \`/api\`, and as data at \`/api/openapi.json\`, where \`API_DOCS_ENABLED\` says
-so (everywhere but in production unless it is set). [Who may do what](authorization.md) is one table.
+Every endpoint, made from the OpenAPI document: \`npm run docs\` generates it. The same, to be tried in a browser, is served at
+\`/api\`, and as data at \`/api/openapi.json\`, where \`API_DOCS_ENABLED\` says so (everywhere but in production unless it is set). [Who may do what](authorization.md) is one table.
 
 ${document.info.description}
 
@@ -38,6 +37,26 @@ curl -s "$api/routes/public?bbox=9.4,47.0,9.7,47.3&activity=cycle"
 curl -s "$api/routing/route" -H "$json" \\
   -d '{"activity":"cycle","preferences":{},"locations":[{"lat":47.1415,"lon":9.5209},{"lat":47.1501,"lon":9.53}]}'
 \`\`\`
+
+## Finding, and reading a whole list
+
+\`q\` has up to 10 words; each must begin a word in a route's name, description, tags, place or names of waypoints, without
+regard to letter case and accents. All filters of \`GET /routes\` combine: \`tag\` (repeat it for several), \`activity\`,
+\`visibility\`, \`favourite\`, \`placeCountryCode\`, \`placeCity\`, \`bbox\`, \`minDistance\`, \`maxDistance\` and \`updatedSince\`; \`sort\` is
+one of \`-createdAt\`, \`createdAt\`, \`-updatedAt\`, \`name\`, \`-distance\`, \`distance\`, or \`relevance\` with \`q\`. \`X-Total-Count\` has
+how many match.
+
+\`\`\`sh
+curl -si "$api/routes?q=zurich%20grav&tag=loop&sort=relevance&geometry=none&limit=50" -H "Authorization: Bearer $session"
+# X-Total-Count: 137
+# Link: ..., </api/v1/routes?q=zurich+grav&...&limit=50&cursor=AQtBN8eW...>; rel="next", ...
+\`\`\`
+
+Follow \`next\` until there is none. Its cursor is the position of the last item: an item that is there throughout comes once,
+whatever is added or deleted meanwhile, and a late page costs as much as the first. One whose place in the order changes,
+such as a route that is changed while it is read by \`-updatedAt\`, may come twice or not at all. \`limit\` and \`geometry\`
+may change from page to page; with other filters, another sort or another caller a cursor is 400, and so it is once
+\`JWT_SECRET\` changes: start again without it. \`offset\` works as before, and the \`next\` of such a page has an \`offset\`.
 `
 
 const code = (text: string) => `\`${text}\``

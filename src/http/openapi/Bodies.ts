@@ -1,0 +1,148 @@
+import { Schema } from "effect"
+import type { OpenApi } from "effect/http-api"
+import { ErrorDetails } from "../../schema/ErrorDetails.ts"
+import * as Errors from "../../schema/Errors.ts"
+import { POSITION_TEXT } from "../../schema/Geometry.ts"
+import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
+import { REASONS } from "../../schema/Reasons.ts"
+import { portableSchemas } from "../../upstream/PortableSchemas.ts"
+
+const details = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }
+
+const impact = {
+  action: "route.delete",
+  resource: "route",
+  id: 12,
+  summary: "\"Around Vaduz\" will be deleted for everyone."
+}
+
+const errors = (): ReadonlyArray<Errors.ServiceError> => [
+  Errors.ValidationFailed.at("name", "Missing key"),
+  new Errors.Unauthorized({ message: "Sign in first" }),
+  new Errors.Forbidden({ message: "Insufficient scope: expected a token with scope \"write\"" }),
+  new Errors.NotFound({ message: "No such resource" }),
+  new Errors.MethodNotAllowed({
+    message: "Expected one of the methods GET, HEAD",
+    details: { allowed: ["GET", "HEAD"] }
+  }),
+  new Errors.RequestTimeout({ message: "The body did not arrive in time" }),
+  new Errors.Conflict({ message: "This handle is taken" }),
+  new Errors.Gone({
+    message: "The cursor is expired: start again without one",
+    details: { reason: REASONS.cursorExpired }
+  }),
+  new Errors.PayloadTooLarge({ message: "The body may have at most 65536 bytes", details: { limitBytes: 65_536 } }),
+  new Errors.UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }),
+  new Errors.ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" }),
+  new Errors.PreconditionRequired({
+    message: "Send X-Service-Confirm: true to confirm",
+    details: { impact }
+  }),
+  new Errors.RateLimited({
+    message: "At most 60 requests a minute: try again in 42 s",
+    details: { limit: 60, windowSeconds: 60, retryAfterSeconds: 42 }
+  }),
+  new Errors.HeadersTooLarge({
+    message: "The request line and headers may have at most 16384 bytes",
+    details: { limitBytes: 16_384 }
+  }),
+  new Errors.Internal({ message: "Internal error", details }),
+  new Errors.NotImplemented({ message: "Transfer-Encoding: only \"chunked\" is implemented", details }),
+  new Errors.BadGateway({ message: "The routing engine sent an unusable response", details }),
+  new Errors.Unavailable({ message: "The database is not reachable", details }),
+  new Errors.GatewayTimeout({ message: "The routing engine did not respond in time", details })
+]
+
+const bodyOf = ({ code, details, message, statusCode }: Errors.ServiceError) => ({
+  statusCode,
+  code,
+  message,
+  ...(details === undefined ? {} : { details })
+})
+
+/** By name of the class. Made when the document is: a start does not wait for it. */
+export const errorExamples = (): Readonly<Record<string, ReturnType<typeof bodyOf>>> =>
+  Object.fromEntries(errors().map((error) => [error._tag, bodyOf(error)]))
+
+const referring = (schema: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(schema),
+    (key, value) => key === "$ref" ? String(value).replace("#/$defs/", "#/components/schemas/") : value
+  )
+
+const errorSchema = (examples: ReturnType<typeof errorExamples>) => ({
+  type: "object",
+  description: "The one shape of every error.",
+  required: ["statusCode", "code", "message"],
+  properties: {
+    statusCode: { type: "integer", minimum: 400, maximum: 599, description: "The status of the response" },
+    code: {
+      type: "string",
+      enum: [...new Set(Object.values(examples).map(({ code }) => code))],
+      description: "A stable word for a program"
+    },
+    message: { type: "string", description: "For people" },
+    details: referring(Schema.toJsonSchemaDocument(ErrorDetails).schema)
+  }
+})
+
+const position = {
+  type: "array",
+  items: { type: "number" },
+  minItems: 2,
+  maxItems: 3,
+  description: POSITION_TEXT
+}
+
+const typed = (
+  type: string,
+  description: string,
+  properties: Readonly<Record<string, unknown>>,
+  example: unknown
+) => ({
+  type: "object",
+  description,
+  examples: [example],
+  required: ["type", ...Object.keys(properties)],
+  properties: { type: { type: "string", enum: [type], description: "Its type" }, ...properties }
+})
+
+const line = {
+  type: "Feature",
+  properties: { role: "geometry" },
+  geometry: { type: "LineString", coordinates: [[9.5209, 47.1415, 455], [9.5254, 47.144, 461], [9.53, 47.1501, 470]] }
+}
+
+const start = {
+  type: "Feature",
+  properties: { role: "waypoint", name: "Start" },
+  geometry: { type: "Point", coordinates: [9.5209, 47.1415] }
+}
+
+/** RFC 7946: a feature for the geometry, then one for each waypoint. */
+const GEOJSON = {
+  Feature: typed("Feature", "The line of a route, or a waypoint.", {
+    properties: { type: "object", description: "The other members of the route or of the waypoint; `role` says which" },
+    geometry: {
+      description: "`null` for a route without a line",
+      oneOf: [{ $ref: "#/components/schemas/LineString" }, { $ref: "#/components/schemas/Point" }, { type: "null" }]
+    }
+  }, line),
+  FeatureCollection: typed("FeatureCollection", "A route as GeoJSON (RFC 7946).", {
+    features: {
+      type: "array",
+      description: "The line, then the waypoints",
+      items: { $ref: "#/components/schemas/Feature" }
+    }
+  }, { type: "FeatureCollection", features: [line, start] }),
+  LineString: typed("LineString", "A line of two positions or more.", {
+    coordinates: { type: "array", description: "The positions", items: position }
+  }, line.geometry),
+  Point: typed("Point", "A position.", { coordinates: position }, start.geometry)
+}
+
+export const describeBodies = (schemas: OpenApi.OpenAPIComponents["schemas"]) => {
+  const errors = errorExamples()
+  const bodies = Object.entries(schemas).filter(([name]) => !(name.replace(/Encoded$/, "") in errors))
+  return portableSchemas({ Error: errorSchema(errors), ...GEOJSON, ...Object.fromEntries(bodies) }, "op")
+}
