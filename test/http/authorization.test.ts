@@ -1,8 +1,7 @@
-import { assert, layer } from "@effect/vitest"
+import { expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SignJWT } from "jose"
-import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Api } from "../../src/http/api/Api.ts"
 import { anonymous, signedIn, signedInAs, withHeaders } from "../support/Actors.ts"
@@ -162,9 +161,9 @@ const row = Effect.fnUntraced(function*(
 const HEADING = `# Who may do what
 
 What each kind of caller gets from each endpoint: \`yes\` (the call goes on to its own checks), \`401\` or \`403\`. A test
-walks the whole contract with every kind of caller and compares with this table; \`UPDATE_DOCS=1 npx vitest run
-test/http/authorization.test.ts\` generates it. Sessions are sent as the cookie, unless the column says otherwise: where
-authentication is optional, a cookie that is no longer valid counts as none, and a bearer token is refused.
+walks the whole contract with every kind of caller and compares with this table, which \`npm run docs\` generates. Sessions are
+sent as the cookie, unless the column says otherwise: where authentication is optional, a cookie that is no longer valid counts
+as none, and a bearer token is refused.
 `
 
 layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it) => {
@@ -183,8 +182,7 @@ layer(TestServer.layer({ ADMIN_EMAILS: admins.join(",") }))("authorization", (it
           ...rows.toSorted()
         ]
         const text = `${HEADING}\n${table.join("\n")}\n`
-        if (process.env["UPDATE_DOCS"] === "1") yield* Effect.promise(() => writeFile(DOCUMENT, text))
-        assert.strictEqual(text, yield* Effect.promise(() => readFile(DOCUMENT, "utf8")))
+        yield* Effect.promise(() => expect(text).toMatchFileSnapshot(DOCUMENT))
       }),
     60_000
   )

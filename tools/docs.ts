@@ -1,0 +1,19 @@
+import { spawnSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { apiReference } from "./ApiReference.ts"
+
+/**
+ * `npm run docs` generates `docs/api.md` from the contract, and `docs/authorization.md` from what a running service responds to
+ * every kind of caller, which a test measures.
+ */
+const ROOT = join(import.meta.dirname, "..")
+
+writeFileSync(join(ROOT, "docs/api.md"), apiReference())
+
+const vitest = join(ROOT, "node_modules/vitest/vitest.mjs")
+const measured = spawnSync(process.execPath, [vitest, "run", "--update", "test/http/authorization.test.ts"], {
+  cwd: ROOT,
+  stdio: "inherit"
+})
+process.exitCode = measured.status ?? 1
