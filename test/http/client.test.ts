@@ -1,10 +1,9 @@
-import { assert, describe, it, layer } from "@effect/vitest"
+import { assert, layer } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
 import { Effect, Fiber, Redacted, Ref, Stream } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
 import { TestClock } from "effect/testing"
 import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { iterateList, makeClient, streamList } from "../../src/client.ts"
@@ -221,10 +220,4 @@ layer(TestServer.layer({ RATE_LIMITS_ENABLED: "true" }))("the typed client, when
         assert.deepStrictEqual(yield* Ref.get(statuses), [429])
       }
     }))
-})
-
-describe("the client's example", () => {
-  it("stands in the README as it is compiled here", () => {
-    assert.include(readFileSync(join(ROOT, "README.md"), "utf8"), `\`\`\`ts\n${readFileSync(EXAMPLE, "utf8")}\`\`\``)
-  })
 })

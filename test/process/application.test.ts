@@ -5,8 +5,6 @@ import { type Etag, HttpClient, HttpClientResponse, type HttpPlatform, type Http
 import type { RateLimiter } from "effect/persistence"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
 import { applicationLayer, backgroundLayer } from "../../src/layers/Application.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
 import { inProcessServerLayer, printedErrorsLayer, WebHandler } from "../../src/layers/InProcessServer.ts"
@@ -276,13 +274,4 @@ layer(TestServer.layer({}, mockedPlaces).pipe(Layer.provide(printedErrorsLayer))
       assert.include(text, "request failed")
       assert.include(text, "Places")
     }))
-})
-
-describe("the example of a test", () => {
-  it("stands in the README as it is run", () => {
-    const [example, readme] = ["examples/testing.test.ts", "README.md"].map((file) =>
-      readFileSync(join(import.meta.dirname, "../..", file), "utf8")
-    )
-    assert.include(readme, `\`\`\`ts\n${example}\`\`\``)
-  })
 })
