@@ -41,7 +41,6 @@ import { Idempotency } from "./request/Idempotency.ts"
 import { RequestBodies } from "./request/RequestBodies.ts"
 import { ROUTER } from "./request/RouteTemplates.ts"
 import { Downloads } from "./response/Downloads.ts"
-import { methodNotAllowedLayer, otherMethodsLayer } from "./response/MethodNotAllowed.ts"
 
 const handlers = Layer.mergeAll(
   AccountDataHandlers,
@@ -87,7 +86,7 @@ const pages = pagesLayer.pipe(
   Layer.provide([CrossSite.layer, Limiter.layer, RequestBodies.layer])
 )
 
-const routes = Layer.mergeAll(api, docs, pages, methodNotAllowedLayer)
+const routes = Layer.mergeAll(api, docs, pages)
 
 /** The router runs middleware in the order in which their layers are built. */
 const followedBy = <E, R>(next: Layer.Layer<never, E, R>) => <E2, R2>(before: Layer.Layer<never, E2, R2>) =>
@@ -102,8 +101,7 @@ const globalMiddleware = errorShapeLayer.pipe(
   followedBy(refusalLayer),
   followedBy(exactPathsLayer),
   followedBy(largeResponsesLayer),
-  followedBy(conditionalLayer),
-  followedBy(otherMethodsLayer)
+  followedBy(conditionalLayer)
 )
 
 /** Paths are exact: no trailing slash, no double slash, case-sensitive. */

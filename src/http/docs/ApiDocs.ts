@@ -1,19 +1,13 @@
-import { Config, Effect, Layer, Option, Scope } from "effect"
+import { Effect, Layer, Scope } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
-import { baseUrl } from "../../services/settings/Addresses.ts"
+import { baseUrl, docsEnabled } from "../../services/settings/Addresses.ts"
+import { scalarScripts } from "../../upstream/ScalarScripts.ts"
 import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
 import { toResponse, unknownPath } from "../response/ErrorResponse.ts"
-import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
 import { type Asset, assetResponse, countedAndCompressed, makeAsset } from "./Assets.ts"
-
-/** `API_DOCS_ENABLED`; the default is true except in production. */
-export const docsEnabled = Config.all({
-  enabled: Config.option(Config.Boolean("API_DOCS_ENABLED")),
-  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
-}).pipe(Config.map(({ enabled, environment }) => Option.getOrElse(enabled, () => environment !== "production")))
 
 /** Disables everything that calls the vendor's servers. */
 const SCALAR = {
@@ -46,16 +40,13 @@ interface DocsPage {
   readonly bundle: Asset
 }
 
-/** Moves the 3 MB of inline scripts of Effect's page to a file that browsers cache. */
+/** The script is a file that browsers cache. */
 const separate = (response: HttpServerResponse.HttpServerResponse): DocsPage => {
   const text = response.body._tag === "Uint8Array" ? new TextDecoder().decode(response.body.body) : ""
-  const [before, script = "", between, start = "", after] = text.split(/<script>|<\/script>/)
-  const bundle = makeAsset("reference", "js", script)
-  const html = `${before}<script src="${bundle.path.slice(1)}"></script>${between}<script>${start}</script>${after}`
-  return {
-    page: HttpServerResponse.setHeader(HttpServerResponse.html(html), "content-security-policy", policyFor(start)),
-    bundle
-  }
+  const scripts = scalarScripts(text)
+  const bundle = makeAsset("reference", "js", scripts.bundle)
+  const page = HttpServerResponse.html(scripts.pageWith(bundle.path.slice(1)))
+  return { page: HttpServerResponse.setHeader(page, "content-security-policy", policyFor(scripts.start)), bundle }
 }
 
 const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
@@ -82,10 +73,7 @@ export const apiDocsLayer = Layer.unwrap(
     isEnabled
       ? Layer.mergeAll(
         pageLayer.pipe(Layer.provide(countedAndCompressed(DOCS_PAGE))),
-        documentLayer.pipe(Layer.provide(countedAndCompressed(DOCS_DOCUMENT))),
-        methodsRefusedAt(DOCS_PAGE),
-        methodsRefusedAt(DOCS_ASSET),
-        methodsRefusedAt(DOCS_DOCUMENT)
+        documentLayer.pipe(Layer.provide(countedAndCompressed(DOCS_DOCUMENT)))
       )
       : Layer.empty)
 )

@@ -5,7 +5,6 @@ import { createHash } from "node:crypto"
 import { Limiter } from "../middleware/RateLimit.ts"
 import { ASSETS } from "../request/RouteTemplates.ts"
 import { toResponse } from "../response/ErrorResponse.ts"
-import { methodsRefusedAt } from "../response/MethodNotAllowed.ts"
 
 /** A file loaded by pages; its path contains a hash of its text. */
 export interface Asset {
@@ -46,6 +45,5 @@ export const assetResponse = ({ contentType, headers, text }: Asset) =>
 
 export const assetLayer = (asset: Asset) =>
   HttpRouter.use((router) => router.add("GET", asset.path, assetResponse(asset))).pipe(
-    Layer.provide(countedAndCompressed(asset.path)),
-    Layer.merge(methodsRefusedAt(asset.path))
+    Layer.provide(countedAndCompressed(asset.path))
   )

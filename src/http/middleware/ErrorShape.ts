@@ -1,14 +1,23 @@
-import { Cause, Effect, Layer, Schema } from "effect"
+import { Cause, Config, Effect, Layer, Schema } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiError, HttpApiMiddleware } from "effect/http-api"
 import { SqlError } from "effect/sql"
-import { NotFound, PayloadTooLarge, ServiceError, Unavailable, ValidationFailed } from "../../schema/Errors.ts"
+import {
+  MethodNotAllowed,
+  NotFound,
+  PayloadTooLarge,
+  ServiceError,
+  Unavailable,
+  ValidationFailed
+} from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { ruleIssues } from "../../services/json/RuleIssues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
+import { docsEnabled, pagesEnabled } from "../../services/settings/Addresses.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
+import { methodsAt } from "../request/RouteTemplates.ts"
 import {
   DATABASE_RETRY_AFTER,
   databaseUnavailable,
@@ -83,8 +92,6 @@ const fromSql = ({ reason }: SqlError.SqlError) => {
 
 const fromHttpServer = (error: HttpServerError.HttpServerError) => {
   switch (error.reason._tag) {
-    case "RouteNotFound":
-      return unknownPath()
     case "RequestParseError":
       return error.reason.reason === "BodyTooLarge"
         ? new PayloadTooLarge({ message: "The body is too large" })
@@ -144,9 +151,31 @@ export const tracedFaultsLayer = Layer.succeed(TracedFaults, (httpEffect) =>
     return fault === undefined ? Effect.fail(error) : respond(fault)
   })))
 
+const isRouteNotFound = (failure: unknown) =>
+  HttpServerError.isHttpServerError(failure) && failure.reason._tag === "RouteNotFound"
+
+/** 405 for a path that has other methods (RFC 9110, 15.5.6). */
+const notRouted = (method: string, allowed: ReadonlyArray<string>) =>
+  allowed.length === 0 || allowed.includes(method)
+    ? unknownPath()
+    : new MethodNotAllowed({
+      message: `Expected one of the methods ${allowed.join(", ")}`,
+      details: { allowed: [...allowed] }
+    })
+
 /** Covers errors of the router and the body reader, and defects. */
 export const errorShapeLayer = HttpRouter.middleware(
-  (httpEffect) =>
-    Effect.catchCause(httpEffect, (cause) => cause.reasons.length === 0 ? Effect.failCause(cause) : render(cause)),
+  Effect.gen(function*() {
+    const isOn = yield* Config.all({ api: Config.succeed(true), docs: docsEnabled, pages: pagesEnabled })
+    const refuse = Effect.map(
+      HttpServerRequest.HttpServerRequest,
+      ({ method, url }) => toResponse(notRouted(method, methodsAt(url, (part) => isOn[part])))
+    )
+    return (httpEffect) =>
+      Effect.catchCause(httpEffect, (cause) => {
+        if (cause.reasons.length === 0) return Effect.failCause(cause)
+        return isRouteNotFound(failureOf(cause)) ? refuse : render(cause)
+      })
+  }),
   { global: true }
 )

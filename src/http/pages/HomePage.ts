@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { html } from "../../services/html/Html.ts"
-import { docsEnabled } from "../docs/ApiDocs.ts"
+import { docsEnabled } from "../../services/settings/Addresses.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
 import type { Page } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"

@@ -1,5 +1,5 @@
 import { Array as Arr, Context } from "effect"
-import { FindMyWay, HttpMethod } from "effect/http"
+import { FindMyWay } from "effect/http"
 import { isSafe } from "../../schema/SafeMethods.ts"
 import { Api } from "../api/Api.ts"
 import { StoresNothing } from "../api/Requests.ts"
@@ -9,7 +9,7 @@ const endpoints = Object.values(Api.groups).flatMap((group) => Object.values(gro
 /** Ignores parameter names. */
 const shapeOf = (path: string) => path.replace(/:\w+/g, ":_")
 
-export const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))
+const paths = Object.values(Arr.groupBy(endpoints, (endpoint) => shapeOf(endpoint.path)))
 
 export const ROUTER = { ignoreTrailingSlash: false, ignoreDuplicateSlashes: false, caseSensitive: true }
 
@@ -41,27 +41,47 @@ export const DOCS_ASSET = `${ASSETS}/:file` as const
 
 const inOpenApiSyntax = (path: string) => path.replace(/:(\w+)/g, "{$1}")
 
-/** The template of a method at a path; HEAD and methods refused with 405 have that of GET. */
-type TemplateOf = (method: string) => string
+type Part = "api" | "docs" | "pages"
 
-const templatesOf = (endpoints: (typeof paths)[number]): TemplateOf => {
+interface KnownPath {
+  readonly parts: ReadonlyArray<Part>
+  readonly methods: ReadonlyArray<string>
+  /** The template of a method; HEAD and methods refused with 405 have that of GET. */
+  readonly templateOf: (method: string) => string
+}
+
+const templatesOf = (endpoints: (typeof paths)[number]): KnownPath["templateOf"] => {
   const byMethod = new Map<string, string>(endpoints.map(({ method, path }) => [method, inOpenApiSyntax(path)]))
   const otherwise = byMethod.get("GET") ?? inOpenApiSyntax(endpoints[0].path)
   return (method) => byMethod.get(method) ?? otherwise
 }
 
+const withHead = (methods: ReadonlyArray<string>) => methods.includes("GET") ? [...methods, "HEAD"] : methods
+
 /** One entry a path and not one a method: the router compares each new entry with all others. */
-const templates = FindMyWay.make<TemplateOf>(ROUTER)
+const knownPaths = FindMyWay.make<KnownPath>(ROUTER)
 
-for (const endpoints of paths) templates.on("GET", endpoints[0].path, templatesOf(endpoints))
+for (const endpoints of paths) {
+  const methods = withHead([...new Set(endpoints.map(({ method }) => method))])
+  knownPaths.on("GET", endpoints[0].path, { parts: ["api"], methods, templateOf: templatesOf(endpoints) })
+}
 
-for (
-  const path of [DOCS_PAGE, DOCS_DOCUMENT, ...Object.values(PAGES), ...Object.values(SHARED_PAGES), DOCS_ASSET] as const
-) templates.on("GET", path, () => inOpenApiSyntax(path))
+const addPages = (
+  parts: ReadonlyArray<Part>,
+  given: ReadonlyArray<`/${string}`>,
+  methods: ReadonlyArray<string> = ["GET"]
+) => {
+  for (const path of given) {
+    knownPaths.on("GET", path, { parts, methods: withHead(methods), templateOf: () => inOpenApiSyntax(path) })
+  }
+}
 
-/** The router knows only `HttpMethod.all`; no path has TRACE. */
-export const routedMethod = (method: string): HttpMethod.HttpMethod =>
-  HttpMethod.isHttpMethod(method) ? method : "TRACE"
+const { home, ...forms } = PAGES
+
+addPages(["docs"], [DOCS_PAGE, DOCS_DOCUMENT])
+addPages(["docs", "pages"], [DOCS_ASSET])
+addPages(["pages"], [home, ...Object.values(SHARED_PAGES)])
+addPages(["pages"], Object.values(forms), ["GET", "POST"])
 
 const pathOf = (url: string) => {
   const query = url.indexOf("?")
@@ -73,9 +93,17 @@ export const isExactPath = (url: string): boolean => !/[%;#]/.test(pathOf(url))
 
 export const isProbe = (template: string): boolean => template.startsWith("/health") || template === "/metrics"
 
+const knownPath = (url: string): KnownPath | undefined =>
+  isExactPath(url) ? knownPaths.find("GET", pathOf(url))?.handler : undefined
+
 /** The path template in OpenAPI syntax; undefined for an unknown path. */
-export const templateOf = (method: string, url: string): string | undefined =>
-  isExactPath(url) ? templates.find("GET", pathOf(url))?.handler(method) : undefined
+export const templateOf = (method: string, url: string): string | undefined => knownPath(url)?.templateOf(method)
+
+/** The methods of a path, which has none where the part of the service that it belongs to is off. */
+export const methodsAt = (url: string, isOn: (part: Part) => boolean): ReadonlyArray<string> => {
+  const known = knownPath(url)
+  return known?.parts.some(isOn) === true ? known.methods : []
+}
 
 const storingNothing = new Set(
   endpoints.filter(({ annotations }) => Context.get(annotations, StoresNothing)).map(({ path }) =>

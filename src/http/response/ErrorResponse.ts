@@ -5,8 +5,11 @@ import { HEADERS } from "../api/Headers.ts"
 
 export const encodeError = Schema.encodeSync(ServiceError)
 
+const allow = ({ details, statusCode }: ServiceError) =>
+  statusCode === 405 ? { allow: details?.allowed?.join(", ") ?? "" } : {}
+
 export const toResponse = (error: ServiceError): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.jsonUnsafe(encodeError(error), { status: error.statusCode })
+  HttpServerResponse.jsonUnsafe(encodeError(error), { status: error.statusCode, headers: allow(error) })
 
 export const retryAfter = (details: Readonly<Record<string, unknown>> = {}) =>
   typeof details["retryAfterSeconds"] === "number"

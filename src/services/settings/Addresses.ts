@@ -16,6 +16,12 @@ export const baseUrl = orElse(Config.option(httpRoot("BASE_URL")), listeningAt)
 
 export const pagesEnabled = Config.Boolean("PAGES_ENABLED").pipe(Config.withDefault(true))
 
+/** The default is true except in production. */
+export const docsEnabled = Config.all({
+  enabled: Config.option(Config.Boolean("API_DOCS_ENABLED")),
+  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
+}).pipe(Config.map(({ enabled, environment }) => Option.getOrElse(enabled, () => environment !== "production")))
+
 export const mapStyleUrl = Config.option(httpUrl("MAP_STYLE_URL"))
 
 /** The front end that mailed links point to. */

@@ -1,4 +1,4 @@
-import { Cause, Effect, Layer, Schema } from "effect"
+import { Cause, Effect, Schema } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { type ServiceError, UnsupportedMediaType } from "../../../schema/Errors.ts"
@@ -11,7 +11,6 @@ import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { decodeUtf8 } from "../../request/Body.ts"
 import { RequestBodies } from "../../request/RequestBodies.ts"
-import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { type Page, pageResponse } from "./Layout.ts"
 import { alert, plainWords } from "./Refusals.ts"
 
@@ -42,25 +41,34 @@ const checkType = ({ headers }: HttpServerRequest.HttpServerRequest) =>
 
 export const queryOf = ({ url }: HttpServerRequest.HttpServerRequest) => new URL(url, "http://localhost").searchParams
 
-export const failure = (error: ServiceError): Page => ({
-  title: "This did not work",
-  body: html`${alert(plainWords(error))}`,
-  error
-})
+/** The page of an error. */
+export const failureAt = (path: string) => (error: ServiceError) =>
+  Effect.succeed(
+    pageResponse(path, { title: "This did not work", body: html`${alert(plainWords(error))}`, error })
+  )
 
 const responseTo = (path: string, result: PageResult) =>
   "seeOther" in result ? HttpServerResponse.redirect(result.seeOther, { status: 303 }) : pageResponse(path, result)
 
-export const orPage = <A extends PageResult, E, R>(
+const orElse = <A, E, R, B, R2>(
   work: Effect.Effect<A, E, R>,
-  refused: (error: ServiceError) => Page
+  refused: (error: ServiceError) => Effect.Effect<B, never, R2>
 ) =>
-  Effect.catchCause(work, (cause) =>
-    Cause.hasInterrupts(cause)
-      ? Effect.failCause(cause)
-      : Effect.map(serviceErrorOf(cause), (error): A | Page => refused(error)))
+  Effect.catchCause(
+    work,
+    (cause) => Cause.hasInterrupts(cause) ? Effect.failCause(cause) : Effect.flatMap(serviceErrorOf(cause), refused)
+  )
 
-export const DEADLINE = ResponseWithin.defaultValue()
+const DEADLINE = ResponseWithin.defaultValue()
+
+/** Serves a path outside of the contract within the deadline. `refused` is what an error becomes. */
+export const pageRoute = <E, R, R2>(
+  router: HttpRouter.HttpRouter,
+  method: "GET" | "POST",
+  path: HttpRouter.PathInput,
+  work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>,
+  refused: (error: ServiceError) => Effect.Effect<HttpServerResponse.HttpServerResponse, never, R2>
+) => router.add(method, path, orElse(within(work, DEADLINE), refused))
 
 /** Limits GET requests by address and refuses cross-site forms. */
 export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: PageRoute<E, R, E2, R2>) =>
@@ -69,11 +77,12 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
     const crossSite = yield* CrossSite
     const limiter = yield* Limiter
     const endpoint = HttpApiEndpoint.get("page", path)
+    const failed = failureAt(path)
 
     const shown = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       yield* limiter.countAddress(endpoint)
-      return yield* show(queryOf(request))
+      return responseTo(path, yield* show(queryOf(request)))
     })
 
     const readFields = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest) {
@@ -84,24 +93,17 @@ export const pageLayer = <E, R, E2 = never, R2 = never>({ path, show, submit }: 
       return fields
     })
 
-    yield* router.add(
-      "GET",
-      path,
-      Effect.map(orPage(within(shown, DEADLINE), failure), (page) => responseTo(path, page))
-    )
+    yield* pageRoute(router, "GET", path, shown, failed)
     if (submit === undefined) return
 
     const submitted = Effect.gen(function*() {
       const request = yield* HttpServerRequest.HttpServerRequest
       const fields = yield* readFields(request)
-      return yield* orPage(submit.run(fields, request), (error) => submit.refused(error, fields))
+      const result = orElse(submit.run(fields, request), (error) => Effect.succeed(submit.refused(error, fields)))
+      return responseTo(path, yield* result)
     })
-    yield* router.add(
-      "POST",
-      path,
-      Effect.map(orPage(Effect.scoped(within(submitted, DEADLINE)), failure), (page) => responseTo(path, page))
-    )
-  })).pipe(Layer.merge(methodsRefusedAt(path, submit === undefined ? ["GET"] : ["GET", "POST"])))
+    yield* pageRoute(router, "POST", path, Effect.scoped(submitted), failed)
+  }))
 
 /** Fails with `refused`, since schema issues are for programs. */
 export const decodeField = <A, I>(schema: Schema.Codec<A, I>, value: string | undefined, refused: () => ServiceError) =>

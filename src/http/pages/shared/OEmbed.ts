@@ -1,7 +1,7 @@
-import { Effect, Layer, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
-import { NotFound, NotImplemented, type ServiceError, ValidationFailed } from "../../../schema/Errors.ts"
+import { NotFound, NotImplemented, ValidationFailed } from "../../../schema/Errors.ts"
 import { CollectionRef } from "../../../schema/Ids.ts"
 import { PICTURE_SIDE } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
@@ -10,16 +10,13 @@ import { withoutFormat } from "../../../schema/Text.ts"
 import { Collections } from "../../../services/collections/Collections.ts"
 import { html } from "../../../services/html/Html.ts"
 import { Routes } from "../../../services/routes/Routes.ts"
-import { within } from "../../middleware/Deadline.ts"
-import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond } from "../../response/ErrorResponse.ts"
-import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { jsonResponse, STORABLE } from "../../response/Versioned.ts"
-import { DEADLINE, queryOf } from "../layout/PageRoutes.ts"
+import { pageRoute, queryOf } from "../layout/PageRoutes.ts"
 import { picturePath } from "./Pictured.ts"
 import { decodeRouteRef } from "./RoutePage.ts"
 
@@ -113,11 +110,5 @@ export const oembedLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
     return jsonResponse(JSON.stringify(shown), { headers: STORABLE })
   })
 
-  yield* router.add(
-    "GET",
-    SHARED_PAGES.oembed,
-    within(found, DEADLINE).pipe(
-      Effect.catchCause((cause) => Effect.flatMap(serviceErrorOf(cause), (error: ServiceError) => respond(error)))
-    )
-  )
-})).pipe(Layer.merge(methodsRefusedAt(SHARED_PAGES.oembed)))
+  yield* pageRoute(router, "GET", SHARED_PAGES.oembed, found, respond)
+}))

@@ -1,4 +1,4 @@
-import { Effect, Layer, Option } from "effect"
+import { Effect, Option } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { createHash } from "node:crypto"
@@ -7,13 +7,11 @@ import type { Visibility } from "../../../schema/Visibility.ts"
 import type { Viewer } from "../../../services/visibility/Visibility.ts"
 import { HEADERS } from "../../api/Headers.ts"
 import { anyVisitor, makeAdmit } from "../../auth/Admission.ts"
-import { within } from "../../middleware/Deadline.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
-import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { worded } from "../../response/PublicErrors.ts"
 import { isKnown, storableFor } from "../../response/Versioned.ts"
 import { type Page, pageResponse, pageText, policyHeaders, rootFrom } from "../layout/Layout.ts"
-import { DEADLINE, failure, orPage, queryOf } from "../layout/PageRoutes.ts"
+import { failureAt, pageRoute, queryOf } from "../layout/PageRoutes.ts"
 
 export interface SharedRequest {
   /** The rest of the path after its first segment. */
@@ -42,10 +40,7 @@ const tagOf = (text: string) => `W/"${createHash("sha256").update(text).digest("
 
 const TAG_LENGTH = 22
 
-const isShown = (page: Page | SharedPage): page is SharedPage => "visibility" in page
-
-const respond = (path: string, page: Page | SharedPage, request: HttpServerRequest.HttpServerRequest) => {
-  if (!isShown(page)) return pageResponse(path, page)
+const respond = (path: string, page: SharedPage, request: HttpServerRequest.HttpServerRequest) => {
   const isIndexable = page.visibility === "public" && page.isFramed !== true
   const shown = { ...SHARED, isIndexable, ...page, policy: { ...SHARED.policy, ...page.policy } }
   const text = pageText(path, shown)
@@ -75,15 +70,9 @@ export const sharedPageLayer = <E, R>(
       const request = yield* HttpServerRequest.HttpServerRequest
       const viewer = Option.map(yield* admit(endpoint), ({ userId }) => userId)
       const name = (yield* HttpRouter.params)[parameter] ?? ""
-      return yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
+      const page = yield* worded(show({ name, query: queryOf(request), viewer, root: rootFrom(path) }))
+      return respond(path, page, request)
     })
 
-    yield* router.add(
-      "GET",
-      path,
-      Effect.gen(function*() {
-        const request = yield* HttpServerRequest.HttpServerRequest
-        return respond(path, yield* orPage(within(shown, DEADLINE), failure), request)
-      })
-    )
-  })).pipe(Layer.merge(methodsRefusedAt(path)))
+    yield* pageRoute(router, "GET", path, shown, failureAt(path))
+  }))

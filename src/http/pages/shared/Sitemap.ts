@@ -1,18 +1,15 @@
-import { Array as Arr, Effect, Layer } from "effect"
+import { Array as Arr, Effect } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { HttpApiEndpoint } from "effect/http-api"
 import { ADDRESSED, type Addressed, PublicAddresses } from "../../../services/collections/PublicAddresses.ts"
 import { html } from "../../../services/html/Html.ts"
 import { Bulkheads } from "../../../services/limits/Bulkheads.ts"
-import { within } from "../../middleware/Deadline.ts"
-import { serviceErrorOf } from "../../middleware/ErrorShape.ts"
 import { Limiter } from "../../middleware/RateLimit.ts"
 import { SHARED_PAGES } from "../../request/RouteTemplates.ts"
 import { respond, unknownPath } from "../../response/ErrorResponse.ts"
-import { methodsRefusedAt } from "../../response/MethodNotAllowed.ts"
 import { pageLinks } from "../../response/PageLinks.ts"
 import { STORABLE } from "../../response/Versioned.ts"
-import { DEADLINE } from "../layout/PageRoutes.ts"
+import { pageRoute } from "../layout/PageRoutes.ts"
 
 const NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
@@ -74,18 +71,9 @@ ${
     })
   )
 
-  const served = <E, R>(work: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) =>
-    within(Effect.andThen(limiter.countAddress(endpoint), work), DEADLINE).pipe(
-      Effect.catchCause((cause) => Effect.flatMap(serviceErrorOf(cause), respond))
-    )
+  const counted = limiter.countAddress(endpoint)
 
-  yield* router.add("GET", SHARED_PAGES.sitemap, served(index))
-  yield* router.add("GET", SHARED_PAGES.sitemapPart, served(part))
-  yield* router.add("GET", SHARED_PAGES.robots, served(robots))
-})).pipe(
-  Layer.merge(Layer.mergeAll(
-    methodsRefusedAt(SHARED_PAGES.sitemap),
-    methodsRefusedAt(SHARED_PAGES.sitemapPart),
-    methodsRefusedAt(SHARED_PAGES.robots)
-  ))
-)
+  yield* pageRoute(router, "GET", SHARED_PAGES.sitemap, Effect.andThen(counted, index), respond)
+  yield* pageRoute(router, "GET", SHARED_PAGES.sitemapPart, Effect.andThen(counted, part), respond)
+  yield* pageRoute(router, "GET", SHARED_PAGES.robots, Effect.andThen(counted, robots), respond)
+}))
