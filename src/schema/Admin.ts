@@ -162,8 +162,8 @@ const DashboardUrl = Schema.String.check(
 const GRAFANA = { apiOverview: "https://grafana.example/d/api", runtime: "https://grafana.example/d/runtime" }
 
 export const GrafanaUrls = Schema.Struct({
-  apiOverview: Schema.optionalKey(dashboard("of all requests")),
-  apiLatency: Schema.optionalKey(dashboard("of their durations")),
+  apiOverview: Schema.optionalKey(dashboard("of requests")),
+  apiLatency: Schema.optionalKey(dashboard("of response times")),
   runtime: Schema.optionalKey(dashboard("of the process"))
 }).annotate({ identifier: "GrafanaUrls", description: "Where the dashboards are.", examples: [GRAFANA] })
 
