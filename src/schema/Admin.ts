@@ -1,12 +1,11 @@
 import { Schema } from "effect"
-import { Activity } from "./Activity.ts"
 import { RouteId, UserId } from "./Ids.ts"
-import { Metres } from "./Measures.ts"
-import { PlaceCity, PlaceCountryCode } from "./Place.ts"
-import { Provenance, RouteName } from "./Route.ts"
+import { CreatedAt, Metres, Timestamp, UpdatedAt } from "./Measures.ts"
+import { Activity } from "./Preferences.ts"
+import { Visibility } from "./Resource.ts"
+import { PlaceCity, PlaceCountryCode, Provenance, RouteName } from "./Route.ts"
 import { ENGINE, EngineState } from "./Routing.ts"
 import { trimmedText } from "./Text.ts"
-import { CreatedAt, Timestamp, UpdatedAt } from "./Timestamp.ts"
 import {
   ACCOUNT_FACTS,
   DeletionRequestedAt,
@@ -21,7 +20,6 @@ import {
   UserName,
   UserSummary
 } from "./User.ts"
-import { Visibility } from "./Visibility.ts"
 
 export const AdminSearch = trimmedText(1, 254).annotate({
   description: "A part of a name, a handle or an email address; case-insensitive"
@@ -211,3 +209,56 @@ export const SystemStatus = Schema.Struct({
   }]
 })
 export type SystemStatus = typeof SystemStatus.Type
+
+export const AuditEvent = Schema.Literals([
+  "sign_in.succeeded",
+  "sign_in.failed",
+  "session.revoked",
+  "sessions.revoked",
+  "password.reset_requested",
+  "password.reset",
+  "password.changed",
+  "password.change_failed",
+  "password.removed",
+  "token.minted",
+  "token.mint_failed",
+  "token.revoked",
+  "link.created",
+  "link.changed",
+  "link.deleted",
+  "share_token.replaced",
+  "privacy_zones.changed",
+  "account.deletion_requested",
+  "account.deletion_cancelled",
+  "account.erased",
+  "admin.users_listed",
+  "admin.user_viewed",
+  "admin.user_deleted",
+  "admin.user_invited",
+  "admin.deletions_listed",
+  "admin.routes_listed",
+  "admin.route_deleted",
+  "admin.audit_read"
+]).annotate({ description: "What happened" })
+export type AuditEvent = typeof AuditEvent.Type
+
+export const AuditEntry = Schema.Struct({
+  id: Schema.Int.annotate({ description: "The id of the entry" }),
+  createdAt: CreatedAt,
+  event: AuditEvent,
+  userId: Schema.NullOr(UserId).annotate({ description: "The account that did it, or that an attempt failed for" }),
+  subjectId: Schema.NullOr(UserId).annotate({ description: "The account that an administrator acted on" }),
+  traceId: Schema.NullOr(Schema.String).annotate({ description: "The trace of the request (W3C Trace Context)" })
+}).annotate({
+  identifier: "AuditEntry",
+  description: "Something that happened to an account.",
+  examples: [{
+    id: 314,
+    createdAt: "2025-06-01T08:30:00.000Z",
+    event: "admin.user_deleted",
+    userId: UserId.make(1),
+    subjectId: UserId.make(7),
+    traceId: "4bf92f3577b34da6a3ce929d0e0e4736"
+  }]
+})
+export type AuditEntry = typeof AuditEntry.Type

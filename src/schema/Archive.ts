@@ -4,8 +4,8 @@ import { CollectionId, RouteId, ShareToken } from "./Ids.ts"
 import { Count } from "./Measures.ts"
 import { Preferences } from "./Preferences.ts"
 import { ZoneList } from "./PrivacyZone.ts"
+import { Visibility } from "./Resource.ts"
 import { NewRoute, Provenance } from "./Route.ts"
-import { Visibility } from "./Visibility.ts"
 
 /** In bytes: twice the archive of 10,000 routes of 1,000 positions. */
 export const ARCHIVE_BODY_LIMIT = 512 * 1024 * 1024

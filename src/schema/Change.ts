@@ -1,9 +1,9 @@
 import { Duration, Schema, SchemaGetter } from "effect"
 import { Collection } from "./Collection.ts"
 import { GeometryForm } from "./Geometry.ts"
+import { Timestamp } from "./Measures.ts"
 import { decimal, DEFAULT_LIMIT, knownQuery, MAX_LIMIT } from "./Page.ts"
 import { Route } from "./Route.ts"
-import { Timestamp } from "./Timestamp.ts"
 
 export const CHANGE_TYPES = ["route", "collection"] as const
 export type ChangeType = (typeof CHANGE_TYPES)[number]

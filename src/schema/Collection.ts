@@ -1,13 +1,10 @@
 import { Schema } from "effect"
 import { CollectionId, RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
-import { upTo } from "./Measures.ts"
-import { PageUrl } from "./PageUrl.ts"
+import { CreatedAt, UpdatedAt, upTo } from "./Measures.ts"
+import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { AllowDownload } from "./ShareLink.ts"
 import { trimmedText } from "./Text.ts"
-import { CreatedAt, UpdatedAt } from "./Timestamp.ts"
-import { TRASHED, type Trashed, TRASHED_AT } from "./Trash.ts"
 import { USER_SUMMARY, UserSummary } from "./User.ts"
-import { Visibility } from "./Visibility.ts"
 
 export const MAX_ROUTES = 1000
 

@@ -77,3 +77,9 @@ export const inWords = (duration: Duration.Duration): string => {
   const unit = units.find(([length]) => seconds >= 2 * length && seconds % length === 0)
   return unit === undefined ? `${seconds} seconds` : `${seconds / unit[0]} ${unit[1]}`
 }
+
+export const RATE_TIERS = { auth: 5, strict: 10, moderate: 60, default: 300 } as const
+
+export type RateTier = keyof typeof RATE_TIERS
+
+export const RATE_WINDOW_SECONDS = 60

@@ -1,8 +1,11 @@
 import { Schema, Struct } from "effect"
 import { upTo } from "./Measures.ts"
 import { optionalMember } from "./Optional.ts"
+import { Visibility } from "./Resource.ts"
 import { isCodePointLength, WellFormedString } from "./Text.ts"
-import { Visibility } from "./Visibility.ts"
+
+export const Activity = Schema.Literals(["run", "cycle", "walk"]).annotate({ description: "By which activity" })
+export type Activity = typeof Activity.Type
 
 export const MAX_OPEN_VALUE = 64
 

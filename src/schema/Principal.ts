@@ -1,6 +1,6 @@
 import { Schema } from "effect"
+import type { Scope } from "./Credential.ts"
 import type { SessionId, TokenId, UserId } from "./Ids.ts"
-import type { Scope } from "./Token.ts"
 import type { Role } from "./User.ts"
 
 /** `pending` can be cancelled; `over` is after the grace period. */

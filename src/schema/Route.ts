@@ -1,19 +1,74 @@
-import { Schema } from "effect"
-import { Activity } from "./Activity.ts"
+import { Schema, SchemaTransformation } from "effect"
 import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
 import { RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
-import { MAX_DISTANCE, MAX_DURATION, Metres, Seconds, upTo } from "./Measures.ts"
-import { PageUrl } from "./PageUrl.ts"
-import { Place } from "./Place.ts"
-import { OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
+import { CreatedAt, MAX_DISTANCE, MAX_DURATION, Metres, Seconds, UpdatedAt, upTo } from "./Measures.ts"
+import { Activity, OpenValue, RequestedPreferences, ROUTING_PREFERENCES, RoutingPreferences } from "./Preferences.ts"
+import { PageUrl, TRASHED, type Trashed, TRASHED_AT, Visibility } from "./Resource.ts"
 import { AllowDownload } from "./ShareLink.ts"
-import { TAGS, Tags } from "./Tags.ts"
-import { trimmedText } from "./Text.ts"
-import { CreatedAt, UpdatedAt } from "./Timestamp.ts"
-import { TRASHED, type Trashed, TRASHED_AT } from "./Trash.ts"
+import { givenText, trimmedText } from "./Text.ts"
 import { USER_SUMMARY, UserSummary } from "./User.ts"
-import { Visibility } from "./Visibility.ts"
+
+/** The words of members and of filters. */
+export const PLACE_WORDS = {
+  city: { description: "The city that the route starts in or near" },
+  countryCode: { description: "The country that the route starts in (ISO 3166-1 alpha-2)" }
+}
+
+export const PlaceCity = Schema.String.annotate(PLACE_WORDS.city)
+
+export const PlaceCountryCode = Schema.String.annotate(PLACE_WORDS.countryCode)
+
+/** Where a route starts. */
+export const Place = Schema.Struct({
+  placeCity: Schema.optionalKey(PlaceCity),
+  placeRegion: Schema.optionalKey(
+    Schema.String.annotate({ description: "The first-level region that the route starts in" })
+  ),
+  placeCountryCode: Schema.optionalKey(PlaceCountryCode)
+})
+export type Place = typeof Place.Type
+
+const MAX_TAG = 24
+
+export const TAG_RULE = `1 to ${MAX_TAG} characters of a-z, 0-9 and "-"`
+
+const Tag = Schema.String.check(Schema.isPattern(new RegExp(`^[a-z0-9][a-z0-9-]{0,${MAX_TAG - 1}}$`, "u")))
+
+const normaliseTag = (text: string): string => text.trim().toLowerCase().replace(/\s+/gu, "-")
+
+const NormalisedTag = givenText({ pattern: `^[A-Za-z0-9][A-Za-z0-9 -]{0,${MAX_TAG - 1}}$` }).annotate({
+  description: `${TAG_RULE} once it is in lower case, with white space as "-"`
+}).pipe(
+  Schema.decodeTo(Tag, SchemaTransformation.transform({ decode: normaliseTag, encode: (tag) => tag }))
+)
+
+export const MAX_TAGS = 10
+
+export const MAX_SENT_TAGS = 100
+
+const TAGS = "The owner's words for it"
+
+/** Normalised, without repetitions, in the order of their first occurrence. */
+export const Tags = Schema.Array(NormalisedTag).check(
+  Schema.isMaxLength(MAX_SENT_TAGS),
+  // Only for the API document. Separate, because the scanner of bodies uses the first maximum.
+  Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
+).annotate({ description: TAGS }).pipe(
+  Schema.decodeTo(
+    Schema.Array(Tag).check(Schema.isMaxLength(MAX_TAGS)),
+    // A native Set: its hashes are seeded, those of Effect's structures are not.
+    SchemaTransformation.transform({
+      decode: (tags: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(tags)],
+      encode: (tags) => tags
+    })
+  )
+)
+
+export const TagFilter = Schema.Array(NormalisedTag).check(Schema.isMinLength(1), Schema.isMaxLength(MAX_TAGS))
+  .annotate({
+    description: "A tag that the route has; of several all"
+  })
 
 export const Provenance = Schema.Literals(["routing-engine", "legacy-provider", "gpx-import", "generation"]).annotate({
   description: "Where the route comes from"

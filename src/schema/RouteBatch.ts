@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { Addition, Collection } from "./Collection.ts"
-import { EntityTags } from "./EntityTags.ts"
 import { ErrorDetails } from "./ErrorDetails.ts"
+import { EntityTags } from "./Http.ts"
 import { CollectionId, RouteId } from "./Ids.ts"
 import { optionalMember } from "./Optional.ts"
 import { NewRoute, Route, RoutePatch } from "./Route.ts"

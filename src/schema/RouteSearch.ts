@@ -1,12 +1,11 @@
 import { Schema, SchemaGetter } from "effect"
-import { Activity } from "./Activity.ts"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
-import { MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
+import { Instant, MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
 import { flag, listQuery } from "./Page.ts"
-import { TagFilter } from "./Tags.ts"
+import { Activity } from "./Preferences.ts"
+import { Visibility } from "./Resource.ts"
+import { PLACE_WORDS, TagFilter } from "./Route.ts"
 import { trimmedText } from "./Text.ts"
-import { Instant } from "./Timestamp.ts"
-import { Visibility } from "./Visibility.ts"
 
 const MAX_SEARCH_LENGTH = 200
 
@@ -75,18 +74,18 @@ interface Range {
   readonly maxDistance?: number
 }
 
-export const isRange = Schema.makeFilter(({ maxDistance, minDistance }: Range) =>
+const isRange = Schema.makeFilter(({ maxDistance, minDistance }: Range) =>
   minDistance === undefined || maxDistance === undefined || minDistance <= maxDistance
   || { path: ["maxDistance"], issue: "Expected at least minDistance" }
 )
 
-export const ROUTE_FILTERS = {
+const ROUTE_FILTERS = {
   q: Schema.optionalKey(SearchText),
   tag: Schema.optionalKey(TagFilter),
   bbox: Schema.optionalKey(Bbox),
   activity: Schema.optionalKey(Activity),
   placeCity: Schema.optionalKey(
-    trimmedText(1, 255).annotate({ description: "The city that the route starts in or near" })
+    trimmedText(1, 255).annotate(PLACE_WORDS.city)
   ),
   minDistance: Schema.optionalKey(MetresFromQuery),
   maxDistance: Schema.optionalKey(MetresFromQuery)
@@ -94,7 +93,7 @@ export const ROUTE_FILTERS = {
 
 const CountryCode = Schema.String.check(
   Schema.isPattern(/^[A-Za-z]{2}$/u, { expected: "2 letters (ISO 3166-1 alpha-2)" })
-).annotate({ description: "The country that the route starts in (ISO 3166-1 alpha-2)" })
+).annotate(PLACE_WORDS.countryCode)
 
 const Sort = Schema.Literals(["-createdAt", "createdAt", "-updatedAt", "name", "-distance", "distance", "relevance"])
   .annotate({
@@ -129,3 +128,30 @@ export const TagCount = Schema.Struct({
   examples: [{ tag: "gravel", count: 12 }]
 })
 export type TagCount = typeof TagCount.Type
+
+const Gate = Schema.Literals(["indexable", "public"]).annotate({
+  description: "What clears the quality gate, newest-updated first (if absent); or all, newest-published first"
+})
+
+export const DEFAULT_FORM: Readonly<Record<typeof Gate.Type, GeometryForm>> = {
+  indexable: "full",
+  public: "simplified"
+}
+
+export const ListingQuery = listQuery({
+  gate: Schema.optionalKey(Gate),
+  ...ROUTE_FILTERS,
+  geometry: Schema.optionalKey(GeometryForm)
+}).check(isRange)
+
+export const Listing = Schema.Struct({
+  gate: Gate,
+  q: Schema.optionalKey(Schema.String),
+  tag: Schema.optionalKey(Schema.Array(Schema.String)),
+  bbox: Schema.optionalKey(BoundingBox),
+  activity: Schema.optionalKey(Activity),
+  placeCity: Schema.optionalKey(Schema.String),
+  minDistance: Schema.optionalKey(Metres),
+  maxDistance: Schema.optionalKey(Metres)
+})
+export type Listing = typeof Listing.Type

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import { LinkId, ShareToken } from "./Ids.ts"
+import { CreatedAt, Instant, Timestamp } from "./Measures.ts"
 import { trimmedText } from "./Text.ts"
-import { CreatedAt, Instant, Timestamp } from "./Timestamp.ts"
 
 /** For each route or collection; expired links do not count. */
 export const MAX_LINKS = 50

@@ -1,9 +1,9 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { publicErrorOf, worded } from "../../src/http/response/PublicErrors.ts"
-import * as Domain from "../../src/schema/DomainErrors.ts"
 import { ServiceError } from "../../src/schema/Errors.ts"
-import { NoRoad } from "../../src/schema/UpstreamErrors.ts"
+import { NoRoad } from "../../src/services/DomainErrors.ts"
+import * as Domain from "../../src/services/DomainErrors.ts"
 
 const encode = Schema.encodeSync(ServiceError)
 

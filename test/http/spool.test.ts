@@ -1,7 +1,7 @@
 import { assert, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { openSync, readdirSync } from "node:fs"
-import { SpoolFull } from "../../src/schema/DomainErrors.ts"
+import { SpoolFull } from "../../src/services/DomainErrors.ts"
 import { OpenFile } from "../../src/services/spool/NamelessFile.ts"
 import { Spool, SpoolLimit } from "../../src/services/spool/Spool.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"

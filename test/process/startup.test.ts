@@ -7,8 +7,7 @@ import { clonedDatabase } from "../support/Databases.ts"
 import { whileLocked } from "../support/Locks.ts"
 import { sendRaw } from "../support/RawHttp.ts"
 import { logged, type Replica, replica } from "../support/Replica.ts"
-import type { Answer } from "../support/TestServer.ts"
-import { TestServer } from "../support/TestServer.ts"
+import { type Answer, TestServer } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
 
 /** The database behind a proxy that refuses. */

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
-import { Overloaded } from "../../src/schema/DomainErrors.ts"
 import { readManifest } from "../../src/services/archive/Manifests.ts"
+import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../../src/services/routes/RouteJobs.ts"

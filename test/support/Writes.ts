@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import { Api } from "../../src/http/api/Api.ts"
-import { isSafe } from "../../src/schema/SafeMethods.ts"
+import { isSafe } from "../../src/schema/Http.ts"
 import { anonymous, newEmail, type Rider, signedIn, signedInAs } from "./Actors.ts"
 import { archiveOf } from "./Archives.ts"
 import { make, makeRoute } from "./Collections.ts"

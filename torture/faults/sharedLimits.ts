@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { RATE_TIERS } from "../../src/schema/RateTier.ts"
+import { RATE_TIERS } from "../../src/schema/Limits.ts"
 import { hasRedis, RedisServer } from "../../test/support/RedisServer.ts"
 import { accounts, sessionOf } from "../accounts.ts"
 import { asking } from "../ask.ts"

@@ -1,8 +1,8 @@
 import { Context } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
+import type { Scope } from "../../schema/Credential.ts"
 import { Forbidden, RateLimited } from "../../schema/Errors.ts"
-import type { RateTier } from "../../schema/RateTier.ts"
-import type { Scope } from "../../schema/Token.ts"
+import type { RateTier } from "../../schema/Limits.ts"
 
 /** The scope required of personal access tokens. */
 export const RequiredScope = Context.Reference<Scope>("route-planning-service/RequiredScope", {

@@ -1,11 +1,6 @@
 import { Duration } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import {
-  ARCHIVE_BODY_LIMIT,
-  ImportReport,
-  MAX_ARCHIVE_FILES,
-  MAX_UNPACKED
-} from "../../schema/Archive.ts"
+import { ARCHIVE_BODY_LIMIT, ImportReport, MAX_ARCHIVE_FILES, MAX_UNPACKED } from "../../schema/Archive.ts"
 import {
   Conflict,
   PayloadTooLarge,

@@ -1,7 +1,15 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema } from "effect/http-api"
-import { AdminRoute, AdminSearch, AdminUser, Overview, PendingDeletion, SystemStatus } from "../../schema/Admin.ts"
-import { AuditEntry, AuditEvent } from "../../schema/Audit.ts"
+import {
+  AdminRoute,
+  AdminSearch,
+  AdminUser,
+  AuditEntry,
+  AuditEvent,
+  Overview,
+  PendingDeletion,
+  SystemStatus
+} from "../../schema/Admin.ts"
 import { Conflict, NotFound } from "../../schema/Errors.ts"
 import { RouteIdFromPath, UserIdFromPath } from "../../schema/Ids.ts"
 import { AUDIT_RETENTION, GRACE_PERIOD, INVITATION_LIFETIME, inWords } from "../../schema/Limits.ts"

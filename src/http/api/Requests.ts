@@ -1,6 +1,5 @@
 import { Context, Duration, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { EntityTags } from "../../schema/EntityTags.ts"
 import {
   Forbidden,
   Internal,
@@ -12,6 +11,7 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { GeometryForm } from "../../schema/Geometry.ts"
+import { EntityTags } from "../../schema/Http.ts"
 import { IDEMPOTENCY_RETENTION, IDEMPOTENCY_WAIT, inWords } from "../../schema/Limits.ts"
 import { knownQuery } from "../../schema/Page.ts"
 import { HEADERS } from "./Headers.ts"

@@ -3,8 +3,15 @@ import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { ElevationAnswer, ElevationRequest } from "../../schema/Elevation.ts"
 import { BadGateway, GatewayTimeout, NotFound } from "../../schema/Errors.ts"
 import { grouped, MAX_SNAP_METRES, MAX_TRACE_METRES } from "../../schema/Limits.ts"
-import { DirectionsQuery, RoutingAnswer, RoutingRequest, TraceAnswer, TraceRequest } from "../../schema/Routing.ts"
-import { MAX_TRACE, MIN_TRACE } from "../../schema/TracePoints.ts"
+import {
+  DirectionsQuery,
+  MAX_TRACE,
+  MIN_TRACE,
+  RoutingAnswer,
+  RoutingRequest,
+  TraceAnswer,
+  TraceRequest
+} from "../../schema/Routing.ts"
 import { AddressLimit, Tier } from "./Access.ts"
 import { StaleCookie } from "./Authentication.ts"
 import { described, titled } from "./Described.ts"

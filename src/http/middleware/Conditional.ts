@@ -1,6 +1,6 @@
 import { Effect } from "effect"
 import { HttpRouter, HttpServerRequest } from "effect/http"
-import { isSafe } from "../../schema/SafeMethods.ts"
+import { isSafe } from "../../schema/Http.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { isKnown, notModified } from "../response/Versioned.ts"
 

@@ -1,7 +1,7 @@
 import { Config, Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
-import { isSafe } from "../../schema/SafeMethods.ts"
+import { isSafe } from "../../schema/Http.ts"
 import { baseUrl } from "../../services/settings/Addresses.ts"
 import { origins } from "../../services/settings/SettingTypes.ts"
 import { SameSite } from "../api/Requests.ts"

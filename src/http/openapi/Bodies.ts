@@ -1,10 +1,9 @@
 import { Schema } from "effect"
 import type { OpenApi } from "effect/http-api"
-import { ErrorDetails } from "../../schema/ErrorDetails.ts"
+import { ErrorDetails, REASONS } from "../../schema/ErrorDetails.ts"
 import * as Errors from "../../schema/Errors.ts"
 import { POSITION_TEXT } from "../../schema/Geometry.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import { REASONS } from "../../schema/Reasons.ts"
 import { portableSchemas } from "../../upstream/PortableSchemas.ts"
 
 const details = { traceId: "4bf92f3577b34da6a3ce929d0e0e4736" }

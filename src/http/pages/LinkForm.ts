@@ -1,7 +1,7 @@
 import { Effect, Option, Schema } from "effect"
-import type { LinkUnusable, Overloaded } from "../../schema/DomainErrors.ts"
 import { type ServiceError, ValidationFailed } from "../../schema/Errors.ts"
 import { MailedToken, NewPassword, PASSWORD_RULE } from "../../schema/User.ts"
+import type { LinkUnusable, Overloaded } from "../../services/DomainErrors.ts"
 import { type Html, html } from "../../services/html/Html.ts"
 import { publicErrorOf } from "../response/PublicErrors.ts"
 import type { Page } from "./layout/Layout.ts"

@@ -1,7 +1,7 @@
 import { Effect, Layer, Option } from "effect"
+import type { PersonalAccessToken } from "../../schema/Credential.ts"
 import { Forbidden, type ServiceError, Unauthorized } from "../../schema/Errors.ts"
 import { inOneLine } from "../../schema/Text.ts"
-import type { PersonalAccessToken } from "../../schema/Token.ts"
 import type { User } from "../../schema/User.ts"
 import { Profiles } from "../../services/accounts/Profiles.ts"
 import { PersonalAccessTokens } from "../../services/credentials/PersonalAccessTokens.ts"

@@ -1,6 +1,6 @@
 import { Array as Arr, Context } from "effect"
 import { FindMyWay } from "effect/http"
-import { isSafe } from "../../schema/SafeMethods.ts"
+import { isSafe } from "../../schema/Http.ts"
 import { Api } from "../api/Api.ts"
 import { StoresNothing } from "../api/Requests.ts"
 

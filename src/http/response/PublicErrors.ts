@@ -1,12 +1,5 @@
 import { Duration, Effect, Match, Schema } from "effect"
-import {
-  type CueBeyondLine,
-  DomainError,
-  type DuplicateRoutes,
-  type Overloaded,
-  type QuotaExceeded,
-  type StaleVersion
-} from "../../schema/DomainErrors.ts"
+import { REASONS } from "../../schema/ErrorDetails.ts"
 import {
   Conflict,
   Forbidden,
@@ -22,8 +15,15 @@ import {
 } from "../../schema/Errors.ts"
 import { MAX_FILE_BYTES, MAX_UNPACKED_BYTES } from "../../schema/Import.ts"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
-import { REASONS } from "../../schema/Reasons.ts"
-import type { Quota } from "../../schema/Usage.ts"
+import type { Quota } from "../../schema/User.ts"
+import {
+  type CueBeyondLine,
+  DomainError,
+  type DuplicateRoutes,
+  type Overloaded,
+  type QuotaExceeded,
+  type StaleVersion
+} from "../../services/DomainErrors.ts"
 import { shrinking, unconfirmed } from "../request/Confirmation.ts"
 import { PUBLIC_UPSTREAM, TOO_MANY_SIGN_INS } from "./PublicUpstreamErrors.ts"
 

@@ -1,3 +1,4 @@
+import { REASONS } from "../../schema/ErrorDetails.ts"
 import {
   BadGateway,
   GatewayTimeout,
@@ -6,8 +7,7 @@ import {
   Unavailable,
   ValidationFailed
 } from "../../schema/Errors.ts"
-import { REASONS } from "../../schema/Reasons.ts"
-import type { BeyondEngine, NoRoad, UpstreamError } from "../../schema/UpstreamErrors.ts"
+import type { BeyondEngine, NoRoad, UpstreamError } from "../../services/DomainErrors.ts"
 import { internalError } from "./ErrorResponse.ts"
 
 export const TOO_MANY_SIGN_INS = "Too many sign-ins are in progress: try again"

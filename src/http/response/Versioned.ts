@@ -1,10 +1,10 @@
 import { Effect, Schema } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { crc32 } from "node:zlib"
-import { StaleVersion } from "../../schema/DomainErrors.ts"
-import { tagsIn } from "../../schema/EntityTags.ts"
+import { tagsIn } from "../../schema/Http.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
-import type { Visibility } from "../../schema/Visibility.ts"
+import type { Visibility } from "../../schema/Resource.ts"
+import { StaleVersion } from "../../services/DomainErrors.ts"
 import {
   encoded,
   type Json,

@@ -1,5 +1,12 @@
 import { Context, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import type { SignUpId, UserId } from "../../schema/Ids.ts"
+import type { User } from "../../schema/User.ts"
+import { Audit } from "../audit/Audit.ts"
+import { linkUnusable } from "../credentials/MailedTokens.ts"
+import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
+import { Passwords } from "../credentials/Passwords.ts"
+import { type Device, Sessions } from "../credentials/Sessions.ts"
 import {
   EmailUnverified,
   type InvalidInput,
@@ -9,14 +16,7 @@ import {
   SignUpPasswordNeeded,
   SignUpPasswordWrong,
   WrongCredentials
-} from "../../schema/DomainErrors.ts"
-import type { SignUpId, UserId } from "../../schema/Ids.ts"
-import type { User } from "../../schema/User.ts"
-import { Audit } from "../audit/Audit.ts"
-import { linkUnusable } from "../credentials/MailedTokens.ts"
-import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
-import { Passwords } from "../credentials/Passwords.ts"
-import { type Device, Sessions } from "../credentials/Sessions.ts"
+} from "../DomainErrors.ts"
 import { canSignIn } from "../identity/AccountState.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"

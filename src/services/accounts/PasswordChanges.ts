@@ -12,13 +12,6 @@ import {
   Struct
 } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import {
-  InvalidInput,
-  type LinkUnusable,
-  Overloaded,
-  type SignUpClosed,
-  WrongPassword
-} from "../../schema/DomainErrors.ts"
 import { type SessionId, UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
 import { linkUnusable, MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
@@ -26,6 +19,7 @@ import { PasswordPolicy } from "../credentials/PasswordPolicy.ts"
 import { Passwords } from "../credentials/Passwords.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
+import { InvalidInput, type LinkUnusable, Overloaded, type SignUpClosed, WrongPassword } from "../DomainErrors.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"

@@ -1,8 +1,6 @@
 import { Context, DateTime, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
-import { HandleTaken, InvalidInput, Missing } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
-import { Usage } from "../../schema/Usage.ts"
 import {
   deletionStatusOf,
   type Handle,
@@ -11,8 +9,10 @@ import {
   type ProfilePatch,
   type PublicProfile,
   Statistics,
+  Usage,
   type User
 } from "../../schema/User.ts"
+import { HandleTaken, InvalidInput, Missing } from "../DomainErrors.ts"
 import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"

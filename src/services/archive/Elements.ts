@@ -1,7 +1,7 @@
 import { Effect, Stream } from "effect"
-import { InvalidInput } from "../../schema/DomainErrors.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
+import { InvalidInput } from "../DomainErrors.ts"
 import type { RunJob } from "./ImportTurns.ts"
 import { checkCollections, type CheckJob, checkRoutes, type ListName, LISTS } from "./Lists.ts"
 import type { CheckedArchive } from "./Zip.ts"

@@ -1,6 +1,10 @@
 import { Context, DateTime, Effect, Layer, Option, Schedule, Stream, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
+import { type RouteId, UserId } from "../../schema/Ids.ts"
+import type { Preferences } from "../../schema/Preferences.ts"
+import { mergePreferences } from "../accounts/PreferenceMerge.ts"
+import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import {
   AccountDeleted,
   ImportRunning,
@@ -8,11 +12,7 @@ import {
   type Overloaded,
   type QuotaExceeded,
   type ZonesFull
-} from "../../schema/DomainErrors.ts"
-import { type RouteId, UserId } from "../../schema/Ids.ts"
-import type { Preferences } from "../../schema/Preferences.ts"
-import { mergePreferences } from "../accounts/PreferenceMerge.ts"
-import { PrivacyZones } from "../accounts/PrivacyZones.ts"
+} from "../DomainErrors.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { RouteViews } from "../routes/RouteViews.ts"

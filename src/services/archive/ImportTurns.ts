@@ -1,5 +1,5 @@
 import { Context, Duration, Effect, Layer, type Scope, Semaphore } from "effect"
-import { Overloaded } from "../../schema/DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 

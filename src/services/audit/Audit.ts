@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { Model } from "effect/schema"
 import { SqlClient } from "effect/sql"
-import { type AuditEntry, AuditEvent } from "../../schema/Audit.ts"
+import { type AuditEntry, AuditEvent } from "../../schema/Admin.ts"
 import { UserId } from "../../schema/Ids.ts"
 import type { Page, PageOf } from "../../schema/Page.ts"
 import { traceIdsOf } from "../metrics/TraceIds.ts"

@@ -1,7 +1,7 @@
 import { Context, Effect, Layer, Result } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import { WriterTurns } from "../limits/WriterTurns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"

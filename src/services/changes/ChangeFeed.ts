@@ -1,7 +1,7 @@
 import { Context, DateTime, Effect, Layer, Option, Schema } from "effect"
 import { CHANGE_TYPES, type ChangeType } from "../../schema/Change.ts"
-import { CursorExpired, InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { CursorExpired, InvalidInput, type Overloaded } from "../DomainErrors.ts"
 import { signedCursors } from "../keys/SignedCursors.ts"
 import type { Turns } from "../limits/Turns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"

@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { DateColumn } from "../../schema/Columns.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { DateColumn } from "../sql/Columns.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
 import { hasWaited } from "../sql/ServerState.ts"
 

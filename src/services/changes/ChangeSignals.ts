@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Latch, Layer, Metric, RcRef, Schedule, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import { UserId } from "../../schema/Ids.ts"
+import { Overloaded, TooManyWaiting } from "../DomainErrors.ts"
 import { DatabaseNotifications } from "../sql/DatabaseNotifications.ts"
 import { machineClock } from "../time/MachineClock.ts"
 

@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, Ref } from "effect"
-import type { CursorExpired, InvalidInput, Overloaded, TooManyWaiting } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import type { CursorExpired, InvalidInput, Overloaded, TooManyWaiting } from "../DomainErrors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { bulkheadGauges, makeTurns } from "../limits/Turns.ts"
 import { Draining } from "../operations/Draining.ts"

@@ -8,6 +8,11 @@ import {
   type NewCollection,
   type StoredCollection
 } from "../../schema/Collection.ts"
+import type { GeometryForm } from "../../schema/Geometry.ts"
+import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
+import type { Page, PageOf } from "../../schema/Page.ts"
+import type { StoredCollectionRoute } from "../../schema/Route.ts"
+import { textOrNull } from "../../schema/Text.ts"
 import {
   CollectionFull,
   Missing,
@@ -15,12 +20,7 @@ import {
   type QuotaExceeded,
   RoutesMissing,
   StaleVersion
-} from "../../schema/DomainErrors.ts"
-import type { GeometryForm } from "../../schema/Geometry.ts"
-import { CollectionId, type CollectionRef, type RouteId, type UserId } from "../../schema/Ids.ts"
-import type { Page, PageOf } from "../../schema/Page.ts"
-import type { StoredCollectionRoute } from "../../schema/Route.ts"
-import { textOrNull } from "../../schema/Text.ts"
+} from "../DomainErrors.ts"
 import { activeUsers } from "../identity/ActiveUsers.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { quotaFailures } from "../limits/Quotas.ts"

@@ -1,6 +1,6 @@
 import { Config, Context, Effect, Layer, Redacted } from "effect"
-import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { localPartOf } from "../../schema/User.ts"
+import { InvalidInput } from "../DomainErrors.ts"
 import { whole } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 

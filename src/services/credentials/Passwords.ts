@@ -2,7 +2,7 @@ import { argon2id, hash, needsRehash, verify } from "argon2"
 import { Context, Duration, Effect, Layer, Metric, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { availableParallelism } from "node:os"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import { makeTurns } from "../limits/Turns.ts"
 import { traced } from "../tracing/Traced.ts"
 

@@ -17,20 +17,6 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { TimestampColumn } from "../../schema/Columns.ts"
-import {
-  InvalidInput,
-  Missing,
-  type Overloaded,
-  TokenRefused,
-  TooManyTokens,
-  WrongPassword
-} from "../../schema/DomainErrors.ts"
-import { TokenId, UserId } from "../../schema/Ids.ts"
-import { MAX_TOKENS } from "../../schema/Limits.ts"
-import { DeletionState, type TokenPrincipal } from "../../schema/Principal.ts"
-import { REASONS } from "../../schema/Reasons.ts"
-import { inOneLine } from "../../schema/Text.ts"
 import {
   daysOf,
   MAX_TOKEN_DAYS,
@@ -38,8 +24,14 @@ import {
   type NewToken,
   type PersonalAccessToken,
   Scope
-} from "../../schema/Token.ts"
+} from "../../schema/Credential.ts"
+import { REASONS } from "../../schema/ErrorDetails.ts"
+import { TokenId, UserId } from "../../schema/Ids.ts"
+import { MAX_TOKENS } from "../../schema/Limits.ts"
+import { DeletionState, type TokenPrincipal } from "../../schema/Principal.ts"
+import { inOneLine } from "../../schema/Text.ts"
 import { Audit } from "../audit/Audit.ts"
+import { InvalidInput, Missing, type Overloaded, TokenRefused, TooManyTokens, WrongPassword } from "../DomainErrors.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { DELETION_STATE } from "../identity/AccountState.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
@@ -47,6 +39,7 @@ import { ownText } from "../keys/OwnText.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
+import { TimestampColumn } from "../sql/Columns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
 import { countRows } from "../sql/Pages.ts"

@@ -1,4 +1,4 @@
-import type { Activity } from "../../schema/Activity.ts"
+import type { Activity } from "../../schema/Preferences.ts"
 
 const WORDS: Readonly<Record<Activity, ReadonlyArray<string>>> = {
   cycle: [

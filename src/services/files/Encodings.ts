@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { InvalidInput, UnknownEncoding } from "../../schema/DomainErrors.ts"
+import { InvalidInput, UnknownEncoding } from "../DomainErrors.ts"
 
 const DECLARATION_BYTES = 256
 

@@ -1,12 +1,20 @@
 import { Effect, Option, Schema } from "effect"
-import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
 import type { Dropped, ImportWarning } from "../../schema/Import.ts"
 import { MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { MAX_DISTANCE, MAX_DURATION } from "../../schema/Measures.ts"
 import { MAX_OPEN_VALUE } from "../../schema/Preferences.ts"
-import { MAX_DESCRIPTION, MAX_ELEVATION_GAIN, MAX_NAME, MAX_WAYPOINTS } from "../../schema/Route.ts"
-import { MAX_SENT_TAGS, MAX_TAGS, TAG_RULE, Tags } from "../../schema/Tags.ts"
+import {
+  MAX_DESCRIPTION,
+  MAX_ELEVATION_GAIN,
+  MAX_NAME,
+  MAX_SENT_TAGS,
+  MAX_TAGS,
+  MAX_WAYPOINTS,
+  TAG_RULE,
+  Tags
+} from "../../schema/Route.ts"
+import { InvalidInput } from "../DomainErrors.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"

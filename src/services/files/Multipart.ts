@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { MultipartParser } from "effect/http"
-import { InvalidInput } from "../../schema/DomainErrors.ts"
 import { MAX_FILES } from "../../schema/Import.ts"
+import { InvalidInput } from "../DomainErrors.ts"
 import type { PackedFile } from "./draft/PackedFile.ts"
 
 const MAX_FIELD_BYTES = 64 * 1024

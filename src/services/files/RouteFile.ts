@@ -1,5 +1,5 @@
 import type { Effect } from "effect"
-import type { InvalidInput } from "../../schema/DomainErrors.ts"
+import type { InvalidInput } from "../DomainErrors.ts"
 import { chunked } from "./Chunks.ts"
 import type { DraftFile, TextFormat, WrittenRoute } from "./draft/Document.ts"
 import { readGeoJson, writeGeoJson } from "./formats/GeoJson.ts"

@@ -1,5 +1,5 @@
 import { Effect, Metric } from "effect"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import { counterBy } from "../metrics/Counters.ts"
 
 export const running = Metric.gauge("heavy_jobs_running", { description: "Jobs running in threads" })

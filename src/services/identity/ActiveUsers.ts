@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { Missing } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import { Missing } from "../DomainErrors.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 
 /** The same error for a user who does not exist and one whose deletion is pending. */

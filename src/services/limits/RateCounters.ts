@@ -1,6 +1,6 @@
 import { Cache, Clock, Context, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
-import { RATE_WINDOW_SECONDS } from "../../schema/RateTier.ts"
+import { RATE_WINDOW_SECONDS } from "../../schema/Limits.ts"
 import { ownText } from "../keys/OwnText.ts"
 
 export class CounterState extends Context.Service<CounterState, {

@@ -1,6 +1,6 @@
 import { Config, Context, Duration, Effect, Layer, Metric } from "effect"
 import { RateLimiter } from "effect/persistence"
-import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/RateTier.ts"
+import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/Limits.ts"
 import { counterBy } from "../metrics/Counters.ts"
 
 export interface RateLimit {

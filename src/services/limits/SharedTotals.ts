@@ -1,6 +1,6 @@
 import { Cache, Duration, Effect, Exit, Fiber } from "effect"
 import type { SqlError } from "effect/sql"
-import { Overloaded } from "../../schema/DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import { Bulkheads, LONGEST_COUNT } from "./Bulkheads.ts"
 
 const MAX_KEPT = 1000

@@ -1,5 +1,5 @@
 import { type Duration, Effect, Metric, Option, Scope, Semaphore } from "effect"
-import { Overloaded } from "../../schema/DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import { during } from "../metrics/Gauges.ts"
 import { RunningRequests, waitingForOthers } from "./RunningRequests.ts"
 

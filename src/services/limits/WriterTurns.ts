@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
 import type { UserId } from "../../schema/Ids.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import { poolSize } from "../metrics/DatabasePool.ts"
 import { bulkheadGauges, initialTurns, type Turns, turnsBy } from "./Turns.ts"
 

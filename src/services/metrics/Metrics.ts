@@ -1,6 +1,6 @@
 import { Config, Context, Effect, Layer, type Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
-import { MetricsDisabled } from "../../schema/DomainErrors.ts"
+import { MetricsDisabled } from "../DomainErrors.ts"
 import { DatabasePool } from "./DatabasePool.ts"
 
 const flag = (name: string) => Config.Boolean(name).pipe(Config.withDefault(true))

@@ -1,6 +1,6 @@
 import { Context, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { NotReady } from "../../schema/DomainErrors.ts"
+import { NotReady } from "../DomainErrors.ts"
 import { NoFreeConnection } from "../limits/ConnectionQueue.ts"
 import { DatabaseResponses } from "../sql/DatabaseResponses.ts"
 import { Draining } from "./Draining.ts"

@@ -1,6 +1,5 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { DateColumn } from "../../schema/Columns.ts"
 import {
   AUDIT_RETENTION,
   ENDED_TOKENS_KEPT,
@@ -10,6 +9,7 @@ import {
 } from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
+import { DateColumn } from "../sql/Columns.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 500

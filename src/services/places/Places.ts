@@ -1,6 +1,6 @@
 import { Context, Effect, Fiber, Layer } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
-import type { Place } from "../../schema/Place.ts"
+import type { Place } from "../../schema/Route.ts"
 import { traced } from "../tracing/Traced.ts"
 import { type Cities, readCities } from "./Cities.ts"
 

@@ -1,8 +1,8 @@
 import { Clock, Effect, Option, Schema } from "effect"
 import { decodeProtectedHeader, jwtVerify, type JWTVerifyGetKey } from "jose"
-import { ProviderEmailUnverified, SignInRefused } from "../../schema/DomainErrors.ts"
 import { isCodePointLength, WellFormedString } from "../../schema/Text.ts"
 import { Email } from "../../schema/User.ts"
+import { ProviderEmailUnverified, SignInRefused } from "../DomainErrors.ts"
 
 /** No shared secret, and never `none` (RFC 8725, 3.1). */
 const ALGORITHMS = ["RS256", "ES256"] as const

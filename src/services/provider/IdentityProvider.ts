@@ -1,9 +1,14 @@
 import { Config, Context, Effect, Layer, Option, Redacted, Schema, Semaphore } from "effect"
 import { HttpClient, HttpClientRequest } from "effect/http"
-import { ProviderDisabled, type ProviderEmailUnverified, type SignInRefused } from "../../schema/DomainErrors.ts"
 import { withoutFormat } from "../../schema/Text.ts"
-import { ProviderBusy, ProviderNotConfigured } from "../../schema/UpstreamErrors.ts"
 import { isAvatar, MAX_AVATAR, MAX_DISPLAY_NAME } from "../../schema/User.ts"
+import {
+  ProviderBusy,
+  ProviderDisabled,
+  type ProviderEmailUnverified,
+  ProviderNotConfigured,
+  type SignInRefused
+} from "../DomainErrors.ts"
 import { httpUrl } from "../settings/SettingTypes.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"

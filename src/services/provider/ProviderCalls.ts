@@ -1,6 +1,6 @@
 import { Effect, Schema } from "effect"
 import type { HttpClient, HttpClientRequest } from "effect/http"
-import { UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
+import { UpstreamUnusable } from "../DomainErrors.ts"
 import { requestJson } from "../upstream/Upstream.ts"
 
 /** Its documents have some KiB, and what is read of a body without end is garbage that costs collections of the whole heap. */

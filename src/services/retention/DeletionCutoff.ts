@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect } from "effect"
 import { GRACE_PERIOD } from "../../schema/Limits.ts"
-import type { Trashed } from "../../schema/Trash.ts"
+import type { Trashed } from "../../schema/Resource.ts"
 
 /** What was deleted until this instant is erased and cannot be restored. */
 export const deletionCutoffAt = (now: number) => new Date(now - Duration.toMillis(GRACE_PERIOD))

@@ -1,6 +1,6 @@
 import type { SqlClient, Statement } from "effect/sql"
 import type { BoundingBox } from "../../schema/Geometry.ts"
-import type { Listing } from "../../schema/PublicListing.ts"
+import type { Listing } from "../../schema/RouteSearch.ts"
 import { FULL_TURN } from "../geometry/Geodesy.ts"
 
 /** A viewport as two boxes: stored boxes may start in the west of it, or run past 180 degrees. */

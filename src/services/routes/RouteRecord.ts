@@ -1,9 +1,9 @@
 import { Schema, Struct } from "effect"
 import { Model } from "effect/schema"
-import { Activity } from "../../schema/Activity.ts"
 import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
+import { Activity } from "../../schema/Preferences.ts"
+import { Visibility } from "../../schema/Resource.ts"
 import { Provenance } from "../../schema/Route.ts"
-import { Visibility } from "../../schema/Visibility.ts"
 import { Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 
 const Text = Schema.NullOr(Schema.String)

@@ -1,7 +1,7 @@
 import { Cause, Context, Duration, Effect, Fiber, FiberMap, FiberSet, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlConnection, SqlSchema } from "effect/sql"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { RouteId, UserId } from "../../schema/Ids.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { Places } from "../places/Places.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"

@@ -1,8 +1,8 @@
 import { Duration, Effect, Option, Schema } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import { Missing, Overloaded } from "../../schema/DomainErrors.ts"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
+import { Missing, Overloaded } from "../DomainErrors.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
 import {

@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { Missing, type Overloaded } from "../../schema/DomainErrors.ts"
 import type { CollectionId, RouteId, UserId } from "../../schema/Ids.ts"
+import { Missing, type Overloaded } from "../DomainErrors.ts"
 import { WriterTurns } from "../limits/WriterTurns.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { countRows } from "../sql/Pages.ts"

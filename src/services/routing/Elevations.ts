@@ -1,6 +1,6 @@
 import { Clock, Context, Duration, Effect, Layer } from "effect"
-import type { Overloaded } from "../../schema/DomainErrors.ts"
 import { ELEVATION_TIMEOUT } from "../../schema/Limits.ts"
+import type { Overloaded } from "../DomainErrors.ts"
 import type { MeasuredPolyline } from "../geometry/MeasuredPolyline.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { traced } from "../tracing/Traced.ts"

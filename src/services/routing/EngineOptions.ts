@@ -1,5 +1,4 @@
-import type { Activity } from "../../schema/Activity.ts"
-import type { RoutingPreferences } from "../../schema/Preferences.ts"
+import type { Activity, RoutingPreferences } from "../../schema/Preferences.ts"
 
 /** Costing options of Valhalla, which silently resets values out of range. */
 export interface Costing {

@@ -1,14 +1,15 @@
 import { Effect, Option, Schema } from "effect"
-import { type InvalidInput, type Overloaded } from "../../schema/DomainErrors.ts"
 import {
   BeyondEngine,
   type EngineBusy,
   EngineMisused,
+  type InvalidInput,
   NoPath,
   NoRoad,
+  type Overloaded,
   type TraceTooLong,
   UpstreamUnusable
-} from "../../schema/UpstreamErrors.ts"
+} from "../DomainErrors.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 
 export type EngineFailure =

@@ -1,8 +1,7 @@
 import polyline from "@mapbox/polyline"
 import { Option, Predicate, Schema } from "effect"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
-import { type MatchedPoint, type TraceAnswer, TraceEdge } from "../../schema/Routing.ts"
-import type { TracePoint } from "../../schema/TracePoints.ts"
+import { type MatchedPoint, type TraceAnswer, TraceEdge, type TracePoint } from "../../schema/Routing.ts"
 
 const UNKNOWN_SURFACE = "unknown"
 

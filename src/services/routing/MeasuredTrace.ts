@@ -1,8 +1,7 @@
 import polyline from "@mapbox/polyline"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import { isOnEarth, type TraceRequest } from "../../schema/Routing.ts"
-import { MAX_TRACE, type TracePoint } from "../../schema/TracePoints.ts"
+import { isOnEarth, MAX_TRACE, type TracePoint, type TraceRequest } from "../../schema/Routing.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
 import { positionCount } from "../geometry/PolylineEncoding.ts"
 

@@ -2,7 +2,7 @@ import { Cache, Context, Duration, Effect, Exit, Layer, Option, Ref, Schema } fr
 import { MAX_SNAP_METRES } from "../../schema/Limits.ts"
 import { localeOf } from "../../schema/Maneuver.ts"
 import { type RoutingAnswer, RoutingRequest, type Warning } from "../../schema/Routing.ts"
-import { NoRoad } from "../../schema/UpstreamErrors.ts"
+import { NoRoad } from "../DomainErrors.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { traced } from "../tracing/Traced.ts"
 import { costingOf, SURFACES } from "./EngineOptions.ts"

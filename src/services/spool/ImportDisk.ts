@@ -1,5 +1,5 @@
 import { Context, Duration, Effect, Layer, type Scope } from "effect"
-import { Overloaded } from "../../schema/DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import { byteSize } from "../settings/SettingTypes.ts"
 
 const RETRY_AFTER = Duration.seconds(30)

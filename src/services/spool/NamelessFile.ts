@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { promisify } from "node:util"
-import { Overloaded } from "../../schema/DomainErrors.ts"
+import { Overloaded } from "../DomainErrors.ts"
 import type { CountBytes } from "./ImportDisk.ts"
 
 type Purpose = "upload" | "download"

@@ -1,5 +1,5 @@
 import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
-import { type Overloaded, SpoolFull } from "../../schema/DomainErrors.ts"
+import { type Overloaded, SpoolFull } from "../DomainErrors.ts"
 import { type NamelessFile, namelessFile } from "./NamelessFile.ts"
 
 /** In memory up to this size: no more than the buffers of a socket. */

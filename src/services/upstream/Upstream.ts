@@ -1,6 +1,6 @@
 import { type Duration, Effect, Schema, Stream } from "effect"
 import type { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { UpstreamAway, UpstreamSlow, UpstreamUnusable } from "../../schema/UpstreamErrors.ts"
+import { UpstreamAway, UpstreamSlow, UpstreamUnusable } from "../DomainErrors.ts"
 
 interface Upstream {
   /** Shown to clients, unlike the host. */

@@ -1,7 +1,7 @@
 import { Effect, Option, Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { LinkId, type UserId } from "../../schema/Ids.ts"
-import type { Visibility } from "../../schema/Visibility.ts"
+import type { Visibility } from "../../schema/Resource.ts"
 
 export type Viewer = Option.Option<UserId>
 

@@ -1,4 +1,4 @@
-import type { Activity } from "../../../schema/Activity.ts"
+import type { Activity } from "../../../schema/Preferences.ts"
 import type { StoredCollectionRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/html/Html.ts"
 

@@ -1,7 +1,7 @@
-import type { Activity } from "../../../schema/Activity.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../../schema/Import.ts"
 import type { Maneuver } from "../../../schema/Maneuver.ts"
+import type { Activity } from "../../../schema/Preferences.ts"
 import type { Waypoint } from "../../../schema/Route.ts"
 
 export type TextFormat = Exclude<FileFormat, "fit">

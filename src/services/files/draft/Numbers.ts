@@ -1,6 +1,6 @@
 import { Effect } from "effect"
-import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import { DEGREES, isLatitude, isLongitude, type Position } from "../../../schema/Geometry.ts"
+import { InvalidInput } from "../../DomainErrors.ts"
 
 const MAX_REPORTED = 20
 

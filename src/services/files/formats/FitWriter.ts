@@ -1,6 +1,6 @@
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
-import type { Activity } from "../../../schema/Activity.ts"
 import type { Position } from "../../../schema/Geometry.ts"
+import type { Activity } from "../../../schema/Preferences.ts"
 import { metresAlong } from "../../geometry/Profiles.ts"
 import { turnOf, waypointMark } from "../draft/CourseTurns.ts"
 import type { WrittenRoute } from "../draft/Document.ts"

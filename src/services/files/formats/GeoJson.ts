@@ -1,8 +1,8 @@
 import { Effect, Predicate } from "effect"
-import { InvalidInput } from "../../../schema/DomainErrors.ts"
 import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import { InvalidInput } from "../../DomainErrors.ts"
 import type { TextLimits } from "../../json/JsonLimits.ts"
 import { excessOf } from "../../json/JsonScanner.ts"
 import {

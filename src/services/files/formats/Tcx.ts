@@ -1,8 +1,8 @@
 import { Effect } from "effect"
-import type { InvalidInput } from "../../../schema/DomainErrors.ts"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
+import type { InvalidInput } from "../../DomainErrors.ts"
 import { maneuverOf, OWN_MANEUVER } from "../draft/CourseTurns.ts"
 import {
   type DraftFile,

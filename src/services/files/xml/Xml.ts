@@ -1,6 +1,6 @@
 import { Channel, Effect } from "effect"
 import { Xml } from "effect/encoding"
-import { InvalidInput } from "../../../schema/DomainErrors.ts"
+import { InvalidInput } from "../../DomainErrors.ts"
 import { carried } from "./Characters.ts"
 import { hasLongTag, MAX_TAG } from "./TagLengths.ts"
 import { type PointReader, XmlTree } from "./XmlTree.ts"

@@ -1,5 +1,10 @@
 import { Schema } from "effect"
 
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"])
+
+/** Whether a request only reads, by its method (RFC 9110, 9.2.1). */
+export const isSafe = (method: string | undefined): boolean => method !== undefined && SAFE.has(method)
+
 /** RFC 9110, 8.8.3. */
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"`
 

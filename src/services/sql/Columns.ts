@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { Preferences } from "./Preferences.ts"
+import { Preferences } from "../../schema/Preferences.ts"
 
 /** `timestamptz` is read as ISO 8601 UTC with milliseconds, and `bigint` as a number (`layers/database/ColumnTypes.ts`). */
 export const TimestampColumn = Schema.String

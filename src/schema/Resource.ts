@@ -1,5 +1,20 @@
+import { Schema } from "effect"
 import { GRACE_PERIOD, inWords } from "./Limits.ts"
-import { Timestamp } from "./Timestamp.ts"
+import { Timestamp } from "./Measures.ts"
+
+/** `unlisted` is for anyone who has the share token. */
+export const Visibility = Schema.Literals(["private", "unlisted", "public"]).annotate({
+  description: "Who may open it beside its owner"
+})
+export type Visibility = typeof Visibility.Type
+
+export const PageUrl = Schema.optionalKey(
+  Schema.String.annotate({
+    description:
+      "The page for people, of a single response; absent while only the owner may see it, and where pages are off",
+    format: "uri"
+  })
+)
 
 /** Members of what is in the trash. */
 export const TRASHED = {
