@@ -1,9 +1,22 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
+import { execFile } from "node:child_process"
 import { createHash } from "node:crypto"
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { promisify } from "node:util"
 import { openApiDocument } from "../../src/http/openapi/Document.ts"
 import { anonymous } from "../support/Actors.ts"
+import { temporaryDirectory } from "../support/TemporaryDirectory.ts"
 import { TestServer } from "../support/TestServer.ts"
+
+const ROOT = join(import.meta.dirname, "../..")
+
+const Report = Schema.decodeUnknownSync(Schema.Struct({ stdout: Schema.String }))
+
+const Problems = Schema.decodeUnknownSync(
+  Schema.fromJsonString(Schema.Struct({ problems: Schema.Array(Schema.Json) }))
+)
 
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`
 
@@ -37,6 +50,20 @@ layer(TestServer.layer())("the API page", (it) => {
       assert.strictEqual(headers.get("cache-control"), "public, max-age=31536000, immutable")
       assert.isAbove(file.text.length, 1_000_000)
       assert.strictEqual((yield* visitor.get("//assets/reference-AAAAAAAAAAAAAAAA.js")).status, 404)
+    }))
+
+  it.effect("has a valid document, whose examples fit their schemas: redocly's recommended rules find nothing", () =>
+    Effect.gen(function*() {
+      const file = join(yield* temporaryDirectory, "openapi.json")
+      const lint = [join(ROOT, "node_modules/@redocly/cli/bin/cli.js"), "lint", "--format=json", file]
+      const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
+      const { problems } = yield* Effect.promise(async () => {
+        await writeFile(file, JSON.stringify(served))
+        // It ends with 1 where it found an error; its report is on standard output all the same.
+        const { stdout } = await promisify(execFile)(process.execPath, lint, { cwd: ROOT, env }).catch(Report)
+        return Problems(stdout)
+      })
+      assert.deepStrictEqual(problems, [])
     }))
 
   it.effect("has the OpenAPI document beside it, for its public address", () =>
