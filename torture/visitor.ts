@@ -7,9 +7,6 @@ const EVERY = 100
 
 const Created = Schema.fromJsonString(Schema.Struct({ id: Schema.Int }))
 
-/** What a public route is read from. */
-export const READ_FROM: ReadonlySet<string> = new Set(["users", "routes", "route_views"])
-
 const published = ({ accounts: [account], asking: { ask } }: World) =>
   Effect.promise(async () => {
     const body = JSON.stringify({ name: "Public", visibility: "public", waypoints: [{ coord: [9.5, 47.1] }] })

@@ -6,7 +6,6 @@ import { makeConnectionQueue, QueueLateness, queueLength, queueTimeout } from ".
 import { DatabaseLocks } from "../../services/sql/DatabaseLocks.ts"
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
-import { BlockedStatements } from "./BlockedStatements.ts"
 import { PooledConnection, type Statements } from "./Statements.ts"
 import { watchDatabase } from "./Watch.ts"
 
@@ -67,7 +66,7 @@ const makeLocks = Effect.fnUntraced(function*(open: Effect.Effect<PooledConnecti
 const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const clock = yield* Clock.Clock
   const pool = yield* PgPool.make(config)
-  const statements: Statements = { running: new Map(), blocked: new BlockedStatements(), responses: 0 }
+  const statements: Statements = { running: new Map(), responses: 0 }
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,

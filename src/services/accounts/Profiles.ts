@@ -12,12 +12,13 @@ import {
   Usage,
   type User
 } from "../../schema/User.ts"
-import { HandleTaken, InvalidInput, Missing } from "../DomainErrors.ts"
+import { HandleTaken, InvalidInput, Missing, type Overloaded } from "../DomainErrors.ts"
 import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { selectUsage } from "../limits/Quotas.ts"
+import { WriterTurns } from "../limits/WriterTurns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
 import { columnsOf } from "../sql/Tables.ts"
@@ -30,8 +31,8 @@ export class Profiles extends Context.Service<Profiles, {
   readonly user: (id: UserId) => Effect.Effect<User>
   /** With statistics of the user's live routes, and the usage of quotas. */
   readonly profile: (id: UserId) => Effect.Effect<Profile>
-  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. */
-  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput>
+  /** `HandleTaken`, and `InvalidInput` for a reserved one. The old handle is free at once. Takes a turn (`WriterTurns`). */
+  readonly update: (id: UserId, patch: ProfilePatch) => Effect.Effect<Profile, HandleTaken | InvalidInput | Overloaded>
   /** By current handle. `Missing` while the account's deletion is pending. */
   readonly publicProfile: (handle: Handle) => Effect.Effect<PublicProfile, Missing>
 }>()("route-planning-service/Profiles") {
@@ -42,6 +43,7 @@ export class Profiles extends Context.Service<Profiles, {
       const pseudonyms = yield* Pseudonyms
       const visibility = routeVisibility(sql)
       const roles = yield* Roles
+      const writers = yield* WriterTurns
 
       const columns = sql.literal(`${columnsOf(UserColumns)}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD}`)
 
@@ -115,22 +117,26 @@ export class Profiles extends Context.Service<Profiles, {
       return Profiles.of({
         user: traced("Profiles.user")((id) => Effect.map(findUser(id), toUser).pipe(Effect.orDie)),
         profile,
-        update: traced("Profiles.update")(function*(id, patch) {
-          if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
-            return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
-          }
-          return yield* Effect.andThen(applyPatch(id, patch), profile(id)).pipe(
-            sql.withTransaction,
-            Effect.catchReason(
-              "SqlError",
-              "UniqueViolation",
-              (reason, error): Effect.Effect<never, HandleTaken | SqlError.SqlError> =>
-                reason.constraint === "users_handle_key"
-                  ? Effect.fail(new HandleTaken())
-                  : Effect.fail(error)
+        update: traced("Profiles.update")(
+          function*(id, patch) {
+            if (patch.handle !== undefined && isReservedHandle(patch.handle)) {
+              return yield* InvalidInput.at("handle", "Expected a handle that is not reserved")
+            }
+            return yield* Effect.andThen(applyPatch(id, patch), profile(id)).pipe(
+              sql.withTransaction,
+              Effect.catchReason(
+                "SqlError",
+                "UniqueViolation",
+                (reason, error): Effect.Effect<never, HandleTaken | SqlError.SqlError> =>
+                  reason.constraint === "users_handle_key"
+                    ? Effect.fail(new HandleTaken())
+                    : Effect.fail(error)
+              )
             )
-          )
-        }, databaseDefects),
+          },
+          (change, id) => writers.run(id, change),
+          databaseDefects
+        ),
         publicProfile: traced("Profiles.publicProfile")(function*(handle) {
           const row = yield* findPublic(handle)
           if (Option.isNone(row)) return yield* new Missing({ kind: "user" })

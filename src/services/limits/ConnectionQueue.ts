@@ -98,7 +98,7 @@ export interface ConnectionQueue {
   readonly waiting: () => number
   readonly lateness: () => number
   readonly close: () => void
-  readonly open: () => boolean
+  readonly open: () => void
 }
 
 export const makeConnectionQueue = Effect.fnUntraced(function*(options: ConnectionQueueOptions) {
@@ -216,9 +216,7 @@ export const makeConnectionQueue = Effect.fnUntraced(function*(options: Connecti
       refuseAll(refuseUnreachable)
     },
     open: () => {
-      const wasClosed = !state.isOpen
       state.isOpen = true
-      return wasClosed
     }
   }
   return queue
