@@ -2,7 +2,7 @@ import { Context, Effect } from "effect"
 
 export interface RequestCounter {
   readonly add: (change: 1 | -1) => void
-  /** A busy process refuses more requests than these. */
+  /** A busy process refuses another request while this is true. */
   readonly areMany: () => boolean
 }
 
