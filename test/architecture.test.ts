@@ -59,7 +59,7 @@ const ORDER = {
   "src/http": [["api"], ["openapi"], ["request"], ["response"], ["middleware"], ["auth", "docs"], ["handlers", "pages"]]
 }
 
-const BESIDE_FOLDERS = ["src/http/Server.ts", "src/services/DomainErrors.ts"]
+const BESIDE_FOLDERS = ["src/http/Server.ts", "src/services/Columns.ts", "src/services/DomainErrors.ts"]
 
 describe("the house", () => {
   it("imports point one way: schema, services, http, layers, main", () => {

@@ -58,7 +58,7 @@ layer(TestServer.layer())("the API page", (it) => {
       const lint = [join(ROOT, "node_modules/@redocly/cli/bin/cli.js"), "lint", "--format=json", file]
       const env = { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
       const { problems } = yield* Effect.promise(async () => {
-        await writeFile(file, JSON.stringify(served))
+        await writeFile(file, JSON.stringify(openApiDocument()))
         // It ends with 1 where it found an error; its report is on standard output all the same.
         const { stdout } = await promisify(execFile)(process.execPath, lint, { cwd: ROOT, env }).catch(Report)
         return Problems(stdout)

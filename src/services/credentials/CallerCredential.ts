@@ -3,8 +3,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { type Credential, CREDENTIAL_LIMITS, Scope } from "../../schema/Credential.ts"
 import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import type { Principal } from "../../schema/Principal.ts"
+import { TimestampColumn } from "../Columns.ts"
 import { rateLimitsEnabled } from "../limits/RateLimits.ts"
-import { TimestampColumn } from "../sql/Columns.ts"
 import { traced } from "../tracing/Traced.ts"
 
 const Row = Schema.Struct({

@@ -1,12 +1,12 @@
 import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { DateColumn } from "../Columns.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
 import { Outbox, outbox } from "../mail/Outbox.ts"
 import { counterBy } from "../metrics/Counters.ts"
 import { period } from "../settings/SettingTypes.ts"
-import { DateColumn } from "../sql/Columns.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { ClaimedColumns, ClaimedMail, mailPreparation } from "./MailPreparation.ts"
 

@@ -7,9 +7,9 @@ import {
   IDEMPOTENCY_RETENTION,
   UNVERIFIED_LIFETIME
 } from "../../schema/Limits.ts"
+import { DateColumn } from "../Columns.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
-import { DateColumn } from "../sql/Columns.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
 const BATCH = 500
