@@ -1,10 +1,17 @@
-import { ByteSize, Duration, Effect, Schema, Stream } from "effect"
-import { HttpIncomingMessage, type HttpServerRequest } from "effect/http"
-import { PayloadTooLarge, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
+import { Clock, Context, Duration, Effect, Stream } from "effect"
+import type { HttpServerRequest } from "effect/http"
+import { PayloadTooLarge, RequestTimeout, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import { NOT_UTF8 } from "../../schema/Issues.ts"
+import { BODY_ALLOWANCE } from "../../schema/Limits.ts"
 import { MEDIA_TYPES, mediaTypeOf } from "../../schema/MediaTypes.ts"
 import { waitingForOthers } from "../../services/limits/RunningRequests.ts"
-import { arrivingBody, BodyAllowance, ResponseDeadline } from "./BodyArrival.ts"
+import { ResponseDeadline } from "./ResponseDeadline.ts"
+
+/** A body may fall `grace` behind the minimum rate, and so may stand still for as long. */
+export const BodyAllowance = Context.Reference<{ readonly grace: Duration.Duration; readonly bytesPerSecond: number }>(
+  "route-planning-service/BodyAllowance",
+  { defaultValue: () => BODY_ALLOWANCE }
+)
 
 const tooLarge = (limitBytes: number) =>
   new PayloadTooLarge({ message: `The body may have at most ${limitBytes} bytes`, details: { limitBytes } })
@@ -38,36 +45,37 @@ export const checkReadable = Effect.fnUntraced(
   }
 )
 
-const isTooLarge = Schema.is(PayloadTooLarge)
-
 const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
-const unreadable = <E>(error: E | PayloadTooLarge) => isTooLarge(error) ? error : incomplete()
+const tooSlow = Effect.suspend(() => Effect.fail(new RequestTimeout({ message: "The body did not arrive in time" })))
 
+/**
+ * The body within its `BodyAllowance`, which only counts while the service waits for the client. The timeout of the response
+ * begins when it has ended.
+ */
 const readable = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Stream.mapError(arrivingBody(request, limitBytes, () => tooLarge(limitBytes)), unreadable)
+  Stream.transformPull(Stream.mapError(request.stream, incomplete), (pull) =>
+    Effect.gen(function*() {
+      const { bytesPerSecond, grace } = yield* BodyAllowance
+      const clock = yield* Clock.Clock
+      const mostLeft = Duration.toMillis(grace)
+      const state = { arrived: 0, left: mostLeft }
+      yield* (yield* ResponseDeadline).pause
+      return Effect.suspend(() => {
+        const began = clock.currentTimeMillisUnsafe()
+        const awaited = Effect.timeoutOrElse(pull, { duration: state.left, orElse: () => tooSlow })
+        return Effect.tap(awaited, (parts) => {
+          const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+          const waited = clock.currentTimeMillisUnsafe() - began
+          state.arrived += bytes
+          state.left = Math.min(mostLeft, state.left - waited + bytes / bytesPerSecond * 1000)
+          return state.arrived > limitBytes ? Effect.fail(tooLarge(limitBytes)) : Effect.void
+        })
+      })
+    })).pipe(Stream.ensuring(Effect.flatMap(ResponseDeadline, ({ begin }) => begin)))
 
-/** A long body takes memory in steps of so many bytes: a client may send each byte by itself. */
+/** A body takes memory in steps of so many bytes: a client may send each byte by itself. */
 const STEP = 65_536
-
-// Interrupting the read closes the connection, which loses the 408 response.
-const readWhole = (request: HttpServerRequest.HttpServerRequest, limitBytes: number) =>
-  Effect.uninterruptible(request.arrayBuffer).pipe(
-    Effect.provideService(HttpIncomingMessage.MaxBodySize, ByteSize.fromInputUnsafe(limitBytes)),
-    Effect.mapError((error) =>
-      error.reason._tag === "RequestParseError" && error.reason.reason === "BodyTooLarge"
-        ? tooLarge(limitBytes)
-        : incomplete()
-    )
-  )
-
-/** At the lowest rate a body of one step arrives within the grace. */
-const readShort = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServerRequest, limitBytes: number) {
-  const { grace } = yield* BodyAllowance
-  const deadline = yield* ResponseDeadline
-  yield* deadline.awaitBody(Duration.toMillis(grace))
-  return yield* Effect.ensuring(waitingForOthers(readWhole(request, limitBytes)), deadline.begin)
-})
 
 const joined = (parts: ReadonlyArray<Uint8Array<ArrayBuffer>>, length: number) => {
   const whole = new Uint8Array(length)
@@ -86,14 +94,15 @@ export const readBytes = Effect.fnUntraced(
     limitBytes: number,
     onStep: (bytes: number) => Effect.Effect<void, E, R>
   ) {
-    if ((declaredLength(request) ?? Infinity) <= STEP) return yield* readShort(request, limitBytes)
+    const length = declaredLength(request) ?? Infinity
     const steps: Array<Uint8Array<ArrayBuffer>> = []
     const state = { taken: 0, free: new Uint8Array() }
 
     const takeStep = Effect.fnUntraced(function*() {
-      yield* onStep(state.taken + STEP)
-      state.taken += STEP
-      state.free = new Uint8Array(STEP)
+      const step = Math.min(STEP, length - state.taken)
+      yield* onStep(state.taken + step)
+      state.taken += step
+      state.free = new Uint8Array(step)
       steps.push(state.free)
     })
 
@@ -122,7 +131,7 @@ const ZIP_TYPES = new Set<string>([MEDIA_TYPES.zip, MEDIA_TYPES.windowsZip])
 export const zipStream = (
   request: HttpServerRequest.HttpServerRequest,
   limitBytes: number
-): Stream.Stream<Uint8Array, PayloadTooLarge | UnsupportedMediaType | ValidationFailed> =>
+): Stream.Stream<Uint8Array, PayloadTooLarge | RequestTimeout | UnsupportedMediaType | ValidationFailed> =>
   Stream.unwrap(Effect.gen(function*() {
     if (!ZIP_TYPES.has(mediaTypeOf(request.headers["content-type"]))) {
       return yield* new UnsupportedMediaType({ message: `Send the archive as ${MEDIA_TYPES.zip}` })

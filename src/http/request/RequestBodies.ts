@@ -3,6 +3,7 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import type {
   PayloadTooLarge,
   RateLimited,
+  RequestTimeout,
   Unavailable,
   UnsupportedMediaType,
   ValidationFailed
@@ -22,7 +23,7 @@ export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 export class RequestBodies extends Context.Service<RequestBodies, {
   /**
    * Returns the raw body. Fails with `UnsupportedMediaType` on an encoding not in `encodings`, `PayloadTooLarge`, or
-   * `ValidationFailed` if the body is incomplete. What has arrived of a body over 64 KiB is taken from `BODY_MEMORY_BUDGET`
+   * `ValidationFailed` if the body is incomplete, `RequestTimeout` if it is behind its `BodyAllowance`. What has arrived of a body over 64 KiB is taken from `BODY_MEMORY_BUDGET`
    * until the scope closes. Fails with `RateLimited` above the share of an address or a network, `Unavailable` above that
    * of callers without a credential or above the whole.
    */
@@ -32,7 +33,7 @@ export class RequestBodies extends Context.Service<RequestBodies, {
     encodings?: ReadonlyArray<string>
   ) => Effect.Effect<
     ArrayBuffer,
-    PayloadTooLarge | RateLimited | Unavailable | UnsupportedMediaType | ValidationFailed,
+    PayloadTooLarge | RateLimited | RequestTimeout | Unavailable | UnsupportedMediaType | ValidationFailed,
     HttpServerRequest.HttpServerRequest | Scope.Scope
   >
 }>()("route-planning-service/RequestBodies") {
