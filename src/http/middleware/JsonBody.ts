@@ -23,9 +23,11 @@ const checkType = (request: HttpServerRequest.HttpServerRequest) =>
     ? Effect.void
     : Effect.fail(new UnsupportedMediaType({ message: `Send the body as ${MEDIA_TYPES.json} in UTF-8` }))
 
-/** What the framework reads of the request from here on. */
-const setText = (request: HttpServerRequest.HttpServerRequest, text: string): void =>
-  void Object.defineProperty(request, "text", { configurable: true, value: Effect.succeed(text) })
+/** The same request with another text. A spread would leave out what its class has. */
+const withText = (
+  request: HttpServerRequest.HttpServerRequest,
+  text: string
+): HttpServerRequest.HttpServerRequest => Object.create(request, { text: { value: Effect.succeed(text) } })
 
 interface ReadBody {
   readonly text: string
@@ -95,8 +97,8 @@ export const jsonBodyLayer = Layer.effect(
         const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
           ? yield* readLong(heavy, bytes, kind)
           : yield* readShort(bytes, boundsOfEndpoint(endpoint))
-        setText(request, text)
         return yield* httpEffect.pipe(
+          Effect.provideService(HttpServerRequest.HttpServerRequest, withText(request, text)),
           Effect.provideService(BodyParts, parts),
           Effect.tapError((error) =>
             HttpApiError.HttpApiSchemaError.is(error) && error.kind === "Payload" ? refused(refusals()) : Effect.void
