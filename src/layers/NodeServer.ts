@@ -1,6 +1,6 @@
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
-import { Config, Duration, Effect, Layer } from "effect"
+import { Config, Context, Duration, Effect, Layer } from "effect"
 import { IncomingMessage, Server } from "node:http"
 import { TransportRules } from "../http/middleware/Refusal.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
@@ -11,13 +11,23 @@ import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
-import { applySocketTimeouts, LowestReadRate, SocketTimeouts } from "./SocketTimeouts.ts"
+
+/**
+ * In milliseconds: until the headers of a request are there; until the next request begins, which is longer than a proxy keeps an
+ * idle connection (usually 60 s), so that the proxy closes it; and until anything moves during a request, which is more than
+ * the two minutes of an import.
+ */
+export const ConnectionTimeouts = Context.Reference<{
+  readonly headers: number
+  readonly keepAlive: number
+  readonly idle: number
+}>("route-planning-service/ConnectionTimeouts", {
+  defaultValue: () => ({ headers: 5_000, keepAlive: 65_000, idle: 150_000 })
+})
 
 const LIMITS = {
   // `BodyAllowance` limits the body, `headersTimeout` what comes before it.
   requestTimeout: 0,
-  // Longer than a proxy keeps an idle connection (usually 60 s), so that the proxy closes it.
-  keepAliveTimeout: 65_000,
   maxHeaderSize: MAX_HEADER_BYTES,
   // `requestFault` checks it, so that its errors have the one shape.
   requireHostHeader: false,
@@ -34,19 +44,19 @@ const CHECKING_INTERVAL = 1_000
 export const maxConnections = whole(1, 1_000_000, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000))
 
 const makeServer = Effect.gen(function*() {
-  const timeouts = yield* SocketTimeouts
-  const lowestReadRate = yield* LowestReadRate
+  const timeouts = yield* ConnectionTimeouts
   const server = new Server({
     ...LIMITS,
     ServerResponse: PiecedResponse,
     headersTimeout: timeouts.headers,
+    keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
   server.maxConnections = yield* maxConnections
-  applySocketTimeouts(server, timeouts, lowestReadRate)
+  server.timeout = timeouts.idle
   // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
   server.maxHeadersCount = 0
-  respondToParserErrors(server)
+  yield* respondToParserErrors(server)
   // Without a listener Node responds itself.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   return server
@@ -76,17 +86,15 @@ const rulesLayer = Layer.succeed(TransportRules, (request) => {
   return source instanceof IncomingMessage ? requestFault(source) : undefined
 })
 
-const whenSentLayer = Layer.succeed(WhenResponseSent, (request, run) =>
-  Effect.sync(() => {
+const whenSentLayer = Layer.succeed(WhenResponseSent, (request, within, run) =>
+  Effect.gen(function*() {
     const response = NodeHttpServerRequest.toServerResponse(request)
-    const ended = () => {
-      response.off("finish", ended)
-      response.off("close", ended)
+    if (response.destroyed) return yield* run
+    const late = yield* Effect.forkDetach(Effect.delay(Effect.sync(() => response.destroy()), within))
+    response.once("close", () => {
+      late.interruptUnsafe()
       Effect.runSync(run)
-    }
-    if (response.writableFinished || response.destroyed) return Effect.runSync(run)
-    response.on("finish", ended)
-    response.on("close", ended)
+    })
     return undefined
   }))
 

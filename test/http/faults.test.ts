@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Logger, Schema } from "effect"
-import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { Places } from "../../src/services/places/Places.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
@@ -50,7 +50,7 @@ layer(TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }, broken).pipe(Layer.pr
 )
 
 const impatientServer = TestServer.behindProxy.pipe(
-  Layer.provide(Layer.succeed(SocketTimeouts, { ...SocketTimeouts.defaultValue(), headers: 1000 }))
+  Layer.provide(Layer.succeed(ConnectionTimeouts, { ...ConnectionTimeouts.defaultValue(), headers: 1000 }))
 )
 
 layer(impatientServer, { excludeTestServices: true, timeout: "60 seconds" })("a database that is away", (it) => {
@@ -106,7 +106,7 @@ layer(impatientServer, { excludeTestServices: true, timeout: "60 seconds" })("a 
   it.effect("a client that sends its headers or body drop by drop is cut off", () =>
     Effect.gen(function*() {
       const { origin } = yield* TestServer
-      assert.strictEqual(SocketTimeouts.defaultValue().headers, 5000)
+      assert.strictEqual(ConnectionTimeouts.defaultValue().headers, 5000)
       assert.strictEqual((yield* sendRaw(origin, "GET /health HTTP/1.1\r\nHost: loc")).status, 408)
       assert.strictEqual((yield* sendRaw(origin, requestHead("GET /health/live"))).status, 200)
     }), 60_000)

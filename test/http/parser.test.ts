@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, References, Schema } from "effect"
-import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { jsonLogger } from "../../src/layers/telemetry/Logging.ts"
 import { anonymous, signedIn } from "../support/Actors.ts"
 import { type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
@@ -263,7 +263,7 @@ layer(
 layer(
   TestServer.layer({ BASE_URL: "https://api.example.com" }).pipe(
     Layer.provideMerge(recording),
-    Layer.provide(Layer.succeed(SocketTimeouts, { headers: 200, stalled: 10_000, idle: 10_000 }))
+    Layer.provide(Layer.succeed(ConnectionTimeouts, { ...ConnectionTimeouts.defaultValue(), headers: 200 }))
   ),
   { excludeTestServices: true }
 )("a request whose headers do not arrive in time", (it) => {

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { anonymous, newEmail, signedIn, withHeaders } from "../support/Actors.ts"
 import { Mailbox } from "../support/Mailbox.ts"
 import { JSON_TYPE, requestHead, sendRaw } from "../support/RawHttp.ts"
@@ -199,7 +199,9 @@ layer(TestServer.layer({ BASE_URL: "https://api.example.com" }))("a service by h
 })
 
 layer(
-  TestServer.layer().pipe(Layer.provide(Layer.succeed(SocketTimeouts, { headers: 60_000, stalled: 300, idle: 300 }))),
+  TestServer.layer().pipe(
+    Layer.provide(Layer.succeed(ConnectionTimeouts, { headers: 60_000, keepAlive: 60_000, idle: 300 }))
+  ),
   {
     excludeTestServices: true
   }

@@ -3,7 +3,7 @@ import { Duration, Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
 import { ROUTE_BODY_LIMIT } from "../../src/http/api/Requests.ts"
 import { BodyAllowance } from "../../src/http/request/Body.ts"
-import { SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { ConnectionTimeouts } from "../../src/layers/NodeServer.ts"
 import { signedIn } from "../support/Actors.ts"
 import { connection, countOf, MIB } from "../support/Connections.ts"
 import { assertWithin, leastCostOf, positionsOf, workBoundBy } from "../support/ProcessorTime.ts"
@@ -114,7 +114,7 @@ layer(TestServer.layer())("a body that takes its time", (it) => {
 layer(
   TestServer.layer().pipe(
     Layer.provide(Layer.succeed(BodyAllowance, ALLOWANCE)),
-    Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled: 300, idle: 60_000 }))
+    Layer.provide(Layer.succeed(ConnectionTimeouts, { ...ConnectionTimeouts.defaultValue(), keepAlive: 300 }))
   ),
   { excludeTestServices: true }
 )("a body that comes too slowly", (it) => {

@@ -1,13 +1,13 @@
-import { assert, layer } from "@effect/vitest"
-import { Context, Duration, Effect, Fiber, Layer } from "effect"
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Context, Duration, Effect, Exit, Fiber, Layer, Schedule, Stream } from "effect"
+import { TestClock } from "effect/testing"
 import { readdirSync, readlinkSync } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { buffer } from "node:stream/consumers"
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { LargeResponseLimits } from "../../src/http/middleware/LargeResponses.ts"
-import { DownloadLimits } from "../../src/http/response/Downloads.ts"
-import { LowestReadRate, SocketTimeouts } from "../../src/layers/SocketTimeouts.ts"
+import { DownloadLimits, ReadAllowance, takenInTime } from "../../src/http/response/Downloads.ts"
 import { type Rider, signedIn } from "../support/Actors.ts"
 import { unzipped } from "../support/Archives.ts"
 import { connection, countOf, MIB, sampled, unread } from "../support/Connections.ts"
@@ -68,10 +68,10 @@ const sharesServer = TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
   )
 )
 
-const downloadsServer = (stalled: number, lowestReadRate = 1) =>
+const downloadsServer = (grace: Duration.Duration, bytesPerSecond: number) =>
   TestServer.layer({ TRUSTED_PROXIES: "127.0.0.0/8" }).pipe(
     Layer.provide(Layer.succeed(DownloadLimits, { perAddress: 3, perNetwork: 5, anonymous: 4, total: 4 })),
-    Layer.provide(Layer.succeed(LowestReadRate, lowestReadRate)),
+    Layer.provide(Layer.succeed(ReadAllowance, { grace, bytesPerSecond })),
     Layer.provide(
       Layer.succeed(LargeResponseLimits, {
         perAddress: 12 * MIB,
@@ -79,8 +79,7 @@ const downloadsServer = (stalled: number, lowestReadRate = 1) =>
         anonymous: 20 * MIB,
         total: 20 * MIB
       })
-    ),
-    Layer.provide(Layer.succeed(SocketTimeouts, { headers: 5000, stalled, idle: 60_000 }))
+    )
   )
 
 /** Somebody with two long public routes, one of which is at `path`. */
@@ -97,7 +96,7 @@ class LongAccount extends Context.Service<LongAccount, { readonly rider: Rider; 
   )
 }
 
-layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
+layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(Duration.minutes(1), 1024))), {
   excludeTestServices: true,
   timeout: "60 seconds"
 })("a download", (it) => {
@@ -213,53 +212,82 @@ layer(LongAccount.layer.pipe(Layer.provideMerge(downloadsServer(30_000))), {
     }).pipe(Effect.scoped))
 })
 
-layer(downloadsServer(600), { excludeTestServices: true, timeout: "60 seconds" })("a response", (it) => {
-  it.effect("of which a client takes nothing is ended, and lets go of what it held", () =>
-    Effect.gen(function*() {
-      const id = yield* longRoute(yield* signedIn)
-      const stalled = yield* Effect.forEach([`/routes/${id}/gpx`, `/routes/${id}`], (path) => unread(path, "10.0.0.1"))
-      assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200])
-      yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 1))
-      for (const response of stalled) assert.isUndefined(yield* read(response), "broken off")
-      assert.strictEqual(yield* sampled("downloads_running"), 0)
-    }).pipe(Effect.scoped))
-
-  it.effect("that a client takes slowly arrives whole", () =>
-    Effect.gen(function*() {
-      const path = `/routes/${yield* longRoute(yield* signedIn)}/gpx`
-      const response = yield* unread(path, "10.0.0.1")
-      const pausing = yield* Effect.forkChild(
-        Effect.forever(Effect.andThen(
-          Effect.sync(() => response.pause()),
-          Effect.andThen(
-            Effect.sleep("50 millis"),
-            Effect.andThen(Effect.sync(() => response.resume()), Effect.sleep("1 millis"))
-          )
-        ))
-      )
-      const bytes = yield* read(response)
-      yield* Fiber.interrupt(pausing)
-      assert.strictEqual(bytes?.length, Number(response.headers["content-length"]))
-    }).pipe(Effect.scoped))
-})
-
-layer(downloadsServer(600, 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })("a download", (it) => {
-  it.effect(
-    "that a client takes more slowly than the lowest rate is ended, although it never stands still",
-    () =>
+layer(downloadsServer(Duration.millis(600), 1024 * MIB), { excludeTestServices: true, timeout: "60 seconds" })(
+  "a response",
+  (it) => {
+    it.effect("of which a client takes nothing is ended, and lets go of what it held", () =>
       Effect.gen(function*() {
-        const path = `/routes/${yield* longRoute(yield* signedIn)}/tcx`
-        const response = yield* unread(path, "10.0.0.1")
-        const reading = yield* Effect.forkChild(
-          Effect.forever(Effect.andThen(Effect.sync(() => response.read(65_536)), Effect.sleep("20 millis")))
+        const id = yield* longRoute(yield* signedIn)
+        const stalled = yield* Effect.forEach(
+          [`/routes/${id}/gpx`, `/routes/${id}`],
+          (path) => unread(path, "10.0.0.1")
         )
-        yield* until(Effect.sync(() => response.destroyed))
-        yield* Fiber.interrupt(reading)
-        assert.isFalse(response.complete)
-        yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
-      }).pipe(Effect.scoped),
-    60_000
-  )
+        assert.deepStrictEqual(stalled.map(({ statusCode }) => statusCode), [200, 200])
+        yield* until(Effect.map(sampled("http_server_active_requests"), (count) => count === 1))
+        for (const response of stalled) assert.isUndefined(yield* read(response), "broken off")
+        assert.strictEqual(yield* sampled("downloads_running"), 0)
+      }).pipe(Effect.scoped))
+
+    it.effect(
+      "that a client takes more slowly than the lowest rate is ended, although it never stands still",
+      () =>
+        Effect.gen(function*() {
+          const path = `/routes/${yield* longRoute(yield* signedIn)}/tcx`
+          const response = yield* unread(path, "10.0.0.1")
+          const reading = yield* Effect.forkChild(
+            Effect.forever(Effect.andThen(Effect.sync(() => response.read(65_536)), Effect.sleep("20 millis")))
+          )
+          yield* until(Effect.sync(() => response.destroyed))
+          yield* Fiber.interrupt(reading)
+          assert.isFalse(response.complete)
+          yield* until(Effect.map(sampled("downloads_running"), (count) => count === 0))
+        }).pipe(Effect.scoped),
+      60_000
+    )
+  }
+)
+
+layer(downloadsServer(Duration.millis(600), 1024), { excludeTestServices: true, timeout: "60 seconds" })(
+  "a response",
+  (it) => {
+    it.effect("that a client takes slowly arrives whole", () =>
+      Effect.gen(function*() {
+        const path = `/routes/${yield* longRoute(yield* signedIn)}/gpx`
+        const response = yield* unread(path, "10.0.0.1")
+        const pausing = yield* Effect.forkChild(
+          Effect.forever(Effect.andThen(
+            Effect.sync(() => response.pause()),
+            Effect.andThen(
+              Effect.sleep("50 millis"),
+              Effect.andThen(Effect.sync(() => response.resume()), Effect.sleep("1 millis"))
+            )
+          ))
+        )
+        const bytes = yield* read(response)
+        yield* Fiber.interrupt(pausing)
+        assert.strictEqual(bytes?.length, Number(response.headers["content-length"]))
+      }).pipe(Effect.scoped))
+  }
+)
+
+describe("an export", () => {
+  const pieces = Stream.repeat(Stream.succeed(new Uint8Array(16 * 1024)), Schedule.recurs(99))
+
+  const takenEvery = (pause: Duration.Input) =>
+    Effect.gen(function*() {
+      const taken = Stream.runForEach(takenInTime(pieces), () => Effect.sleep(pause))
+      const fiber = yield* Effect.forkChild(Effect.exit(taken))
+      yield* TestClock.adjust("10 minutes")
+      return Exit.isSuccess(yield* Fiber.join(fiber))
+    })
+
+  it.effect("is sent to a client that takes 16 KiB a second, and to none that falls 30 seconds behind", () =>
+    Effect.gen(function*() {
+      assert.isTrue(yield* takenEvery("1 second"))
+      assert.isTrue(yield* takenEvery("1290 millis"))
+      assert.isFalse(yield* takenEvery("1350 millis"))
+      assert.isFalse(yield* takenEvery("31 seconds"))
+    }))
 })
 
 layer(LongAccount.layer.pipe(Layer.provideMerge(sharesServer)), {

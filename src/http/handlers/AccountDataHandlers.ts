@@ -9,7 +9,7 @@ import { CurrentSession } from "../api/Authentication.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { BodyLimit } from "../api/Requests.ts"
 import { zipStream } from "../request/Body.ts"
-import { Downloads } from "../response/Downloads.ts"
+import { Downloads, takenInTime } from "../response/Downloads.ts"
 import { worded } from "../response/PublicErrors.ts"
 
 export const AccountDataHandlers = HttpApiBuilder.group(
@@ -25,7 +25,7 @@ export const AccountDataHandlers = HttpApiBuilder.group(
         Effect.gen(function*() {
           const { sessionId, userId } = yield* CurrentSession
           yield* downloads.admit
-          return HttpServerResponse.stream(yield* worded(exports.archive(userId, sessionId)), {
+          return HttpServerResponse.stream(takenInTime(yield* worded(exports.archive(userId, sessionId))), {
             contentType: MEDIA_TYPES.zip,
             headers: { [HEADERS.contentDisposition.key]: "attachment; filename=\"account-export.zip\"" }
           })

@@ -1,8 +1,9 @@
-import { Context, Effect, Exit, Scope } from "effect"
+import { Context, Duration, Effect, Exit, Scope } from "effect"
 import { HttpRouter, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
 import { piecesIn } from "../request/BodyPieces.ts"
 import { mayStore } from "../request/RouteTemplates.ts"
+import { ReadAllowance } from "../response/Downloads.ts"
 import { WhenResponseSent } from "../response/ResponseSent.ts"
 
 const MIB = 1024 * 1024
@@ -15,36 +16,43 @@ export const LargeResponseLimits = Context.Reference<Shares>("route-planning-ser
   defaultValue: () => ({ perAddress: 160 * MIB, perNetwork: 192 * MIB, anonymous: 208 * MIB, total: 256 * MIB })
 })
 
-const bytesHeld = (response: HttpServerResponse.HttpServerResponse) => {
-  const { body } = response
-  if (body._tag === "Uint8Array") return body.contentLength >= COUNTED_BYTES ? body.contentLength : 0
-  return piecesIn(response)?.held ?? 0
-}
+const sizeOf = ({ body }: HttpServerResponse.HttpServerResponse) =>
+  "contentLength" in body ? body.contentLength ?? 0 : 0
+
+/** A stream keeps little of its bytes in memory. */
+const bytesHeld = (response: HttpServerResponse.HttpServerResponse) =>
+  response.body._tag === "Stream" ? 0 : piecesIn(response)?.held ?? sizeOf(response)
 
 /**
  * For clients that read slowly or not at all. Counts bytes, since a connection can pipeline many short responses. A response
  * may be refused where the work has stored nothing; what may store is refused before its work, or not at all.
  */
 export const largeResponsesLayer = HttpRouter.middleware(
-  Effect.map(LargeResponseLimits, (limits) => {
-    const shares = makeAddressShares("large responses", limits)
+  Effect.gen(function*() {
+    const { bytesPerSecond, grace } = yield* ReadAllowance
+    const shares = makeAddressShares("large responses", yield* LargeResponseLimits)
 
-    const holdUntilSent = Effect.fnUntraced(function*(bytes: number, isStored: boolean) {
-      const request = yield* HttpServerRequest.HttpServerRequest
-      const whenSent = yield* WhenResponseSent
-      const scope = yield* Scope.make()
-      const { add, take } = yield* Scope.provide(shares.reserve, scope)
-      yield* isStored ? add(bytes) : take(bytes)
-      yield* whenSent(request, Scope.close(scope, Exit.void))
-    }, Effect.uninterruptible)
+    const holdUntilSent = Effect.fnUntraced(
+      function*(response: HttpServerResponse.HttpServerResponse, isStored: boolean) {
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const whenSent = yield* WhenResponseSent
+        const bytes = bytesHeld(response)
+        const scope = yield* Scope.make()
+        const { add, take } = yield* Scope.provide(shares.reserve, scope)
+        yield* isStored || bytes === 0 ? add(bytes) : take(bytes)
+        const within = Duration.sum(grace, Duration.seconds(sizeOf(response) / bytesPerSecond))
+        yield* whenSent(request, within, Scope.close(scope, Exit.void))
+      },
+      Effect.uninterruptible
+    )
 
     return (httpEffect) =>
       Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ method, url }) => {
         const isStored = mayStore(method, url)
-        const held = Effect.tap(httpEffect, (response) => {
-          const bytes = bytesHeld(response)
-          return bytes === 0 ? Effect.void : holdUntilSent(bytes, isStored)
-        })
+        const held = Effect.tap(
+          httpEffect,
+          (response) => sizeOf(response) < COUNTED_BYTES ? Effect.void : holdUntilSent(response, isStored)
+        )
         return isStored ? Effect.andThen(shares.requireRoom, held) : held
       })
   }),

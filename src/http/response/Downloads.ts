@@ -1,5 +1,5 @@
-import { Context, Effect, Layer, Metric, type Scope } from "effect"
-import type { HttpServerRequest } from "effect/http"
+import { Cause, Clock, Context, Duration, Effect, Layer, Metric, type Scope, Stream } from "effect"
+import { HttpServerError, type HttpServerRequest } from "effect/http"
 import type { RateLimited, Unavailable } from "../../schema/Errors.ts"
 import { DOWNLOADS_AN_ADDRESS } from "../../schema/Limits.ts"
 import { makeAddressShares, type Shares } from "../request/AddressShares.ts"
@@ -12,6 +12,40 @@ export const DownloadLimits = Context.Reference<Shares>("route-planning-service/
     total: 32
   })
 })
+
+/** A client may take a long response `grace` more slowly than at the lowest rate. */
+export const ReadAllowance = Context.Reference<{ readonly grace: Duration.Duration; readonly bytesPerSecond: number }>(
+  "route-planning-service/ReadAllowance",
+  { defaultValue: () => ({ grace: Duration.seconds(30), bytesPerSecond: 16 * 1024 }) }
+)
+
+const { annotation } = HttpServerError.ClientAbort
+
+/** As if the client had hung up. */
+const hungUp = Effect.failCause(Cause.annotate(Cause.interrupt(), annotation))
+
+/**
+ * Ends a response of unknown length whose client is behind its `ReadAllowance`. Only time in which the client has more to take
+ * counts.
+ */
+export const takenInTime = <E, R>(bytes: Stream.Stream<Uint8Array, E, R>) =>
+  Stream.transformPull(bytes, (pull) =>
+    Effect.gen(function*() {
+      const { bytesPerSecond, grace } = yield* ReadAllowance
+      const clock = yield* Clock.Clock
+      const mostLeft = Duration.toMillis(grace)
+      const state = { left: mostLeft, sent: clock.currentTimeMillisUnsafe() }
+      return Effect.suspend(() => {
+        state.left -= clock.currentTimeMillisUnsafe() - state.sent
+        if (state.left < 0) return hungUp
+        return Effect.tap(pull, (parts) =>
+          Effect.sync(() => {
+            const bytes = parts.reduce((sum, { length }) => sum + length, 0)
+            state.left = Math.min(mostLeft, state.left + bytes / bytesPerSecond * 1000)
+            state.sent = clock.currentTimeMillisUnsafe()
+          }))
+      })
+    }))
 
 const running = Metric.gauge("downloads_running", {
   description: "Files of routes and exports of accounts that are being sent"
