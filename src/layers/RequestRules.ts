@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http"
 import { ExpectationFailed, NotImplemented, type ServiceError, ValidationFailed } from "../schema/Errors.ts"
-import { parserFault } from "./ParserErrors.ts"
 
 type Rule = (request: IncomingMessage) => ServiceError | undefined
 
@@ -56,7 +55,7 @@ const expectationRule: Rule = ({ headers, httpVersion }) =>
     ? undefined
     : new ExpectationFailed({ message: "Expect: only \"100-continue\" is implemented" })
 
-const RULES: ReadonlyArray<Rule> = [parserFault, versionRule, hostRule, codingRule, expectationRule]
+const RULES: ReadonlyArray<Rule> = [versionRule, hostRule, codingRule, expectationRule]
 
 export const requestFault = (request: IncomingMessage): ServiceError | undefined => {
   for (const rule of RULES) {

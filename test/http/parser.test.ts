@@ -6,6 +6,7 @@ import { anonymous, signedIn } from "../support/Actors.ts"
 import { type RawAnswer, rawExchange, requestHead, sendRaw } from "../support/RawHttp.ts"
 import { created, newRoute } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
+import { until } from "../support/Waiting.ts"
 
 const ErrorBody = Schema.fromJsonString(Schema.Struct({
   statusCode: Schema.Int,
@@ -26,7 +27,7 @@ const headersOf = ({ head }: RawAnswer) => {
 
 const Line = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.Struct({
   message: Schema.Unknown,
-  traceId: Schema.String,
+  traceId: Schema.optionalKey(Schema.String),
   annotations: Schema.Record(Schema.String, Schema.Unknown)
 })))
 
@@ -219,6 +220,7 @@ layer(
         const answer = yield* sendRaw(origin, Buffer.from(raw, "latin1"))
         const body = assertUsual(name, answer, status, code)
         assert.match(body.message, message, name)
+        yield* until(Effect.sync(() => requestLines().length > lines))
         const [line, ...others] = requestLines().slice(lines)
         assert.isEmpty(others, name)
         const { durationMs, ...rest } = line?.annotations ?? {}

@@ -154,6 +154,17 @@ const writeLine = ({ labels, size }: Watch, status: number, nanoseconds: number)
   return isProbe(labels.route) ? Effect.logDebug("request", fields) : Effect.logInfo("request", fields)
 }
 
+/** Logs and counts what Node's parser refused, as a request without a path. */
+export const recordRefusal = Effect.map(
+  metricsEnabled,
+  (isMeasured) =>
+    Effect.fnUntraced(function*(status: number, bytes: number) {
+      const labels = { method: OTHER, route: UNMATCHED }
+      if (isMeasured) yield* Metric.update(durations(labels, status), 0)
+      yield* Effect.logInfo("request", { ...labels, status, durationMs: 0, bytes })
+    })
+)
+
 /** The outermost middleware: traces, logs and measures every request until its response is sent. */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled

@@ -45,7 +45,7 @@ export const checkReadable = Effect.fnUntraced(
   }
 )
 
-const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
+export const incomplete = () => ValidationFailed.at("", "The body is cut off, or its chunks are malformed")
 
 const tooSlow = Effect.suspend(() => Effect.fail(new RequestTimeout({ message: "The body did not arrive in time" })))
 

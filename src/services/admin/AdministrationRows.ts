@@ -1,13 +1,13 @@
 import { Schema, Struct } from "effect"
 import type { AdminRoute, AdminUser, Overview, PendingDeletion } from "../../schema/Admin.ts"
 import { deletionStatusOf } from "../../schema/User.ts"
-import { DeletionColumn, TimestampColumn } from "../Columns.ts"
 import { OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import type { Roles } from "../identity/Roles.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
 import { erasureDueAt } from "../retention/DeletionCutoff.ts"
 import { RouteRecord } from "../routes/RouteRecord.ts"
+import { DeletionColumn, TimestampColumn } from "../sql/Columns.ts"
 
 export const OverviewRow = Schema.Struct({
   users: Schema.Int,

@@ -2,11 +2,11 @@ import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } fr
 import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
 import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
-import { DateColumn } from "../Columns.ts"
 import { isErasureDue } from "../identity/AccountState.ts"
 import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
+import { DateColumn } from "../sql/Columns.ts"
 
 const STATUS_TIMEOUT = Duration.millis(500)
 

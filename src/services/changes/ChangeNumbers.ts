@@ -1,7 +1,7 @@
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
-import { DateColumn } from "../Columns.ts"
+import { DateColumn } from "../sql/Columns.ts"
 import type { DatabaseError } from "../sql/DatabaseDefects.ts"
 import { hasWaited } from "../sql/ServerState.ts"
 

@@ -1,10 +1,10 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type Credential, CREDENTIAL_LIMITS, Scope } from "../../schema/Credential.ts"
+import { CREDENTIAL_LIMITS, type Credential, Scope } from "../../schema/Credential.ts"
 import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import type { Principal } from "../../schema/Principal.ts"
-import { TimestampColumn } from "../Columns.ts"
 import { rateLimitsEnabled } from "../limits/RateLimits.ts"
+import { TimestampColumn } from "../sql/Columns.ts"
 import { traced } from "../tracing/Traced.ts"
 
 const Row = Schema.Struct({

@@ -2,7 +2,7 @@ import { Schema } from "effect"
 import { Model } from "effect/schema"
 import { UserId } from "../../schema/Ids.ts"
 import { Handle } from "../../schema/User.ts"
-import { PreferencesColumn, TimestampColumn } from "../Columns.ts"
+import { PreferencesColumn, TimestampColumn } from "../sql/Columns.ts"
 import { Instant, InstantOnce, NullableInstant, readOnly, tableOf } from "../sql/Tables.ts"
 
 export class UserRecord extends Model.Class<UserRecord>("UserRecord")({

@@ -1,12 +1,12 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
-import { inWords, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
+import { TOKEN_EXPIRY_MAILED, inWords } from "../../schema/Limits.ts"
 import { inOneLine } from "../../schema/Text.ts"
-import { DateColumn, TimestampColumn } from "../Columns.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { runSweep, scheduled, sweepUntilShort } from "../retention/Sweeps.ts"
+import { DateColumn, TimestampColumn } from "../sql/Columns.ts"
 import { purgeInterval } from "./Purge.ts"
 
 const BATCH = 100

@@ -1,7 +1,7 @@
 import { Function, Schema, String } from "effect"
 import { Model } from "effect/schema"
 import { type SqlClient, Statement } from "effect/sql"
-import { TimestampColumn } from "../Columns.ts"
+import { TimestampColumn } from "./Columns.ts"
 
 /** `timestamptz`: written as a Date, read as ISO 8601. */
 export const Instant = Model.Field({ select: TimestampColumn, insert: Schema.Date, update: Schema.Date })

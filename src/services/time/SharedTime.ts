@@ -1,6 +1,6 @@
 import { Clock, Duration, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { DateColumn } from "../Columns.ts"
+import { DateColumn } from "../sql/Columns.ts"
 
 /** A clock that differs by more was set on purpose, and is used. */
 const MAX_SKEW = Duration.hours(1)
