@@ -8,7 +8,6 @@ import { drainDelay } from "../services/operations/Draining.ts"
 import { host, port } from "../services/settings/Addresses.ts"
 import { whole } from "../services/settings/SettingTypes.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
-import { PiecedResponse } from "./PiecedResponse.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
 
@@ -47,7 +46,6 @@ const makeServer = Effect.gen(function*() {
   const timeouts = yield* ConnectionTimeouts
   const server = new Server({
     ...LIMITS,
-    ServerResponse: PiecedResponse,
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)

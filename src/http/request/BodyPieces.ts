@@ -1,20 +1,27 @@
 import { HttpServerResponse } from "effect/http"
+import { Readable } from "node:stream"
 
 /**
  * The bytes of a body, which are sent one piece after the other: of a list of long lines most are views of what came from
  * PostgreSQL, and to join them would be another copy of all.
  */
-export class BodyPieces {
+export class BodyPieces extends Readable {
   readonly pieces: ReadonlyArray<Uint8Array>
   readonly length: number
   /** The bytes that stay in memory until all is sent: pieces keep the buffers that they are views of. */
   readonly held: number
 
   constructor(pieces: ReadonlyArray<Uint8Array>) {
+    super()
     this.pieces = pieces
     this.length = pieces.reduce((length, piece) => length + piece.length, 0)
     const buffers = new Set(pieces.map(({ buffer }) => buffer))
     this.held = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)
+  }
+
+  override _read() {
+    for (const piece of this.pieces) this.push(piece)
+    this.push(null)
   }
 
   get joined(): Uint8Array {
@@ -30,8 +37,8 @@ export const piecesIn = ({ body }: HttpServerResponse.HttpServerResponse): BodyP
 const MOST_HELD = 2.5
 
 /**
- * Several pieces are sent by `layers/PiecedResponse.ts`; any other server needs `withJoinedBody`. They are joined where that
- * takes much less memory.
+ * Several pieces are sent as a stream of Node's; any other server needs `withJoinedBody`. They are joined where that takes much
+ * less memory.
  */
 export const piecedResponse = (
   pieces: ReadonlyArray<Uint8Array>,
