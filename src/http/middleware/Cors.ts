@@ -45,7 +45,7 @@ interface CorsRequest {
  * The CORS headers of every response, and the names of those that it depends on. Scripts of any origin may read what comes
  * without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
  */
-const corsHeaders = Effect.map(corsOrigins, (origins) => {
+export const corsHeaders = Effect.map(corsOrigins, (origins) => {
   const listed = new Set(origins)
   const exposed = { [HEADERS.exposeHeaders.key]: EXPOSED_HEADERS }
   const forAnyone = { [HEADERS.allowOrigin.key]: "*", ...exposed }

@@ -29,7 +29,7 @@ const BY_STATUS: { readonly [status: number]: HeaderRecord } = {
 
 const CLOSE = { connection: "close" }
 
-const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
+export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
   ...HARDENING,
   [HEADERS.cacheControl.key]: "no-store",
   ...(protocol === "https:" ? { [HEADERS.strictTransportSecurity.key]: `max-age=${TWO_YEARS}` } : {})

@@ -5,7 +5,7 @@ import type { DeletedStoredCollection, StoredCollection } from "../../schema/Col
 import { CollectionId, type CollectionRef, RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { Page } from "../../schema/Page.ts"
 import { Visibility } from "../../schema/Resource.ts"
-import { OwnerFields, ownerColumns, toUserSummary } from "../identity/OwnerRows.ts"
+import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { sharedTotals } from "../limits/SharedTotals.ts"
@@ -15,8 +15,16 @@ import { DeletionColumn } from "../sql/Columns.ts"
 import type { ListOrder } from "../sql/Keyset.ts"
 import { countRows, selectPage } from "../sql/Pages.ts"
 import { readableRows } from "../sql/ReadableRows.ts"
-import { type Changes, Instant, InstantOnce, columnsOf, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
-import { ANONYMOUS, OpenedFields, type Viewer, collectionVisibility, firstOpened, idOf, routeVisibility } from "../visibility/Visibility.ts"
+import { type Changes, columnsOf, Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import {
+  ANONYMOUS,
+  collectionVisibility,
+  firstOpened,
+  idOf,
+  OpenedFields,
+  routeVisibility,
+  type Viewer
+} from "../visibility/Visibility.ts"
 
 export class CollectionRecord extends Model.Class<CollectionRecord>("CollectionRecord")({
   id: readOnly(CollectionId),

@@ -1,6 +1,6 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CREDENTIAL_LIMITS, type Credential, Scope } from "../../schema/Credential.ts"
+import { type Credential, CREDENTIAL_LIMITS, Scope } from "../../schema/Credential.ts"
 import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import type { Principal } from "../../schema/Principal.ts"
 import { rateLimitsEnabled } from "../limits/RateLimits.ts"

@@ -10,7 +10,7 @@ import { accountLock } from "../identity/AccountLock.ts"
 import { canSignIn } from "../identity/AccountState.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { TimestampColumn } from "../sql/Columns.ts"
-import { Instant, columnsOf, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { columnsOf, Instant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 
 const MAX_LIVE_RESETS = 3

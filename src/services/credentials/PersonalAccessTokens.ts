@@ -17,14 +17,21 @@ import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { createHmac, createSecretKey } from "node:crypto"
 import { crc32 } from "node:zlib"
-import { MAX_TOKEN_DAYS, type MintedToken, type NewToken, type PersonalAccessToken, Scope, daysOf } from "../../schema/Credential.ts"
+import {
+  daysOf,
+  MAX_TOKEN_DAYS,
+  type MintedToken,
+  type NewToken,
+  type PersonalAccessToken,
+  Scope
+} from "../../schema/Credential.ts"
 import { REASONS } from "../../schema/ErrorDetails.ts"
 import { TokenId, UserId } from "../../schema/Ids.ts"
 import { MAX_TOKENS } from "../../schema/Limits.ts"
 import { DeletionState, type TokenPrincipal } from "../../schema/Principal.ts"
 import { inOneLine } from "../../schema/Text.ts"
-import { InvalidInput, Missing, type Overloaded, TokenRefused, TooManyTokens, WrongPassword } from "../DomainErrors.ts"
 import { Audit } from "../audit/Audit.ts"
+import { InvalidInput, Missing, type Overloaded, TokenRefused, TooManyTokens, WrongPassword } from "../DomainErrors.ts"
 import { accountLock } from "../identity/AccountLock.ts"
 import { DELETION_STATE } from "../identity/AccountState.ts"
 import { UserRecord } from "../identity/UserRecord.ts"
@@ -38,7 +45,7 @@ import { gatheredRead } from "../sql/GatheredReads.ts"
 import { countRows } from "../sql/Pages.ts"
 import { findReadable } from "../sql/ReadableRows.ts"
 import { ifThereIsRoom } from "../sql/ServerState.ts"
-import { Instant, NullableInstant, columnsOf, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
+import { columnsOf, Instant, NullableInstant, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { isUnexpired } from "../visibility/Visibility.ts"
 import { Passwords } from "./Passwords.ts"

@@ -1,7 +1,7 @@
 import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { Mail } from "../mail/Mail.ts"
-import { type OutboxPayload, mailCipher } from "../mail/MailCipher.ts"
+import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
 import { Outbox, outbox } from "../mail/Outbox.ts"
 import { counterBy } from "../metrics/Counters.ts"

@@ -7,7 +7,7 @@ import { TimestampColumn } from "../sql/Columns.ts"
 import { Instant, InstantOnce, readOnly, tableOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { Mail } from "./Mail.ts"
-import { type OutboxPayload, mailCipher } from "./MailCipher.ts"
+import { mailCipher, type OutboxPayload } from "./MailCipher.ts"
 import type { MailRequest } from "./MailRequests.ts"
 
 /** Links in older mails have expired. */

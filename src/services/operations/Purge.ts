@@ -1,6 +1,12 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { AUDIT_RETENTION, ENDED_TOKENS_KEPT, GRACE_PERIOD, IDEMPOTENCY_RETENTION, UNVERIFIED_LIFETIME } from "../../schema/Limits.ts"
+import {
+  AUDIT_RETENTION,
+  ENDED_TOKENS_KEPT,
+  GRACE_PERIOD,
+  IDEMPOTENCY_RETENTION,
+  UNVERIFIED_LIFETIME
+} from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { DateColumn } from "../sql/Columns.ts"

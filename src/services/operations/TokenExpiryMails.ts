@@ -1,7 +1,7 @@
 import { DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
-import { TOKEN_EXPIRY_MAILED, inWords } from "../../schema/Limits.ts"
+import { inWords, TOKEN_EXPIRY_MAILED } from "../../schema/Limits.ts"
 import { inOneLine } from "../../schema/Text.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"

@@ -16,7 +16,7 @@ import { readableRows } from "../sql/ReadableRows.ts"
 import { traced } from "../tracing/Traced.ts"
 import { boundedPage, extentOf } from "./RoutePages.ts"
 import { RouteRecord } from "./RouteRecord.ts"
-import { RouteRow, routeColumns, toStoredRoute } from "./RouteRows.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "./RouteRows.ts"
 import { RouteViews } from "./RouteViews.ts"
 import { trashQueries } from "./TrashQueries.ts"
 
