@@ -33,6 +33,7 @@ import { PersonalAccessTokens } from "../services/credentials/PersonalAccessToke
 import { Sessions } from "../services/credentials/Sessions.ts"
 import { SessionTokens } from "../services/credentials/SessionTokens.ts"
 import { outboxDeliveryLayer } from "../services/delivery/OutboxDelivery.ts"
+import { HeavyWork } from "../services/heavy/HeavyWork.ts"
 import { IdempotencyKeys } from "../services/idempotency/IdempotencyKeys.ts"
 import { Handles } from "../services/identity/Handles.ts"
 import { Pseudonyms } from "../services/identity/Pseudonyms.ts"
@@ -68,7 +69,6 @@ import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
 import { ImportDisk } from "../services/spool/ImportDisk.ts"
 import { Spool } from "../services/spool/Spool.ts"
-import { heavyWorkLayer } from "./HeavyJobs.ts"
 import { drainLayer } from "./process/Shutdown.ts"
 import { telemetryLayer } from "./telemetry/Telemetry.ts"
 
@@ -135,7 +135,7 @@ const servicesLayer = Layer.mergeAll(
   Layer.provideMerge(RouteViews.layer),
   Layer.provideMerge(Audit.layer),
   Layer.provideMerge(Draining.layer),
-  Layer.provideMerge(heavyWorkLayer),
+  Layer.provideMerge(HeavyWork.layer),
   Layer.provideMerge(Layer.merge(Bulkheads.layer, WriterTurns.layer)),
   Layer.provide(Spool.layer),
   Layer.provideMerge(Quotas.layer),
@@ -176,7 +176,7 @@ export const backgroundLayer = Layer.mergeAll(
   wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer)),
   routeViewSweepLayer.pipe(
     Layer.provide(RouteViews.layer),
-    Layer.provide(heavyWorkLayer),
+    Layer.provide(HeavyWork.layer),
     Layer.provide(telemetryLayer)
   )
 )

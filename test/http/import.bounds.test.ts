@@ -3,8 +3,8 @@ import { Deferred, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { randomBytes } from "node:crypto"
-import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
 import { ImportTurns } from "../../src/services/archive/ImportTurns.ts"
+import { HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { anonymous, type Rider, signedIn } from "../support/Actors.ts"
 import { exported, imported, importedAfter, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
@@ -164,7 +164,7 @@ layer(TestServer.layer({ IMPORT_DISK_BUDGET: "1 MiB" }))("uploads", (it) => {
     }))
 })
 
-const turnsLayer = ImportTurns.layer.pipe(Layer.provideMerge([Bulkheads.layer, heavyWorkLayer]))
+const turnsLayer = ImportTurns.layer.pipe(Layer.provideMerge([Bulkheads.layer, HeavyWork.layer]))
 
 describe("imports", () => {
   it.effect("are eight at a time: the ninth waits for two seconds, and gets Retry-After", () =>

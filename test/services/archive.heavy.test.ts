@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Duration, Effect, Fiber, Layer, Schema, Stream } from "effect"
+import { ConfigProvider, Effect, Fiber, Layer, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { fromFdPromise } from "yauzl"
@@ -13,7 +13,8 @@ import { ImportTurns } from "../../src/services/archive/ImportTurns.ts"
 import { checkRoutes, readRoutes } from "../../src/services/archive/Lists.ts"
 import { Audit } from "../../src/services/audit/Audit.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
-import { type HeavyJob, HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
+import type { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
+import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { Bulkheads } from "../../src/services/limits/Bulkheads.ts"
 import { Quotas } from "../../src/services/limits/Quotas.ts"
 import { WriterTurns } from "../../src/services/limits/WriterTurns.ts"
@@ -26,6 +27,7 @@ import { clonedDatabase } from "../support/Databases.ts"
 import { costOf } from "../support/ProcessorTime.ts"
 import { nowhere, SECRETS } from "../support/TestServer.ts"
 import { until } from "../support/Waiting.ts"
+import { crash } from "../support/WildJobs.ts"
 
 const onOwnDatabase = Layer.unwrap(
   Effect.map(
@@ -104,19 +106,11 @@ const inThisThread = (refused: ReadonlyArray<number> = []) => {
   return { names, layer: Layer.succeed(HeavyWork, HeavyWork.of({ run })) }
 }
 
-const dying = HeavyWork.layerOf(
-  new URL(
-    "data:text/javascript,import{parentPort}from'node:worker_threads';parentPort.on('message',()=>process.exit(3))"
-  ),
-  {
-    threads: 1,
-    queue: 1,
-    maxWait: Duration.minutes(1),
-    maxDuration: Duration.minutes(1),
-    maxHeapMiB: 64,
-    maxIdle: Duration.minutes(1)
-  }
-)
+/** A thread ends with each job. */
+const dying = Layer.effect(
+  HeavyWork,
+  Effect.map(HeavyWork, (heavy) => HeavyWork.of({ run: () => heavy.run(crash, null, INLINE_BYTES + 1) }))
+).pipe(Layer.provide(HeavyWork.layer))
 
 layer(onOwnDatabase)("an import", (it) => {
   it.effect("of which a batch is refused is 503 with seconds to wait, not tried again, and imports nothing", () =>

@@ -2,14 +2,25 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
 import { readManifest } from "../../src/services/archive/Manifests.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
+import { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
 import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"
 import { readFile } from "../../src/services/routes/FileJobs.ts"
 import { readNewRoute, readRoutePatch } from "../../src/services/routes/RouteJobs.ts"
 import { joinMatches, measureShortTrace, readTrace } from "../../src/services/routing/TraceJobs.ts"
-import { crash, eat, echo, environment, lengthOf, nest, spin, throwError, work } from "../support/HeavyThread.ts"
 import { until } from "../support/Waiting.ts"
-
-const entry = new URL("../support/HeavyThread.ts", import.meta.url)
+import {
+  crash,
+  eat,
+  echo,
+  environment,
+  lengthOf,
+  lengthOfBody,
+  nest,
+  spin,
+  throwError,
+  work,
+  workOnFile
+} from "../support/WildJobs.ts"
 
 const LIMITS = {
   threads: 1,
@@ -23,7 +34,7 @@ const LIMITS = {
 const long = INLINE_BYTES + 1
 
 const withLimits = <A, E>(limits: Partial<typeof LIMITS>, test: Effect.Effect<A, E, HeavyWork>) =>
-  Effect.provide(test, HeavyWork.layerOf(entry, { ...LIMITS, ...limits }), { local: true }).pipe(
+  Effect.provide(test, HeavyWork.layerOf({ ...LIMITS, ...limits }), { local: true }).pipe(
     Effect.provideService(Metric.MetricRegistry, new Map())
   )
 
@@ -82,6 +93,18 @@ describe("heavy work", () => {
       })
     ))
 
+  it.live("that its module does not make where it is loaded is a defect that names both", () =>
+    withLimits(
+      {},
+      Effect.gen(function*() {
+        const heavy = yield* HeavyWork
+        const late = new HeavyJob<null, null>(crash.module, { name: "late", run: () => null })
+        const exit = yield* Effect.exit(heavy.run(late, null, long))
+        assert.match(String(Exit.isFailure(exit) ? exit.cause : ""), /WildJobs\.ts makes no job "late"/)
+        yield* isWell
+      })
+    ))
+
   it.live("whose input or result cannot be cloned is a defect of its own request, and the thread goes on", () =>
     withLimits(
       { maxDuration: Duration.seconds(5) },
@@ -127,7 +150,7 @@ describe("heavy work", () => {
 
   it.live("that takes too long is 503 with seconds to wait, and its thread is ended", () =>
     withLimits(
-      { maxDuration: Duration.seconds(2) },
+      { maxDuration: Duration.seconds(5) },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
         const [error] = refusalOf(yield* Effect.exit(heavy.run(spin, null, long)))
@@ -195,23 +218,22 @@ describe("heavy work", () => {
       { queue: 8 },
       Effect.gen(function*() {
         const heavy = yield* HeavyWork
-        const files = { ...work, share: "files" }
         const started = yield* Deferred.make<void>()
         const done: Array<string> = []
         const add = (name: string) => Effect.sync(() => done.push(name))
         const pending = yield* Effect.forEach(
           Array.from({ length: 9 }),
           () =>
-            heavy.run(files, 50, long).pipe(
+            heavy.run(workOnFile, 50, long).pipe(
               Effect.tap(add("file")),
               Effect.tap(Deferred.succeed(started, undefined)),
               Effect.forkChild({ startImmediately: true })
             )
         )
-        const [error] = refusalOf(yield* Effect.exit(heavy.run(files, 50, long)))
+        const [error] = refusalOf(yield* Effect.exit(heavy.run(workOnFile, 50, long)))
         assert.deepInclude(error, { reason: "jobs" })
         yield* Deferred.await(started)
-        yield* heavy.run({ ...lengthOf, share: "bodies" }, new Uint8Array(1), long).pipe(Effect.tap(add("body")))
+        yield* heavy.run(lengthOfBody, new Uint8Array(1), long).pipe(Effect.tap(add("body")))
         yield* Fiber.joinAll(pending)
         assert.isBelow(done.indexOf("body"), 3)
         assert.lengthOf(done, 10)

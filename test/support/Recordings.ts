@@ -1,9 +1,9 @@
 import { Effect, Layer, Schema } from "effect"
 import { readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import { heavyWorkLayer } from "../../src/layers/HeavyJobs.ts"
 import type { RoutingRequest, TraceRequest } from "../../src/schema/Routing.ts"
 import { NoRoad } from "../../src/services/DomainErrors.ts"
+import { HeavyWork } from "../../src/services/heavy/HeavyWork.ts"
 import { Routing } from "../../src/services/routing/Routing.ts"
 import { RoutingEngine } from "../../src/services/routing/RoutingEngine.ts"
 import { TraceMatching } from "../../src/services/routing/TraceMatching.ts"
@@ -117,7 +117,7 @@ export const requestOf = Effect.fnUntraced(function*(recorded: Recorded) {
     call: send,
     mapDate: Effect.succeedNone
   })
-  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, heavyWorkLayer]))
+  const service = Layer.mergeAll(Routing.layer, TraceMatching.layer).pipe(Layer.provide([engine, HeavyWork.layer]))
   yield* put(recorded).pipe(Effect.exit, Effect.provide(service))
   return decodeJson(sent.get(recorded.path))
 })

@@ -1,7 +1,7 @@
 import { Result, type Schema } from "effect"
 import { ArchivedProfile } from "../../schema/Archive.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 
 export type Outcome<A> = { readonly value: A } | { readonly issues: ReadonlyArray<ValidationIssue> }
@@ -29,8 +29,8 @@ const decodeProfile = fileDecoder(PROFILE, ArchivedProfile)
 
 export const ARCHIVES = "archives"
 
-export const readProfile: HeavyJob<ArrayBuffer, Outcome<typeof ArchivedProfile.Type>> = {
+export const readProfile = new HeavyJob<ArrayBuffer, Outcome<typeof ArchivedProfile.Type>>(import.meta.url, {
   name: "read profile",
   share: ARCHIVES,
   run: decodeProfile
-}
+})

@@ -1,6 +1,7 @@
 import { Context, Duration, Effect, Layer, type Scope, Semaphore } from "effect"
 import { Overloaded } from "../DomainErrors.ts"
-import { type HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
+import type { HeavyJob } from "../heavy/HeavyJob.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 
 /** Archives imported at once. Each has a line and a batch in memory, at most 20 MiB. */

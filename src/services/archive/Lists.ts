@@ -3,7 +3,7 @@ import { ArchivedCollection, ArchivedRoute } from "../../schema/Archive.ts"
 import type { Position } from "../../schema/Geometry.ts"
 import type { ShareToken } from "../../schema/Ids.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { readerWithLine, type WithLine } from "../routes/GeometryReader.ts"
 import { cueBeyond, startOf, storedBytes, valuesWithoutPlace } from "../routes/RouteColumns.ts"
@@ -73,10 +73,10 @@ const listJobs = <A>(
     })
   }
   return {
-    check: {
+    check: new HeavyJob(import.meta.url, {
       name: `check ${file}`,
       share: ARCHIVES,
-      run: (elements) => {
+      run: (elements: Elements) => {
         const outcomes = outcomesOf(elements)
         return {
           issues: outcomes.flatMap(({ outcome }) => "issues" in outcome ? outcome.issues : []),
@@ -85,11 +85,11 @@ const listJobs = <A>(
           )
         }
       }
-    },
-    read: {
+    }),
+    read: new HeavyJob(import.meta.url, {
       name: `read ${file}`,
       share: ARCHIVES,
-      run: (elements) => {
+      run: (elements: Elements) => {
         const stored = outcomesOf(elements).flatMap(({ outcome }) =>
           "issues" in outcome ? [] : [outcome.value.stored()]
         )
@@ -99,7 +99,7 @@ const listJobs = <A>(
         }
       },
       transferred: ({ rows }) => [rows.json.buffer]
-    }
+    })
   }
 }
 

@@ -1,6 +1,6 @@
 import { type ArchivedFile, Manifest } from "../../schema/Archive.ts"
 import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { ARCHIVES, fileDecoder, type Outcome, PROFILE } from "./DecodedFiles.ts"
 import { LISTS } from "./Lists.ts"
 
@@ -52,7 +52,7 @@ const issuesWith = (sizes: ReadonlyMap<string, number>, manifest: Manifest): Rea
 const decodeManifest = fileDecoder(MANIFEST, Manifest)
 
 /** Compares the manifest with the archive's files: missing, unexpected, or of another size. */
-export const readManifest: HeavyJob<GivenManifest, Outcome<FittingManifest>> = {
+export const readManifest = new HeavyJob<GivenManifest, Outcome<FittingManifest>>(import.meta.url, {
   name: "read manifest",
   share: ARCHIVES,
   run: ({ bytes, names, sizes }) => {
@@ -64,4 +64,4 @@ export const readManifest: HeavyJob<GivenManifest, Outcome<FittingManifest>> = {
     const read = files.filter(({ name }) => READ_FILES.includes(name))
     return { value: { counts, digests: new Map(read.map(({ name, sha256 }) => [name, sha256])) } }
   }
-}
+})

@@ -32,4 +32,8 @@ const split = ({ operations, ...batch }: RouteBatch) =>
     parts: { lines: split.map(({ line }) => line) }
   }))
 
-export const readRouteBatch = longBodyJob("read route batch", (text) => Result.flatMap(decode(text), split))
+export const readRouteBatch = longBodyJob(
+  import.meta.url,
+  "read route batch",
+  (text) => Result.flatMap(decode(text), split)
+)

@@ -1,6 +1,6 @@
 import { DEGREES, isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { type MeasuredPolyline, measurePolyline } from "./MeasuredPolyline.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"
@@ -32,8 +32,8 @@ export const measurePolyline6 = (encoded: string): MeasuredPolyline | undefined 
 export const polyline6Bytes = (encoded: string): number => POSITION_BYTES * positionCount(encoded)
 
 /** A short body may have a polyline of many positions. */
-export const readPolyline6: HeavyJob<string, MeasuredPolyline | undefined> = {
+export const readPolyline6 = new HeavyJob<string, MeasuredPolyline | undefined>(import.meta.url, {
   name: "read polyline6",
   share: "bodies",
   run: measurePolyline6
-}
+})

@@ -1,7 +1,7 @@
 import { Schema } from "effect"
 import type { ElevationProfile } from "../../schema/Elevation.ts"
 import { type Position, Positions } from "../../schema/Geometry.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { metresBetween } from "./Geodesy.ts"
 
 /** Of each position, from the start. */
@@ -57,8 +57,8 @@ interface Sampled {
 
 const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
 
-export const measureProfile: HeavyJob<Sampled, ElevationProfile> = {
+export const measureProfile = new HeavyJob<Sampled, ElevationProfile>(import.meta.url, {
   name: "measure profile",
   share: "profiles",
   run: ({ geometry, samples }) => profileOf(decodeLine(geometry), samples)
-}
+})

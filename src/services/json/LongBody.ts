@@ -1,7 +1,7 @@
 import { Result } from "effect"
 import { createHash } from "node:crypto"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 export interface LongBody<Parts> {
   readonly digest: string
@@ -23,16 +23,18 @@ export const digestOf = (bytes: ArrayBuffer): string =>
 
 /** The result is short: issues, or the members as text and what was made of the long parts. */
 export const longBodyJob = <Parts>(
+  module: string,
   name: string,
   read: (text: Buffer) => Refusable<Split<Parts>>
-): HeavyJob<ArrayBuffer, LongBody<Parts>> => ({
-  name,
-  share: "bodies",
-  run: (bytes) => {
-    const digest = digestOf(bytes)
-    return Result.match(read(Buffer.from(bytes)), {
-      onFailure: (issues) => ({ digest, text: "", issues, parts: undefined }),
-      onSuccess: ({ parts, rest }) => ({ digest, text: JSON.stringify(rest), issues: [], parts })
-    })
-  }
-})
+): HeavyJob<ArrayBuffer, LongBody<Parts>> =>
+  new HeavyJob(module, {
+    name,
+    share: "bodies",
+    run: (bytes) => {
+      const digest = digestOf(bytes)
+      return Result.match(read(Buffer.from(bytes)), {
+        onFailure: (issues) => ({ digest, text: "", issues, parts: undefined }),
+        onSuccess: ({ parts, rest }) => ({ digest, text: JSON.stringify(rest), issues: [], parts })
+      })
+    }
+  })

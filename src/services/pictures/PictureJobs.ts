@@ -3,7 +3,7 @@ import { createRequire } from "node:module"
 import { Positions } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
 import { Waypoint } from "../../schema/Route.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
@@ -28,11 +28,11 @@ const draw = ({ attribution, geometry, name, options, waypoints }: PictureOrder)
 
 const share = "pictures"
 
-export const drawSvg: HeavyJob<PictureOrder, Uint8Array> = {
+export const drawSvg = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
   name: "draw SVG",
   share,
   run: (order) => new TextEncoder().encode(draw(order))
-}
+})
 
 /** System fonts differ from machine to machine, and an image of the service has none. */
 const FONT = {
@@ -41,7 +41,7 @@ const FONT = {
   defaultFontFamily: "DejaVu Sans"
 }
 
-export const drawPng: HeavyJob<PictureOrder, Uint8Array> = {
+export const drawPng = new HeavyJob<PictureOrder, Uint8Array>(import.meta.url, {
   name: "draw PNG",
   share,
   // Loaded here, so that only threads that need the binary have it.
@@ -49,4 +49,4 @@ export const drawPng: HeavyJob<PictureOrder, Uint8Array> = {
     const { Resvg } = await import("@resvg/resvg-js")
     return new Uint8Array(new Resvg(draw(order), { font: FONT, logLevel: "off" }).render().asPng())
   }
-}
+})

@@ -13,7 +13,7 @@ import { readPacked } from "../files/ReadPacked.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { boundsOf } from "../geometry/Polylines.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
 
 export interface ImportOptions extends TrackChoice {
@@ -105,12 +105,12 @@ const refused = (refusal: FileRefusal): FileOutcome => ({ refused: encodeRefusal
 const digestOf = (bytes: ArrayBuffer, options: ImportOptions) =>
   createHash("sha256").update(new Uint8Array(bytes)).update(JSON.stringify(options)).digest("base64url")
 
-export const readFile: HeavyJob<GivenFile, FileOutcome> = {
+export const readFile = new HeavyJob<GivenFile, FileOutcome>(import.meta.url, {
   name: "read file",
   share: "files",
   run: (given) =>
     Effect.runPromise(Effect.match(readAll(given), { onSuccess: (read) => ({ read }), onFailure: refused }))
-}
+})
 
 interface WrittenFile {
   readonly route: Pick<WrittenRoute, "activity" | "createdAt" | "duration" | "name">
@@ -123,7 +123,7 @@ const decodeCues = Schema.decodeSync(Schema.fromJsonString(Maneuvers))
 const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
 const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
 
-export const writeFitFile: HeavyJob<WrittenFile, Uint8Array> = {
+export const writeFitFile = new HeavyJob<WrittenFile, Uint8Array>(import.meta.url, {
   name: "write FIT",
   share: "files",
   run: ({ cues, geometry, route, waypoints }) =>
@@ -134,4 +134,4 @@ export const writeFitFile: HeavyJob<WrittenFile, Uint8Array> = {
       waypoints: decodeWaypoints(waypoints),
       cues: decodeCues(cues)
     })
-}
+})

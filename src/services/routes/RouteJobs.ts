@@ -41,12 +41,20 @@ export const splitRoute = ({ geometry, ...rest }: NewRoute | RoutePatch) =>
 
 const newRoute = readerWithLine(decodeBounded(NewRoute))
 
-export const readNewRoute = longBodyJob("read new route", (text) => Result.flatMap(newRoute(text), split))
+export const readNewRoute = longBodyJob(
+  import.meta.url,
+  "read new route",
+  (text) => Result.flatMap(newRoute(text), split)
+)
 
 const routePatch = readerWithLine(decodeBounded(RoutePatch))
 
-export const readRoutePatch = longBodyJob("read route patch", (text) => Result.flatMap(routePatch(text), split))
+export const readRoutePatch = longBodyJob(
+  import.meta.url,
+  "read route patch",
+  (text) => Result.flatMap(routePatch(text), split)
+)
 
 const bareLine = readerWithLine(decodeBounded(ElevationRequest))
 
-export const readBareLine = longBodyJob("read line", (text) => Result.flatMap(bareLine(text), split))
+export const readBareLine = longBodyJob(import.meta.url, "read line", (text) => Result.flatMap(bareLine(text), split))

@@ -7,7 +7,7 @@ import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { boxOf, cueText, waypointText } from "./RouteColumns.ts"
 
 /** In metres, seconds and metres. */
@@ -176,7 +176,7 @@ const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArra
 }
 
 /** Cuts a route by the circles of its owner: synchronous, as `measurePositions`. */
-export const cutRoute: HeavyJob<WholeRoute, Cut> = {
+export const cutRoute = new HeavyJob<WholeRoute, Cut>(import.meta.url, {
   name: "cut route",
   share: "views",
   run: ({ circles, cues, distance, duration, elevationGain, geometry, waypoints }) => {
@@ -189,4 +189,4 @@ export const cutRoute: HeavyJob<WholeRoute, Cut> = {
       ? HIDDEN
       : cutOf({ ...parts.value, measures: { distance, duration, elevationGain } }, circles)
   }
-}
+})

@@ -4,7 +4,7 @@ import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { MAX_ELEVATION } from "../geometry/Elevation.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { polyline6 } from "../geometry/Polylines.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "elevations"
 
@@ -21,7 +21,7 @@ export interface BarePositions {
   readonly count: number
 }
 
-export const readBare: HeavyJob<string, ReadonlyArray<BarePositions>> = {
+export const readBare = new HeavyJob<string, ReadonlyArray<BarePositions>>(import.meta.url, {
   name: "read positions without elevation",
   share: SHARE,
   run: (json) => {
@@ -32,7 +32,7 @@ export const readBare: HeavyJob<string, ReadonlyArray<BarePositions>> = {
       return { polyline: polyline6(coordinatesOf(positions)), count: positions.length }
     })
   }
-}
+})
 
 const Heights = Schema.Struct({
   height: Schema.Array(Schema.NullOr(Schema.Finite)).check(Schema.isMaxLength(POSITIONS_A_CALL))
@@ -41,14 +41,14 @@ const Heights = Schema.Struct({
 const decodeHeights = Schema.decodeUnknownOption(Schema.fromJsonString(Heights))
 
 /** NaN for a position without an elevation; undefined for an unusable response. */
-export const readHeights: HeavyJob<string, Float64Array | undefined> = {
+export const readHeights = new HeavyJob<string, Float64Array | undefined>(import.meta.url, {
   name: "read elevations",
   share: SHARE,
   run: (text) =>
     Option.getOrUndefined(
       Option.map(decodeHeights(text), ({ height }) => Float64Array.from(height, (metres) => metres ?? Number.NaN))
     )
-}
+})
 
 export interface FilledLine {
   readonly line: MeasuredPolyline
@@ -62,7 +62,7 @@ interface Bare {
   readonly heights: Float64Array
 }
 
-export const fillHeights: HeavyJob<Bare, FilledLine> = {
+export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
   name: "fill elevations",
   share: SHARE,
   run: ({ heights, json }) => {
@@ -77,4 +77,4 @@ export const fillHeights: HeavyJob<Bare, FilledLine> = {
     })
     return { line: measurePositions(positions), filled: seen.filled, missing: seen.bare - seen.filled }
   }
-}
+})

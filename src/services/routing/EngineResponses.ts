@@ -1,5 +1,6 @@
 import { Effect } from "effect"
-import type { HeavyJob, HeavyWork } from "../heavy/HeavyWork.ts"
+import type { HeavyJob } from "../heavy/HeavyJob.ts"
+import type { HeavyWork } from "../heavy/HeavyWork.ts"
 import { unusable } from "./EngineRefusals.ts"
 
 /** Reads a response by a job that returns undefined for an unusable one. */

@@ -1,6 +1,6 @@
 import { Option, Result } from "effect"
 import { TraceRequest } from "../../schema/Routing.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { joinPieces, type MatchedPieces } from "./MatchedTrace.ts"
@@ -23,25 +23,29 @@ const takePoints = (request: TraceRequest) => {
 
 const decodeTrace = decodeBounded(TraceRequest)
 
-export const readTrace = longBodyJob("read trace", (text) => Result.flatMap(decodeTrace(text), takePoints))
+export const readTrace = longBodyJob(
+  import.meta.url,
+  "read trace",
+  (text) => Result.flatMap(decodeTrace(text), takePoints)
+)
 
 /** For a short body: an encoded polyline may still have thousands of points. */
-export const measureShortTrace: HeavyJob<TraceRequest, MeasuredTrace | undefined> = {
+export const measureShortTrace = new HeavyJob<TraceRequest, MeasuredTrace | undefined>(import.meta.url, {
   name: "measure trace",
   share: "traces",
   run: measureTrace
-}
+})
 
-export const joinMatches: HeavyJob<MatchedPieces, Uint8Array | undefined> = {
+export const joinMatches = new HeavyJob<MatchedPieces, Uint8Array | undefined>(import.meta.url, {
   name: "join matches",
   share: "traces",
   run: joinPieces
-}
+})
 
 const isJson = Option.liftThrowable((text: string) => void JSON.parse(text))
 
-export const checkMatch: HeavyJob<string, true | undefined> = {
+export const checkMatch = new HeavyJob<string, true | undefined>(import.meta.url, {
   name: "check match",
   share: "matches",
   run: (text) => Option.isSome(isJson(text)) || undefined
-}
+})

@@ -3,7 +3,7 @@ import { Option, Schema } from "effect"
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
 import { isOnEarth } from "../../schema/Routing.ts"
-import type { HeavyJob } from "../heavy/HeavyWork.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "routes of the engine"
 
@@ -73,11 +73,11 @@ const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => {
 
 export type Trip = Option.Option.Value<ReturnType<typeof tripOf>>
 
-export const readTrip: HeavyJob<string, Trip | undefined> = {
+export const readTrip = new HeavyJob<string, Trip | undefined>(import.meta.url, {
   name: "read trip",
   share: SHARE,
   run: (text) => Option.getOrUndefined(Option.flatMap(Option.flatMap(parse(text), decodeResponse), tripOf))
-}
+})
 
 export interface Ways {
   readonly hasUnpaved: boolean
@@ -103,11 +103,11 @@ const waysOf = (body: unknown): Ways => {
   }
 }
 
-export const readWays: HeavyJob<string, Ways | undefined> = {
+export const readWays = new HeavyJob<string, Ways | undefined>(import.meta.url, {
   name: "read ways",
   share: SHARE,
   run: (text) => Option.getOrUndefined(Option.map(parse(text), waysOf))
-}
+})
 
 /** Older engines return null for none. */
 const Located = Schema.Array(Schema.Struct({ edges: Schema.NullOr(Schema.Array(Schema.Unknown)) }))
@@ -118,8 +118,8 @@ const roadlessOf = (body: unknown): ReadonlyArray<number> =>
   Option.getOrElse(decodeLocated(body), (): typeof Located.Type => [])
     .flatMap(({ edges }, index) => edges === null || edges.length === 0 ? [index] : [])
 
-export const readRoadless: HeavyJob<string, ReadonlyArray<number> | undefined> = {
+export const readRoadless = new HeavyJob<string, ReadonlyArray<number> | undefined>(import.meta.url, {
   name: "read locations",
   share: SHARE,
   run: (text) => Option.getOrUndefined(Option.map(parse(text), roadlessOf))
-}
+})

@@ -1,0 +1,55 @@
+import type { Transferable } from "node:worker_threads"
+
+interface Work<I, O> {
+  readonly name: string
+  /** Jobs of one share have a queue; those without a name share one. */
+  readonly share?: string
+  run(input: I): O | Promise<O>
+  transferred?(output: O): ReadonlyArray<Transferable>
+}
+
+/** What a thread is sent. */
+export interface Order {
+  readonly module: string
+  readonly name: string
+  readonly input: unknown
+}
+
+export type Reply<O> = { readonly result: O } | { readonly error: unknown }
+
+/**
+ * Work for this thread or another, made once where its module is loaded. Another thread loads `module`, the
+ * `import.meta.url` of the file, and so has the job too. Input and output must be structured-cloneable, and the module
+ * must load without settings: a thread has no environment.
+ */
+export class HeavyJob<I, O> implements Work<I, O> {
+  static readonly #loaded = new Map<string, HeavyJob<unknown, unknown>>()
+
+  readonly module: string
+  readonly name: string
+  readonly share: string
+  readonly #work: Work<I, O>
+
+  constructor(module: string, work: Work<I, O>) {
+    this.module = module
+    this.name = work.name
+    this.share = work.share ?? ""
+    this.#work = work
+    HeavyJob.#loaded.set(`${module} ${work.name}`, this)
+  }
+
+  run(input: I): O | Promise<O> {
+    return this.#work.run(input)
+  }
+
+  transferred(output: O): ReadonlyArray<Transferable> {
+    return this.#work.transferred?.(output) ?? []
+  }
+
+  static async load({ module, name }: Order): Promise<HeavyJob<unknown, unknown>> {
+    await import(module)
+    const job = HeavyJob.#loaded.get(`${module} ${name}`)
+    if (job === undefined) throw new Error(`${module} makes no job "${name}" where it is loaded`)
+    return job
+  }
+}

@@ -1,0 +1,66 @@
+import { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
+
+/** Jobs that do what no job should. */
+export const lengthOf = new HeavyJob<Uint8Array, number>(import.meta.url, {
+  name: "length",
+  run: (bytes) => bytes.length
+})
+
+export const lengthOfBody = new HeavyJob<Uint8Array, number>(import.meta.url, {
+  name: "length of a body",
+  share: "bodies",
+  run: (bytes) => bytes.length
+})
+
+export const throwError = new HeavyJob<string, never>(import.meta.url, {
+  name: "throw",
+  run: (message) => {
+    throw new Error(message)
+  }
+})
+
+/** Names of the variables that a thread has in its environment. */
+export const environment = new HeavyJob<null, ReadonlyArray<string>>(import.meta.url, {
+  name: "environment",
+  run: () => Object.keys(process.env)
+})
+
+export const spin = new HeavyJob<null, never>(import.meta.url, {
+  name: "spin",
+  run: () => {
+    for (;;);
+  }
+})
+
+/** Works for so long of the thread's own time. */
+const workFor = (milliseconds: number) => {
+  const end = performance.now() + milliseconds
+  while (performance.now() < end);
+  return milliseconds
+}
+
+export const work = new HeavyJob<number, number>(import.meta.url, { name: "work", run: workFor })
+
+export const workOnFile = new HeavyJob<number, number>(import.meta.url, {
+  name: "work on a file",
+  share: "files",
+  run: workFor
+})
+
+export const eat = new HeavyJob<null, never>(import.meta.url, {
+  name: "eat",
+  run: () => {
+    const eaten: Array<Array<number>> = []
+    for (;;) eaten.push(Array.from({ length: 100_000 }, (_, index) => index + eaten.length / 3))
+  }
+})
+
+export const crash = new HeavyJob<null, never>(import.meta.url, { name: "crash", run: () => process.exit(3) })
+
+/** More levels than the receiving thread can read, whose stack is shorter than that of the sender. */
+export const nest = new HeavyJob<number, unknown>(import.meta.url, {
+  name: "nest",
+  run: (levels) => Array.from({ length: levels }).reduce<ReadonlyArray<unknown>>((inner) => [inner], [])
+})
+
+export const echo = new HeavyJob<unknown, unknown>(import.meta.url, { name: "echo", run: (value) => value })
