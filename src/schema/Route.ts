@@ -52,7 +52,7 @@ const TAGS = "The owner's words for it"
 /** Normalised, without repetitions, in the order of their first occurrence. */
 export const Tags = Schema.Array(NormalisedTag).check(
   Schema.isMaxLength(MAX_SENT_TAGS),
-  // Only for the API document. Separate, because the scanner of bodies uses the first maximum.
+  // For the API document only: repeated tags do not count.
   Schema.makeFilter(() => true, { toJsonSchema: () => ({ allOf: [{ maxItems: MAX_TAGS }] }) })
 ).annotate({ description: TAGS }).pipe(
   Schema.decodeTo(

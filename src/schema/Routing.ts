@@ -47,13 +47,12 @@ const invalidPoints = (points: ReadonlyArray<unknown>) => {
   return broken
 }
 
-const isLengthAllowed = ({ length }: ReadonlyArray<unknown>) => length >= MIN_TRACE && length <= MAX_TRACE
-
 const pointsFilter = Schema.makeFilter(
   (value: unknown) => {
     if (Array.isArray(value)) {
+      if (value.length > MAX_TRACE) return `Expected at most ${MAX_TRACE} items`
       if (!value.every(isGivenPoint)) return invalidPoints(value)
-      if (isLengthAllowed(value)) return undefined
+      if (value.length >= MIN_TRACE) return undefined
     }
     return issueOf(decodeDeclared(value))
   },

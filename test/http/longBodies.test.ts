@@ -3,7 +3,7 @@ import polyline from "@mapbox/polyline"
 import { Effect, Layer, Schema } from "effect"
 import { NewRoute, RoutePatch } from "../../src/schema/Route.ts"
 import { TraceRequest } from "../../src/schema/Routing.ts"
-import { boundsOf } from "../../src/services/json/BoundedJson.ts"
+import { refusalsBy } from "../../src/services/json/BoundedJson.ts"
 import { type Actor, anonymous, signedIn } from "../support/Actors.ts"
 import { issuesOf } from "../support/Archives.ts"
 import { costOf, processorTimeOf } from "../support/ProcessorTime.ts"
@@ -78,7 +78,7 @@ layer(TestServer.layer())("a long body of a route", (it) => {
         ) {
           const answer = yield* send(rider, method, path, raw)
           assert.strictEqual(answer.status, 400, what)
-          assert.deepStrictEqual(issuesOf(answer.body), boundsOf(schema).refusalsOf(raw), `${method} ${what}`)
+          assert.deepStrictEqual(issuesOf(answer.body), refusalsBy(schema)(raw), `${method} ${what}`)
         }
       }
     }), 60_000)
@@ -224,7 +224,7 @@ layer(withEngine)("a long trace", (it) => {
         ) {
           const answer = yield* send(visitor, "POST", "/routing/trace-attributes", broken)
           assert.strictEqual(answer.status, 400)
-          assert.deepStrictEqual(issuesOf(answer.body), boundsOf(TraceRequest).refusalsOf(broken))
+          assert.deepStrictEqual(issuesOf(answer.body), refusalsBy(TraceRequest)(broken))
         }
         const tooFar = JSON.stringify({
           encodedPolyline: polyline.encode(Array.from({ length: 20_000 }, (_, n) => [n % 80, n % 170]), 6)

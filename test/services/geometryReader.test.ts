@@ -5,8 +5,7 @@ import { MAX_POSITIONS } from "../../src/schema/Geometry.ts"
 import { NewRoute } from "../../src/schema/Route.ts"
 import { measurePositions } from "../../src/services/geometry/MeasuredPolyline.ts"
 import { scanPositions } from "../../src/services/geometry/PositionScanner.ts"
-import { decodeBounded } from "../../src/services/json/BoundedJson.ts"
-import { limitsOf } from "../../src/services/json/JsonLimits.ts"
+import { decodeBounded, maxValuesOf } from "../../src/services/json/BoundedJson.ts"
 import { readerWithLine, type WithLine } from "../../src/services/routes/GeometryReader.ts"
 
 const decode = decodeBounded(NewRoute)
@@ -182,7 +181,6 @@ describe("the body of a route", () => {
   })
 
   it("has at most as many positions and values as its schema says, wherever they are", () => {
-    const { maxValues } = limitsOf(NewRoute)
     const bodyOf = (positions: number, others: number) =>
       `{"name":"x","waypoints":[{"coord":[9,47]}],"geometry":[${
         Array.from({ length: positions }, () => "[9,47]").join(",")
@@ -191,7 +189,7 @@ describe("the body of a route", () => {
     assert.strictEqual(Result.isSuccess(read(text)), true)
     assertSame(bodyOf(MAX_POSITIONS + 1, 1))
     // Three of each position, and eight of what is around them.
-    const most = maxValues - 3 * 1000 - 8
+    const most = maxValuesOf(NewRoute) - 3 * 1000 - 8
     for (const others of [most, most + 1]) {
       assertSame(bodyOf(1000, others))
       assert.strictEqual(Result.isSuccess(read(Buffer.from(bodyOf(1000, others)))), others === most)

@@ -12,7 +12,7 @@ import { Email, NewPassword } from "../../src/schema/User.ts"
 import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
 import { lengthOf } from "../../src/services/geometry/Geodesy.ts"
 import { emailKey } from "../../src/services/identity/EmailAddresses.ts"
-import { boundsOf } from "../../src/services/json/BoundedJson.ts"
+import { refusalsBy } from "../../src/services/json/BoundedJson.ts"
 import { processorTimeOf } from "../support/ProcessorTime.ts"
 
 const position = fc.tuple(
@@ -56,7 +56,7 @@ describe("what comes from outside", () => {
   })
 
   it("a geometry that is no array is one issue", () => {
-    const { refusalsOf } = boundsOf(Schema.Struct({ geometry: Positions }))
+    const refusalsOf = refusalsBy(Schema.Struct({ geometry: Positions }))
     const message = "Expected an array of positions"
     assert.deepStrictEqual(refusalsOf("{\"geometry\":\"x\"}"), [{ path: "geometry", message }])
   })
@@ -64,7 +64,7 @@ describe("what comes from outside", () => {
   it("points of a trace are accepted and refused as the generic decoder does, for the same reasons", () => {
     const generic = Schema.Struct({ shape: optionalMember(Schema.Array(GenericPoint).check(Schema.isMinLength(2))) })
     const [decode, decodeGeneric] = [Schema.decodeUnknownOption(Trace), Schema.decodeUnknownOption(generic)]
-    const [bounds, boundsGeneric] = [boundsOf(Trace), boundsOf(generic)]
+    const [refusals, genericRefusals] = [refusalsBy(Trace), refusalsBy(generic)]
     const value = fc.oneof(
       fc.constantFrom<unknown>(0, 90, -90, 90.1, 180, -180, 180.1, 1e308, null, "1", true, [], {}),
       fc.double({ min: -90, max: 90, noNaN: true })
@@ -75,18 +75,18 @@ describe("what comes from outside", () => {
     fc.assert(fc.property(fc.oneof(fc.record({ shape: shapes }), fc.constant({})), (trace) => {
       const text = JSON.stringify(trace)
       assert.deepStrictEqual<unknown>(decode(JSON.parse(text)), decodeGeneric(JSON.parse(text)))
-      assert.deepStrictEqual(bounds.refusalsOf(text), boundsGeneric.refusalsOf(text))
+      assert.deepStrictEqual(refusals(text), genericRefusals(text))
     }))
     const infinite = `{"shape":[{"lat":1e999,"lon":-1e999,"time":1e999}]}`
-    assert.deepStrictEqual(bounds.refusalsOf(infinite), boundsGeneric.refusalsOf(infinite))
-    assert.strictEqual(bounds.refusalsOf(infinite).length, 5)
+    assert.deepStrictEqual(refusals(infinite), genericRefusals(infinite))
+    assert.strictEqual(refusals(infinite).length, 5)
   })
 
   it("the longest trace is decoded and refused for a few times the cost of parsing it", () => {
     const points = Array.from({ length: MAX_TRACE }, (_, n) => ({ lat: n / 1000, lon: n / 500, time: n }))
     const text = JSON.stringify({ shape: points })
     const broken = JSON.stringify({ shape: [...points.slice(1), { lat: 1, lon: 200, time: 0 }] })
-    const { refusalsOf } = boundsOf(Trace)
+    const refusalsOf = refusalsBy(Trace)
     const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Schema.toCodecJson(Trace)))
     // The cheapest of five, since a processor that others use too is slower from one moment to the next.
     const least = (work: () => unknown) => Math.min(...Array.from({ length: 5 }, () => processorTimeOf(work)[0]))

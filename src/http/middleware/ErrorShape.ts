@@ -11,7 +11,6 @@ import {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
-import { ruleIssues } from "../../services/json/RuleIssues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
 import { docsEnabled, pagesEnabled } from "../../services/settings/Addresses.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
@@ -31,25 +30,12 @@ import { isDomainError, publicErrorOf } from "../response/PublicErrors.ts"
 
 const inHeader = ({ message, path }: ValidationIssue): ValidationIssue => ({ path: headerName(path), message })
 
-/** The decoder looks at the rules between parameters only where each parameter is accepted. */
-const withRules = (issues: ReadonlyArray<ValidationIssue>, schema: Schema.Constraint | undefined, query: unknown) => {
-  const isKnown = ({ message, path }: ValidationIssue) =>
-    issues.some((known) => known.path === path && known.message === message)
-  return schema === undefined
-    ? issues
-    : [...issues, ...ruleIssues(schema.ast, query).filter((issue) => !isKnown(issue))]
-}
-
 const isServiceError = Schema.is(ServiceError)
 
 /** A response that does not match its schema is a defect. */
 export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
   CommonFailures,
-  (error, { endpoint }): Effect.Effect<
-    HttpServerResponse.HttpServerResponse,
-    ValidationFailed,
-    HttpServerRequest.ParsedSearchParams
-  > => {
+  (error): Effect.Effect<HttpServerResponse.HttpServerResponse, ValidationFailed> => {
     switch (error.kind) {
       case "Params":
         return Effect.sync(() => toResponse(new NotFound({ message: "No such resource" })))
@@ -58,11 +44,6 @@ export const commonFailuresLayer = HttpApiMiddleware.layerSchemaErrorTransform(
         return Effect.die(error.cause)
       case "Headers":
         return Effect.fail(ValidationFailed.of(issuesOf(error.cause).map(inHeader)))
-      case "Query":
-        return Effect.flatMap(
-          HttpServerRequest.ParsedSearchParams,
-          (query) => Effect.fail(ValidationFailed.of(withRules(issuesOf(error.cause), endpoint.query, query)))
-        )
       default:
         return Effect.fail(ValidationFailed.of(issuesOf(error.cause)))
     }

@@ -1,13 +1,15 @@
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Function, Layer, Schema } from "effect"
 import { HttpMethod, HttpServerRequest } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { type Unavailable, UnsupportedMediaType, ValidationFailed } from "../../schema/Errors.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
+import { JSON_LIMITS } from "../../schema/Limits.ts"
 import { MEDIA_TYPES } from "../../schema/MediaTypes.ts"
 import { readRouteBatch } from "../../services/batches/BatchJobs.ts"
 import type { HeavyJob } from "../../services/heavy/HeavyJob.ts"
 import { HeavyWork, INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
-import { boundsOf } from "../../services/json/BoundedJson.ts"
+import { refusalsBy } from "../../services/json/BoundedJson.ts"
+import { excessOf, type TextLimits } from "../../services/json/JsonScanner.ts"
 import { digestOf, type LongBody } from "../../services/json/LongBody.ts"
 import { readBareLine, readNewRoute, readRoutePatch } from "../../services/routes/RouteJobs.ts"
 import { readTrace } from "../../services/routing/TraceJobs.ts"
@@ -57,25 +59,22 @@ const readLong = Effect.fnUntraced(function*(
   return { text, parts: { ...parts, digest: () => digest }, refusals: () => issues }
 })
 
+const refusalsOf = Function.memoize(({ payload }: HttpApiEndpoint.Top) =>
+  refusalsBy(Schema.Union([...payload.values()].flatMap(({ schemas }) => schemas)))
+)
+
+/** A short body has fewer values than a long one may have beside those of its schema. */
+const SHORT: TextLimits = { depth: JSON_LIMITS.depth, values: JSON_LIMITS.spareValues }
+
 const readShort = Effect.fnUntraced(function*(
   bytes: ArrayBuffer,
-  { excessOf, refusalsOf }: ReturnType<typeof boundsOf>
+  endpoint: HttpApiEndpoint.Top
 ): Effect.fn.Return<ReadBody, ValidationFailed> {
-  yield* refused(excessOf(Buffer.from(bytes)))
+  const excess = excessOf(new Uint8Array(bytes), SHORT)
+  if (excess !== undefined) return yield* ValidationFailed.of([excess])
   const text = yield* decodeUtf8(bytes)
-  return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(text) }
+  return { text, parts: { digest: () => digestOf(bytes) }, refusals: () => refusalsOf(endpoint)(text) }
 })
-
-const makeBoundsOf = () => {
-  const known = new Map<HttpApiEndpoint.Top, ReturnType<typeof boundsOf>>()
-  return (endpoint: HttpApiEndpoint.Top) => {
-    const bounds = known.get(endpoint) ?? boundsOf(Schema.Union(schemasOf(endpoint)))
-    known.set(endpoint, bounds)
-    return bounds
-  }
-}
-
-const schemasOf = ({ payload }: HttpApiEndpoint.Top) => [...payload.values()].flatMap(({ schemas }) => schemas)
 
 const refused = (issues: ReadonlyArray<ValidationIssue>) =>
   issues.length === 0 ? Effect.void : Effect.fail(ValidationFailed.of(issues))
@@ -86,7 +85,6 @@ export const jsonBodyLayer = Layer.effect(
   Effect.gen(function*() {
     const heavy = yield* HeavyWork
     const bodies = yield* RequestBodies
-    const boundsOfEndpoint = makeBoundsOf()
     return (httpEffect, { endpoint }) => {
       if (!HttpMethod.hasBody(endpoint.method) || endpoint.payload.size === 0) return httpEffect
       const limitBytes = Context.get(endpoint.annotations, BodyLimit)
@@ -97,7 +95,7 @@ export const jsonBodyLayer = Layer.effect(
         const bytes = yield* bodies.read(request, limitBytes)
         const { parts, refusals, text } = kind !== undefined && bytes.byteLength > INLINE_BYTES
           ? yield* readLong(heavy, bytes, kind)
-          : yield* readShort(bytes, boundsOfEndpoint(endpoint))
+          : yield* readShort(bytes, endpoint)
         return yield* httpEffect.pipe(
           Effect.provideService(HttpServerRequest.HttpServerRequest, withText(request, text)),
           Effect.provideService(BodyParts, parts),

@@ -1,27 +1,48 @@
-import { Function, Option, Result, Schema } from "effect"
+import { Function, Number, Option, Predicate, Result, Schema } from "effect"
 import { NOT_UTF8, type ValidationIssue } from "../../schema/Issues.ts"
+import { JSON_LIMITS } from "../../schema/Limits.ts"
 import { issueCollector } from "./IssueCollector.ts"
-import { limitsOf } from "./JsonLimits.ts"
 import { excessOf } from "./JsonScanner.ts"
+
+type Refusable<A> = Result.Result<A, ReadonlyArray<ValidationIssue>>
 
 const notUtf8: ReadonlyArray<ValidationIssue> = [{ path: "", message: NOT_UTF8 }]
 
 const NOT_JSON: ReadonlyArray<ValidationIssue> = [{ path: "", message: "Expected valid JSON" }]
 
-const parse = (text: string): Result.Result<unknown, ReadonlyArray<ValidationIssue>> =>
-  Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
+const parse = (text: string): Refusable<unknown> => Result.try({ try: () => JSON.parse(text), catch: () => NOT_JSON })
 
-export const boundsOf = (schema: Schema.Constraint) => {
-  const limits = limitsOf(schema)
+/** All issues of a text that its decoder refused. */
+export const refusalsBy = (schema: Schema.Constraint) => {
   const collect = issueCollector(schema)
-  return {
-    excessOf: (text: Buffer): ReadonlyArray<ValidationIssue> => {
-      const excess = excessOf(text, limits)
-      return excess === undefined ? [] : [excess]
-    },
-    refusalsOf: (text: string): ReadonlyArray<ValidationIssue> =>
-      Result.match(parse(text), { onSuccess: collect, onFailure: (issues) => issues })
+  return (text: string): ReadonlyArray<ValidationIssue> =>
+    Result.match(parse(text), { onSuccess: collect, onFailure: (issues) => issues })
+}
+
+type JsonSchema = Readonly<Record<string, unknown>>
+
+const schemasIn = (parts: unknown): ReadonlyArray<JsonSchema> =>
+  Object.values(parts ?? {}).filter(Predicate.isReadonlyObject)
+
+/** The values that a schema has room for, by the JSON Schema that OpenAPI shows. A schema inside itself counts once. */
+const roomIn = (definitions: JsonSchema, schema: JsonSchema, open: ReadonlyArray<string> = []): number => {
+  const { $ref, allOf, anyOf, items, maxItems, oneOf, prefixItems, properties } = schema
+  if (typeof $ref === "string") {
+    const name = $ref.slice($ref.lastIndexOf("/") + 1)
+    const definition = definitions[name]
+    const isOpen = open.includes(name) || !Predicate.isReadonlyObject(definition)
+    return isOpen ? 0 : roomIn(definitions, definition, [...open, name])
   }
+  const roomsIn = (parts: unknown) => schemasIn(parts).map((part) => roomIn(definitions, part, open))
+  const tuple = roomsIn(prefixItems)
+  const rest = typeof maxItems === "number" ? Math.max(0, maxItems - tuple.length) : 0
+  const inside = Number.sumAll([...tuple, ...roomsIn(properties), ...roomsIn([items]).map((room) => rest * room)])
+  return Math.max(1 + inside, ...[allOf, anyOf, oneOf].flatMap(roomsIn))
+}
+
+export const maxValuesOf = (schema: Schema.Constraint): number => {
+  const document = Schema.toJsonSchemaDocument(schema)
+  return roomIn(document.definitions, document.schema) + JSON_LIMITS.spareValues
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
@@ -32,13 +53,13 @@ const decodeUtf8 = Option.liftThrowable((bytes: ArrayBuffer | Uint8Array) => utf
 export const decodeBounded = <S extends Schema.ConstraintDecoder<unknown>>(schema: S) => {
   // Built for the first text, since most threads do not read all kinds.
   const toolsOf = Function.memoize((schema: S) => ({
-    limits: limitsOf(schema),
+    maxValues: maxValuesOf(schema),
     decode: Schema.decodeUnknownResult(schema),
     issuesOf: issueCollector(schema)
   }))
-  return (text: Buffer, taken = 0): Result.Result<S["Type"], ReadonlyArray<ValidationIssue>> => {
-    const { decode, issuesOf, limits } = toolsOf(schema)
-    const excess = excessOf(text, { ...limits, maxValues: limits.maxValues - taken })
+  return (text: Buffer, taken = 0): Refusable<S["Type"]> => {
+    const { decode, issuesOf, maxValues } = toolsOf(schema)
+    const excess = excessOf(text, { depth: JSON_LIMITS.depth, values: maxValues - taken })
     if (excess !== undefined) return Result.fail([excess])
     return Result.fromOption(decodeUtf8(text), () => notUtf8).pipe(
       Result.flatMap(parse),

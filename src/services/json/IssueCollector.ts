@@ -1,15 +1,30 @@
-import { Iterable, Predicate, Result, type Schema, SchemaAST } from "effect"
+import { Function, Iterable, Predicate, Result, Schema, SchemaAST, type SchemaIssue, SchemaParser } from "effect"
 import { formatIssue, MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
-import { decodersOf, type JsonObject, memberAlone } from "./PartDecoders.ts"
-import { ruleIssues } from "./RuleIssues.ts"
 
 type Key = string | number
+
+type JsonObject = Readonly<Record<PropertyKey, unknown>>
 
 interface Part {
   readonly ast: SchemaAST.AST
   readonly value: unknown
   readonly path: ReadonlyArray<Key>
 }
+
+type Decode = (value: unknown) => Result.Result<unknown, SchemaIssue.Issue>
+
+const compile = (ast: SchemaAST.AST, errors: "first" | "all"): Decode =>
+  SchemaParser.decodeUnknownResult(Schema.make<Schema.Decoder<unknown>>(ast), { errors })
+
+const decodersOf = Function.memoize((ast: SchemaAST.AST) => ({
+  first: compile(ast, "first"),
+  all: compile(ast, "all")
+}))
+
+/** An object of one member, so that it is decoded alone. */
+const memberSchema = Function.memoize((signature: SchemaAST.PropertySignature) =>
+  new SchemaAST.Objects([signature], [])
+)
 
 const isRefused = ({ ast, value }: Part): boolean => Result.isFailure(decodersOf(ast).first(value))
 
@@ -28,6 +43,13 @@ const onlyOf = ({ types }: SchemaAST.Union): SchemaAST.AST | undefined => {
   const others = types.filter((type) => !SchemaAST.isNull(type))
   return others.length === 1 ? others[0] : undefined
 }
+
+/** The least `isMaxLength` of an array's checks. */
+const maxItemsOf = ({ checks }: SchemaAST.Arrays): number =>
+  Math.min(...(checks ?? []).map(({ annotations }) => {
+    const payload = annotations?.representation?.payload
+    return Predicate.hasProperty(payload, "maxLength") ? Number(payload.maxLength) : Infinity
+  }))
 
 /** The issues of the parts, else of the whole. Lazy: decodes nothing after the last issue that is taken. */
 function* issuesIn(part: Part, whole: Part = part): Generator<ValidationIssue> {
@@ -53,28 +75,15 @@ function* issuesInside({ ast, path, value }: Part): Generator<ValidationIssue> {
     SchemaAST.isArrays(ast) && ast.elements.length === 0 && ast.rest[0] !== undefined && Array.isArray(value)
   ) {
     const item = ast.rest[0]
+    const most = maxItemsOf(ast)
+    if (value.length > most) return yield below(path, { path: "", message: `Expected at most ${most} items` })
     const { first } = decodersOf(item)
     for (const [index, inside] of value.entries()) {
       if (Result.isFailure(first(inside))) yield* issuesIn({ ast: item, path: [...path, index], value: inside })
     }
   } else if (SchemaAST.isObjects(ast) && ast.indexSignatures.length === 0 && Predicate.isReadonlyObject(value)) {
-    yield* issuesOfMembers(ast, path, value)
+    for (const signature of ast.propertySignatures) yield* issuesOfMember(signature, path, value)
   }
-}
-
-function* issuesOfMembers(
-  ast: SchemaAST.Objects,
-  path: ReadonlyArray<Key>,
-  object: JsonObject
-): Generator<ValidationIssue> {
-  let isAccepted = true
-  for (const signature of ast.propertySignatures) {
-    for (const issue of issuesOfMember(signature, path, object)) {
-      isAccepted = false
-      yield issue
-    }
-  }
-  if (!isAccepted) yield* ruleIssues(ast, object).map((issue) => below(path, issue))
 }
 
 const issuesOfMember = (
@@ -83,7 +92,8 @@ const issuesOfMember = (
   object: JsonObject
 ): Generator<ValidationIssue> => {
   const { name, type } = signature
-  const alone = { ...memberAlone(signature, object), path }
+  const member = Object.hasOwn(object, name) ? { [name]: object[name] } : {}
+  const alone = { ast: memberSchema(signature), value: member, path }
   const key = typeof name === "symbol" ? name.toString() : name
   return issuesIn({ ast: type, path: [...path, key], value: object[name] }, alone)
 }

@@ -3,8 +3,7 @@ import { MAX_POSITIONS, type Position } from "../../../schema/Geometry.ts"
 import type { Dropped } from "../../../schema/Import.ts"
 import { MAX_WAYPOINTS } from "../../../schema/Route.ts"
 import { InvalidInput } from "../../DomainErrors.ts"
-import type { TextLimits } from "../../json/JsonLimits.ts"
-import { excessOf } from "../../json/JsonScanner.ts"
+import { excessOf, type TextLimits } from "../../json/JsonScanner.ts"
 import {
   type DraftFile,
   type DraftTrack,
@@ -35,7 +34,7 @@ interface Part {
 const MAX_DEPTH = 32
 
 /** Twice the values of 100,000 positions with elevations; nested geometries have two levels each, beside properties. */
-const FILE_LIMITS: TextLimits = { root: undefined, maxValues: 8 * MAX_POSITIONS, maxDepth: 3 * MAX_DEPTH }
+const FILE_LIMITS: TextLimits = { depth: 3 * MAX_DEPTH, values: 8 * MAX_POSITIONS }
 
 const objectOf = (value: unknown): JsonObject => Predicate.isReadonlyObject(value) ? value : {}
 
