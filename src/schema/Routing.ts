@@ -186,8 +186,6 @@ export const RoutingAnswer = Schema.Struct({
 })
 export type RoutingAnswer = typeof RoutingAnswer.Type
 
-export const isOnEarth = ([lat, lon]: readonly [number, number]) => isLatitude(lat) && isLongitude(lon)
-
 export const TraceRequest = Schema.Struct({
   activity: defaultedMember(Activity, "cycle"),
   shape: TracePoints,

@@ -4,8 +4,7 @@ import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
 import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
 import { measurePolyline6 } from "../../src/services/geometry/Polyline6Reader.ts"
-import { decodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
-import { polyline6 } from "../../src/services/geometry/Polylines.ts"
+import { decodePolyline, encodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
 
 const longitude = fc.oneof(
   fc.double({ min: -180, max: 180, noNaN: true }),
@@ -23,7 +22,7 @@ it("a polyline is what the library makes of the line, for any positions", () => 
   fc.assert(
     fc.property(line, (positions: ReadonlyArray<Position>) => {
       const expected = polyline.encode(positions.map(([lng, lat]) => [lat, lng]), 6)
-      assert.strictEqual(polyline6(coordinatesOf(positions)), expected)
+      assert.strictEqual(encodePolyline(coordinatesOf(positions)), expected)
     }),
     { numRuns: 2000 }
   )
@@ -50,7 +49,7 @@ it("whatever is no polyline is refused, and what is one has two numbers for each
   const isPolyline = /^([_-~]{0,5}[?-^][_-~]{0,5}[?-^])*$/
   fc.assert(
     fc.property(text, (encoded) => {
-      const decoded = decodePolyline(encoded, 1e6)
+      const decoded = decodePolyline(encoded)
       assert.strictEqual(decoded !== undefined, isPolyline.test(encoded))
       assert.strictEqual(decoded?.lats.length, decoded && [...encoded.matchAll(/[?-^]/g)].length / 2)
     }),

@@ -38,7 +38,7 @@ const Seen = Schema.Struct({
 })
 
 const ofPolyline = (text: string): ReadonlyArray<Place> => {
-  const line = decodePolyline(text, 1e6)
+  const line = decodePolyline(text)
   return line === undefined ? [] : Array.from(line.lngs, (lng, index) => [lng, line.lats[index] ?? 0] as const)
 }
 

@@ -1,4 +1,4 @@
-import type { Position } from "../../schema/Geometry.ts"
+import { isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 
 /** Degrees without elevations, as numbers: an object for each position would be slow to measure. */
 export interface Coordinates {
@@ -15,3 +15,5 @@ export const coordinatesOf = (positions: ReadonlyArray<Position>): Coordinates =
   })
   return { lngs, lats }
 }
+
+export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(isLatitude) && lngs.every(isLongitude)

@@ -4,7 +4,8 @@ import { MAX_ELEVATION_GAIN } from "../../schema/Route.ts"
 import { type Coordinates, coordinatesOf } from "./Coordinates.ts"
 import { elevationGainOf } from "./Elevation.ts"
 import { lengthOf } from "./Geodesy.ts"
-import { boundsOf, polyline6, simplifiedLine } from "./Polylines.ts"
+import { encodePolyline } from "./PolylineEncoding.ts"
+import { boundsOf, simplifiedLine } from "./Polylines.ts"
 
 /** A route's polyline in every stored form, as a thread returns it. */
 export interface MeasuredPolyline {
@@ -45,7 +46,7 @@ export const measurePolyline = ({ coordinates, elevations, json, start, textAt }
   return {
     json,
     simplified: `[${Array.from(simplifiedLine(coordinates, bounds), textAt).join(",")}]`,
-    polyline6: polyline6(coordinates),
+    polyline6: encodePolyline(coordinates),
     positionCount,
     box: bounds === undefined ? null : boxText(bounds),
     metres: positionCount < 2 ? null : Math.min(lengthOf(coordinates), MAX_DISTANCE),

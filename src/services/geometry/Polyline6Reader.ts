@@ -1,7 +1,7 @@
-import { DEGREES, isLatitude, isLongitude, MAX_POSITIONS, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { DEGREES, MAX_POSITIONS } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
-import type { Coordinates } from "./Coordinates.ts"
+import { isOnEarth } from "./Coordinates.ts"
 import { type MeasuredPolyline, measurePolyline } from "./MeasuredPolyline.ts"
 import { decodePolyline, positionCount } from "./PolylineEncoding.ts"
 
@@ -15,12 +15,10 @@ export const BROKEN_POLYLINE6: ValidationIssue = {
     + `${DEGREES.longitude} degrees`
 }
 
-const isOnEarth = ({ lats, lngs }: Coordinates) => lats.every(isLatitude) && lngs.every(isLongitude)
-
 /** Synchronous: 0.1 s for 100,000 positions. Undefined for an invalid or too long polyline. */
 export const measurePolyline6 = (encoded: string): MeasuredPolyline | undefined => {
   if (positionCount(encoded) > MAX_POSITIONS) return undefined
-  const coordinates = decodePolyline(encoded, 10 ** POLYLINE_PRECISION)
+  const coordinates = decodePolyline(encoded)
   if (coordinates === undefined || !isOnEarth(coordinates)) return undefined
   const { lats, lngs } = coordinates
   const textAt = (index: number) => `[${lngs[index] ?? 0},${lats[index] ?? 0}]`

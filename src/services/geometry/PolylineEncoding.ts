@@ -1,4 +1,7 @@
+import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
+
+const FACTOR = 10 ** POLYLINE_PRECISION
 
 /** 5 bits a character; twice 360 degrees with six decimals have 30. */
 const MAX_CHARACTERS = 6
@@ -25,15 +28,17 @@ const write = (into: Uint8Array, start: number, difference: number): number => {
   return index + 1
 }
 
-/** As `@mapbox/polyline`, in a fifth of the time for a long polyline. `factor` is a power of ten, at most 1,000,000. */
-export const encodePolyline = ({ lats, lngs }: Coordinates, factor: number): string => {
+/** Google's format, with six decimals. */
+export const encodePolyline = (
+  { lats, lngs }: { readonly lats: ArrayLike<number>; readonly lngs: ArrayLike<number> }
+): string => {
   const bytes = Buffer.allocUnsafe(lngs.length * 2 * MAX_CHARACTERS)
   let end = 0
   let lastLat = 0
   let lastLng = 0
   for (let index = 0; index < lngs.length; index++) {
-    const lat = rounded((lats[index] ?? 0) * factor)
-    const lng = rounded((lngs[index] ?? 0) * factor)
+    const lat = rounded((lats[index] ?? 0) * FACTOR)
+    const lng = rounded((lngs[index] ?? 0) * FACTOR)
     end = write(bytes, write(bytes, end, lat - lastLat), lng - lastLng)
     lastLat = lat
     lastLng = lng
@@ -73,7 +78,7 @@ const differencesOf = (encoded: string): Int32Array | undefined => {
 }
 
 /** Undefined for an invalid polyline. Encoding the result again gives the same text. */
-export const decodePolyline = (encoded: string, factor: number): Coordinates | undefined => {
+export const decodePolyline = (encoded: string): Coordinates | undefined => {
   const differences = differencesOf(encoded)
   if (differences === undefined) return undefined
   const lats = new Float64Array(differences.length / 2)
@@ -83,8 +88,8 @@ export const decodePolyline = (encoded: string, factor: number): Coordinates | u
   for (let index = 0; index < lats.length; index++) {
     lat += differences[2 * index] ?? 0
     lng += differences[2 * index + 1] ?? 0
-    lats[index] = lat / factor
-    lngs[index] = lng / factor
+    lats[index] = lat / FACTOR
+    lngs[index] = lng / FACTOR
   }
   return { lats, lngs }
 }

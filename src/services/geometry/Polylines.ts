@@ -1,7 +1,6 @@
-import { type BoundingBox, POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import type { BoundingBox } from "../../schema/Geometry.ts"
 import type { Coordinates } from "./Coordinates.ts"
 import { FULL_TURN } from "./Geodesy.ts"
-import { encodePolyline } from "./PolylineEncoding.ts"
 import { simplified } from "./Simplification.ts"
 
 /** The turn of a longitude that is nearest to the previous one. */
@@ -31,5 +30,3 @@ const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - we
 /** At most `MAX_SIMPLIFIED` positions, the first and the last included (Douglas-Peucker). */
 export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array =>
   bounds === undefined ? new Uint32Array() : simplified(line, sizeOf(bounds))
-
-export const polyline6 = (line: Coordinates): string => encodePolyline(line, 10 ** POLYLINE_PRECISION)

@@ -3,7 +3,7 @@ import { type Position, Positions } from "../../schema/Geometry.ts"
 import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { MAX_ELEVATION } from "../geometry/Elevation.ts"
 import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import { polyline6 } from "../geometry/Polylines.ts"
+import { encodePolyline } from "../geometry/PolylineEncoding.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "elevations"
@@ -29,7 +29,7 @@ export const readBare = new HeavyJob<string, ReadonlyArray<BarePositions>>(impor
     const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
     return Array.from({ length: calls }, (_, call) => {
       const positions = bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)
-      return { polyline: polyline6(coordinatesOf(positions)), count: positions.length }
+      return { polyline: encodePolyline(coordinatesOf(positions)), count: positions.length }
     })
   }
 })

@@ -1,7 +1,7 @@
-import polyline from "@mapbox/polyline"
 import { Option, Predicate, Schema } from "effect"
-import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import { type MatchedPoint, type TraceAnswer, TraceEdge, type TracePoint } from "../../schema/Routing.ts"
+import type { Coordinates } from "../geometry/Coordinates.ts"
+import { decodePolyline, encodePolyline } from "../geometry/PolylineEncoding.ts"
 
 const UNKNOWN_SURFACE = "unknown"
 
@@ -14,7 +14,7 @@ export interface MatchedPieces {
 }
 
 interface Match {
-  readonly shape: string
+  readonly line: Coordinates
   readonly edges: ReadonlyArray<TraceEdge>
   readonly points: ReadonlyArray<MatchedPoint>
 }
@@ -40,18 +40,22 @@ const matchOf = (text: string): Match | undefined => {
   if (!Predicate.isObject(body) || !("shape" in body) || typeof body.shape !== "string") return undefined
   const edges = Option.getOrUndefined(decodeEdges("edges" in body ? body.edges : undefined))
   const points = "matched_points" in body ? body.matched_points : []
-  return edges === undefined || !isPoints(points) ? undefined : { shape: body.shape, edges, points }
+  const line = decodePolyline(body.shape)
+  return edges === undefined || line === undefined || !isPoints(points) ? undefined : { line, edges, points }
 }
 
 const isTrace = (value: unknown): value is ReadonlyArray<TracePoint> => Array.isArray(value)
 
+const NO_LINE: Coordinates = { lats: new Float64Array(), lngs: new Float64Array() }
+
 const unmatched = (text: string): Match => {
   const points = Option.getOrUndefined(Option.filter(parse(text), isTrace)) ?? []
-  return { shape: "", edges: [], points: points.map(({ lat, lon }) => ({ lat, lon, type: "unmatched" })) }
+  return { line: NO_LINE, edges: [], points: points.map(({ lat, lon }) => ({ lat, lon, type: "unmatched" })) }
 }
 
 interface Joined {
-  readonly line: ReadonlyArray<[number, number]>
+  readonly lats: ReadonlyArray<number>
+  readonly lngs: ReadonlyArray<number>
   readonly edges: ReadonlyArray<TraceEdge>
   readonly points: ReadonlyArray<MatchedPoint>
 }
@@ -70,25 +74,25 @@ const shiftPoint = ({ distance_from_trace_point, edge_index, lat, lon, type }: M
   ...(distance_from_trace_point === undefined ? {} : { distance_from_trace_point })
 })
 
-const isSame = ([lat, lon]: [number, number], other: [number, number]) => lat === other[0] && lon === other[1]
-
 const join = (matches: ReadonlyArray<Match>): Joined => {
-  const line: Array<[number, number]> = []
+  const lats: Array<number> = []
+  const lngs: Array<number> = []
   const edges: Array<TraceEdge> = []
   const points: Array<MatchedPoint> = []
   for (const match of matches) {
-    const positions = polyline.decode(match.shape, POLYLINE_PRECISION)
-    const [first, last] = [positions[0], line.at(-1)]
-    const isJoint = first !== undefined && last !== undefined && isSame(first, last)
-    const shapeOffset = isJoint ? line.length - 1 : line.length
+    const { line } = match
+    const isJoint = lats.length > 0 && line.lats[0] === lats.at(-1) && line.lngs[0] === lngs.at(-1)
+    const joint = isJoint ? 1 : 0
+    const shapeOffset = lats.length - joint
     const edgeOffset = edges.length
     for (const point of points.length === 0 ? match.points : match.points.slice(1)) {
       points.push(shiftPoint(point, edgeOffset))
     }
     for (const edge of match.edges) edges.push(shiftEdge(edge, shapeOffset))
-    for (const position of isJoint ? positions.slice(1) : positions) line.push(position)
+    for (const lat of line.lats.subarray(joint)) lats.push(lat)
+    for (const lng of line.lngs.subarray(joint)) lngs.push(lng)
   }
-  return { line, edges, points }
+  return { lats, lngs, edges, points }
 }
 
 const round = (value: number, decimals: number) => Number(value.toFixed(decimals))
@@ -110,7 +114,7 @@ const surfacesOf = (edges: ReadonlyArray<TraceEdge>, total: number) => {
 }
 
 /** A partial match is no error: `coverage` is its share. */
-const responseOf = ({ edges, line, points }: Joined, metres: number): TraceAnswer | undefined => {
+const responseOf = ({ edges, lats, lngs, points }: Joined, metres: number): TraceAnswer | undefined => {
   const total = lengthOf(edges)
   const surfaces = surfacesOf(edges, total)
   // A sum of finite lengths may be infinite, which JSON has as null.
@@ -118,7 +122,7 @@ const responseOf = ({ edges, line, points }: Joined, metres: number): TraceAnswe
   if (!figures.every(Number.isFinite)) return undefined
   return {
     coverage: metres === 0 ? 0 : round(Math.min(1, total * 1000 / metres), 4),
-    shape: polyline.encode([...line], POLYLINE_PRECISION),
+    shape: encodePolyline({ lats, lngs }),
     edges,
     matched_points: points,
     surfaces

@@ -1,9 +1,8 @@
-import polyline from "@mapbox/polyline"
-import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
-import { isOnEarth, MAX_TRACE, type TracePoint, type TraceRequest } from "../../schema/Routing.ts"
+import { MAX_TRACE, MIN_TRACE, type TracePoint, type TraceRequest } from "../../schema/Routing.ts"
+import { isOnEarth } from "../geometry/Coordinates.ts"
 import { metresBetween } from "../geometry/Geodesy.ts"
-import { positionCount } from "../geometry/PolylineEncoding.ts"
+import { decodePolyline, positionCount } from "../geometry/PolylineEncoding.ts"
 
 /** The engine allows 16,000 points and 200 km; the rest is a margin for its own measure. */
 const MAX_PIECE_POINTS = 16_000
@@ -20,10 +19,9 @@ type Points = ReadonlyArray<TracePoint>
 
 const decoded = (encoded: string): Points | undefined => {
   if (positionCount(encoded) > MAX_TRACE) return undefined
-  const line = polyline.decode(encoded, POLYLINE_PRECISION)
-  return line.length >= 2 && line.length <= MAX_TRACE && line.every(isOnEarth)
-    ? line.map(([lat, lon]) => ({ lat, lon }))
-    : undefined
+  const line = decodePolyline(encoded)
+  if (line === undefined || line.lats.length < MIN_TRACE || !isOnEarth(line)) return undefined
+  return Array.from(line.lats, (lat, index) => ({ lat, lon: line.lngs[index] ?? 0 }))
 }
 
 const distancesAlong = (points: Points): Float64Array => {

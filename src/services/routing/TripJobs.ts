@@ -1,8 +1,8 @@
-import polyline from "@mapbox/polyline"
 import { Option, Schema } from "effect"
-import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
+import { isLatitude, isLongitude } from "../../schema/Geometry.ts"
 import { Maneuver, MAX_INSTRUCTION, MAX_MANEUVERS } from "../../schema/Maneuver.ts"
-import { isOnEarth } from "../../schema/Routing.ts"
+import type { Coordinates } from "../geometry/Coordinates.ts"
+import { decodePolyline } from "../geometry/PolylineEncoding.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "routes of the engine"
@@ -29,23 +29,27 @@ const Response = Schema.Struct({
 
 type Legs = typeof Response.Type["trip"]["legs"]
 
-type Lines = ReadonlyArray<ReadonlyArray<[number, number]>>
+type Lines = ReadonlyArray<Coordinates>
 
 const decodeResponse = Schema.decodeUnknownOption(Response)
 
+const pointOf = (line: Coordinates | undefined, index: number) => ({
+  lat: line?.lats.at(index) ?? Number.NaN,
+  lon: line?.lngs.at(index) ?? Number.NaN
+})
+
 /** The engine returns requested locations; the snapped ones are the ends of the legs. */
 const snappedOf = (lines: Lines) =>
-  [lines[0]?.[0], ...lines.map((line) => line.at(-1))]
-    .filter((point) => point !== undefined)
-    .filter(isOnEarth)
-    .map(([lat, lon], original_index) => ({ lat, lon, original_index }))
+  [pointOf(lines[0], 0), ...lines.map((line) => pointOf(line, -1))]
+    .filter(({ lat, lon }) => isLatitude(lat) && isLongitude(lon))
+    .map(({ lat, lon }, original_index) => ({ lat, lon, original_index }))
 
 /** The maneuvers of all legs. The engine's indexes are into each leg, these into the joined polyline. */
 const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
   const joined = { offset: 0 }
   return legs.flatMap(({ maneuvers = [] }, leg) => {
     const { offset } = joined
-    joined.offset += Math.max(0, (lines[leg]?.length ?? 0) - 1)
+    joined.offset += Math.max(0, (lines[leg]?.lats.length ?? 0) - 1)
     return maneuvers.map(({ begin_shape_index, instruction, ...maneuver }) => ({
       ...maneuver,
       instruction: [...instruction.toWellFormed()].slice(0, MAX_INSTRUCTION).join(""),
@@ -56,13 +60,13 @@ const maneuversOf = (legs: Legs, lines: Lines): ReadonlyArray<Maneuver> => {
 
 const hasIndexesOf = (legs: Legs, lines: Lines) =>
   legs.every(({ maneuvers = [] }, leg) =>
-    maneuvers.every(({ begin_shape_index }) => begin_shape_index < (lines[leg]?.length ?? 0))
+    maneuvers.every(({ begin_shape_index }) => begin_shape_index < (lines[leg]?.lats.length ?? 0))
   )
 
 const tripOf = ({ trip: { legs, summary } }: typeof Response.Type) => {
-  const lines = legs.map(({ shape }) => polyline.decode(shape, POLYLINE_PRECISION))
+  const lines = legs.map(({ shape }) => decodePolyline(shape)).filter((line) => line !== undefined)
   const maneuvers = maneuversOf(legs, lines)
-  if (maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs, lines)) return Option.none()
+  if (lines.length < legs.length || maneuvers.length > MAX_MANEUVERS || !hasIndexesOf(legs, lines)) return Option.none()
   return Option.some({
     legs: legs.map(({ shape, summary }) => ({ shape, summary })),
     summary,
