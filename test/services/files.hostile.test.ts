@@ -7,7 +7,7 @@ import type { TextFormat, WrittenRoute } from "../../src/services/files/draft/Do
 import { NearestPositions } from "../../src/services/files/draft/NearestPositions.ts"
 import { finish } from "../../src/services/files/Finish.ts"
 import { readRouteFile, writeRouteFile } from "../../src/services/files/RouteFile.ts"
-import { decodeLine } from "../../src/services/routes/RouteFiles.ts"
+import { readLine } from "../../src/services/routes/RouteText.ts"
 import {
   assertWithin,
   fixedBound,
@@ -151,17 +151,17 @@ describe("a stored line", () => {
       const text = JSON.stringify(line)
       const others = { turns: 0 }
       yield* Effect.sync(() => others.turns++).pipe(Effect.andThen(Effect.yieldNow), Effect.forever, Effect.forkChild)
-      assert.strictEqual(JSON.stringify(yield* decodeLine(text)), text)
+      assert.strictEqual(JSON.stringify(yield* readLine(text)), text)
       assert.isAtLeast(others.turns, Math.floor(text.length / 200_000))
     }))
 
   it.effect("is what JSON.parse makes of it, or unreadable", () =>
     Effect.gen(function*() {
       for (const text of ["[]", "[[1,2]]", "[[1,2],[3,4,5]]", "[ [1, 2], [3, 4] ]"]) {
-        assert.deepStrictEqual<unknown>(yield* decodeLine(text), JSON.parse(text))
+        assert.deepStrictEqual<unknown>(yield* readLine(text), JSON.parse(text))
       }
       for (const text of ["", "null", "{}", "[[1,2],]", "[[1,2],[3,4]", "[[1,2],[200,0]]", "[[1,2]],[[3,4]]"]) {
-        assert.isTrue(Exit.isFailure(yield* Effect.exit(decodeLine(text))), text)
+        assert.isTrue(Exit.isFailure(yield* Effect.exit(readLine(text))), text)
       }
     }))
 })

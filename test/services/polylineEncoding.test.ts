@@ -2,9 +2,9 @@ import { assert, it } from "@effect/vitest"
 import polyline from "@mapbox/polyline"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
-import { measurePolyline6 } from "../../src/services/geometry/Polyline6Reader.ts"
-import { decodePolyline, encodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
+import { coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
+import { measurePolyline6 } from "../../src/services/geometry/MeasuredPolyline.ts"
+import { decodePolyline, encodePolyline } from "../../src/services/geometry/Polyline.ts"
 
 const longitude = fc.oneof(
   fc.double({ min: -180, max: 180, noNaN: true }),

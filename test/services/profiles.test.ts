@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { profileOf } from "../../src/services/geometry/Profiles.ts"
+import { profileOf } from "../../src/services/geometry/Elevation.ts"
 
 /** Some 111.2 m between two on a meridian. */
 const north = (index: number, height?: number): Position => {

@@ -2,8 +2,8 @@ import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import simplify from "simplify-js"
 import type { Position } from "../../src/schema/Geometry.ts"
-import { coordinatesOf } from "../../src/services/geometry/Coordinates.ts"
-import { boundsOf, simplifiedLine } from "../../src/services/geometry/Polylines.ts"
+import { boundsOf, coordinatesOf } from "../../src/services/geometry/Geodesy.ts"
+import { simplifiedLine } from "../../src/services/geometry/Simplification.ts"
 import { assertWithin, leastTimeOf, parsingBound } from "../support/ProcessorTime.ts"
 
 const COUNT = 100_000

@@ -1,5 +1,5 @@
 import { Effect, Schema } from "effect"
-import { decodePolyline } from "../../src/services/geometry/PolylineEncoding.ts"
+import { decodePolyline } from "../../src/services/geometry/Polyline.ts"
 import type { Rider } from "./Actors.ts"
 import { TestServer } from "./TestServer.ts"
 

@@ -1,8 +1,12 @@
 import { Context, Effect } from "effect"
 import { ValidationFailed } from "../../schema/Errors.ts"
 import type { Position } from "../../schema/Geometry.ts"
-import type { MeasuredPolyline } from "../../services/geometry/MeasuredPolyline.ts"
-import { BROKEN_POLYLINE6, polyline6Bytes, readPolyline6 } from "../../services/geometry/Polyline6Reader.ts"
+import {
+  BROKEN_POLYLINE6,
+  type MeasuredPolyline,
+  polyline6Bytes,
+  readPolyline6
+} from "../../services/geometry/MeasuredPolyline.ts"
 import { HeavyWork } from "../../services/heavy/HeavyWork.ts"
 import type { MeasuredTrace } from "../../services/routing/MeasuredTrace.ts"
 

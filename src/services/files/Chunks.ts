@@ -1,10 +1,11 @@
-const CHUNK_LENGTH = 65_536
+/** Characters that are written, read or parsed at once. */
+export const PIECE_LENGTH = 65_536
 
 export function* chunked(pieces: Iterable<string>): Generator<string> {
   let chunk = ""
   for (const piece of pieces) {
     chunk += piece
-    if (chunk.length < CHUNK_LENGTH) continue
+    if (chunk.length < PIECE_LENGTH) continue
     yield chunk
     chunk = ""
   }

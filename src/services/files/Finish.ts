@@ -15,8 +15,8 @@ import {
   Tags
 } from "../../schema/Route.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { coordinatesOf } from "../geometry/Coordinates.ts"
 import { elevationGainOf } from "../geometry/Elevation.ts"
+import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { activityOf } from "./Activities.ts"
 import { metresOf } from "./Choice.ts"

@@ -1,5 +1,6 @@
-import type { Coordinates } from "./Coordinates.ts"
-import { metresBetween } from "./Geodesy.ts"
+import type { ElevationProfile } from "../../schema/Elevation.ts"
+import type { Position } from "../../schema/Geometry.ts"
+import { type Coordinates, coordinatesOf, metresAlong } from "./Geodesy.ts"
 
 /** Elevations are averaged over so many metres on either side, since barometers and satellites are noisy. */
 const REACH = 50
@@ -9,29 +10,24 @@ const LEAST_CLIMB = 3
 /** In metres: no ground is higher or lower. */
 export const MAX_ELEVATION = 12_000
 
-interface Profile {
+/** The positions with a plausible elevation, in order. */
+export interface Heights {
+  /** Metres from the start. */
   readonly at: Float64Array
   readonly elevations: Float64Array
 }
 
-const profileOf = ({ lats, lngs }: Coordinates, elevations: Float64Array): Profile => {
-  const profile = { at: new Float64Array(lngs.length), elevations: new Float64Array(lngs.length) }
-  let count = 0
-  let metres = 0
-  for (let index = 0; index < lngs.length; index++) {
-    if (index > 0) {
-      metres += metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
-    }
-    const elevation = elevations[index] ?? Number.NaN
-    if (!(Math.abs(elevation) <= MAX_ELEVATION)) continue
-    profile.at[count] = metres
-    profile.elevations[count] = elevation
-    count++
+/** NaN is a position without an elevation. */
+export const heightsAlong = (line: Coordinates, elevations: Float64Array): Heights => {
+  const at = metresAlong(line)
+  const isKnown = (index: number) => Math.abs(elevations[index] ?? Number.NaN) <= MAX_ELEVATION
+  return {
+    at: at.filter((_, index) => isKnown(index)),
+    elevations: elevations.filter((_, index) => isKnown(index))
   }
-  return { at: profile.at.subarray(0, count), elevations: profile.elevations.subarray(0, count) }
 }
 
-const smoothed = ({ at, elevations }: Profile): Float64Array => {
+const smoothed = ({ at, elevations }: Heights): Float64Array => {
   const means = new Float64Array(at.length)
   let sum = 0
   let from = 0
@@ -60,11 +56,47 @@ const climbs = (elevations: Float64Array): number => {
   return high - low >= LEAST_CLIMB ? gain + high - low : gain
 }
 
+const decimetres = (metres: number) => Math.round(10 * metres) / 10
+
 /**
  * Metres climbed, to a decimetre: averaged over 50 m on either side, without rises below 3 m. NaN is a position without
  * an elevation; undefined where fewer than two have one.
  */
 export const elevationGainOf = (line: Coordinates, elevations: Float64Array): number | undefined => {
-  const profile = profileOf(line, elevations)
-  return profile.at.length < 2 ? undefined : Math.round(10 * climbs(smoothed(profile))) / 10
+  const heights = heightsAlong(line, elevations)
+  return heights.at.length < 2 ? undefined : decimetres(climbs(smoothed(heights)))
+}
+
+const between = (before: number, after: number, share: number): number | null => {
+  if (share === 0) return Number.isFinite(before) ? decimetres(before) : null
+  const height = before + share * (after - before)
+  return Number.isFinite(height) ? decimetres(height) : null
+}
+
+/**
+ * Its own positions where there are no more than `samples`, else as many at even distances, the ends included. Heights are
+ * interpolated between two positions that have one, and rounded to decimetres.
+ */
+export const profileOf = (line: ReadonlyArray<Position>, samples: number): ElevationProfile => {
+  const metres = metresAlong(coordinatesOf(line))
+  const distance = metres.at(-1) ?? 0
+  const heightAt = (index: number) => line[index]?.[2] ?? Number.NaN
+  if (!line.some((position) => position.length === 3)) return { distance: decimetres(distance), points: [] }
+  const last = line.length - 1
+  const at = { index: 0 }
+  const sampleAt = (sample: number) => {
+    const wanted = sample === samples - 1 ? distance : distance * sample / (samples - 1)
+    while (at.index < last - 1 && (metres[at.index + 1] ?? 0) <= wanted) at.index++
+    const from = metres[at.index] ?? 0
+    const length = (metres[at.index + 1] ?? 0) - from
+    const share = length > 0 ? Math.min(1, (wanted - from) / length) : 0
+    const height = share === 1
+      ? between(heightAt(at.index + 1), 0, 0)
+      : between(heightAt(at.index), heightAt(at.index + 1), share)
+    return { distance: decimetres(wanted), height }
+  }
+  const points = line.length <= samples
+    ? line.map((_, index) => ({ distance: decimetres(metres[index] ?? 0), height: between(heightAt(index), 0, 0) }))
+    : Array.from({ length: samples }, (_, sample) => sampleAt(sample))
+  return { distance: decimetres(distance), points }
 }

@@ -1,5 +1,5 @@
 import { distance } from "geokdbush"
-import type { Coordinates } from "./Coordinates.ts"
+import { type BoundingBox, isLatitude, isLongitude, type Position } from "../../schema/Geometry.ts"
 
 /** In metres, of the sphere that `geokdbush` measures on. */
 export const EARTH_RADIUS = 6_371_000
@@ -15,10 +15,55 @@ export const degrees = (radians: number): number => radians * 180 / Math.PI
 export const metresBetween = (fromLng: number, fromLat: number, toLng: number, toLat: number): number =>
   1000 * distance(fromLng, fromLat, toLng, toLat)
 
-export const lengthOf = ({ lats, lngs }: Coordinates): number => {
-  let metres = 0
+/** Degrees without elevations, as numbers: an object for each position would be slow to measure. */
+export interface Coordinates {
+  readonly lngs: Float64Array
+  readonly lats: Float64Array
+}
+
+export const coordinatesOf = (positions: ReadonlyArray<Position>): Coordinates => {
+  const lngs = new Float64Array(positions.length)
+  const lats = new Float64Array(positions.length)
+  positions.forEach((position, index) => {
+    lngs[index] = position[0]
+    lats[index] = position[1]
+  })
+  return { lngs, lats }
+}
+
+export const isOnEarth = ({ lats, lngs }: Coordinates): boolean => lats.every(isLatitude) && lngs.every(isLongitude)
+
+/** From the start of the line to each of its positions. */
+export const metresAlong = ({ lats, lngs }: Coordinates): Float64Array => {
+  const metres = new Float64Array(lngs.length)
   for (let index = 1; index < lngs.length; index++) {
-    metres += metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
+    metres[index] = (metres[index - 1] ?? 0)
+      + metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
   }
   return metres
+}
+
+/** In metres. */
+export const lengthOf = (line: Coordinates): number => metresAlong(line).at(-1) ?? 0
+
+/** The turn of a longitude that is nearest to the previous one. */
+export const nearest = (lng: number, previous: number) => lng + FULL_TURN * Math.round((previous - lng) / FULL_TURN)
+
+/** East is over 180 across the antimeridian, west never. Undefined without a position. */
+export const boundsOf = ({ lats, lngs }: Coordinates): BoundingBox | undefined => {
+  let [west] = lngs
+  let [south] = lats
+  if (west === undefined || south === undefined) return undefined
+  let [east, north] = [west, south]
+  let last = west
+  for (let index = 0; index < lngs.length; index++) {
+    const lat = lats[index] ?? 0
+    last = nearest(lngs[index] ?? 0, last)
+    west = Math.min(west, last)
+    east = Math.max(east, last)
+    south = Math.min(south, lat)
+    north = Math.max(north, lat)
+  }
+  const shift = FULL_TURN * Math.floor((west + FULL_TURN / 2) / FULL_TURN)
+  return { west: west - shift, east: east - shift, south, north }
 }

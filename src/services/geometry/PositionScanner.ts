@@ -1,13 +1,11 @@
 import { isLatitude, isLongitude, MAX_POSITIONS, type Position } from "../../schema/Geometry.ts"
+import { CLOSE_ARRAY, COMMA, OPEN_ARRAY } from "../json/JsonScanner.ts"
 import type { ParsedPolyline } from "./MeasuredPolyline.ts"
 
-const COMMA = 0x2c
 const MINUS = 0x2d
 const POINT = 0x2e
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const OPEN = 0x5b
-const CLOSE = 0x5d
 
 /** Below 10 ** 15 each decimal is the shortest text of its number, and its digits are an exact integer. */
 const MANTISSA_LIMIT = 1e15
@@ -91,7 +89,7 @@ class NumberReader {
  * such as white space or digits without effect: the text is then its own normal form.
  */
 export const scanPositions = (text: Buffer, from: number): ScannedPositions | undefined => {
-  if (text[from] !== OPEN) return undefined
+  if (text[from] !== OPEN_ARRAY) return undefined
   const most = Math.min(MAX_POSITIONS, Math.ceil((text.length - from) / LEAST_POSITION_BYTES))
   const { elevations, lats, lngs, starts } = scratchOf(most)
   const numbers = new NumberReader(text)
@@ -99,9 +97,9 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
   let elevated = 0
   let first: Position | undefined
   let at = from + 1
-  if (text[at] === CLOSE) return undefined
+  if (text[at] === CLOSE_ARRAY) return undefined
   for (;;) {
-    if (count === most || text[at] !== OPEN) return undefined
+    if (count === most || text[at] !== OPEN_ARRAY) return undefined
     starts[count] = at
     at = numbers.read(at + 1)
     const lng = numbers.value
@@ -120,12 +118,12 @@ export const scanPositions = (text: Buffer, from: number): ScannedPositions | un
       elevations[count] = numbers.value
     }
     if (count === 0) first = hasElevation ? [lng, lat, numbers.value] : [lng, lat]
-    if (text[at] !== CLOSE) return undefined
+    if (text[at] !== CLOSE_ARRAY) return undefined
     count++
     at++
     const next = text[at]
     at++
-    if (next === CLOSE) break
+    if (next === CLOSE_ARRAY) break
     if (next !== COMMA) return undefined
   }
   starts[count] = at

@@ -1,6 +1,5 @@
-import { MAX_SIMPLIFIED } from "../../schema/Geometry.ts"
-import type { Coordinates } from "./Coordinates.ts"
-import { radians } from "./Geodesy.ts"
+import { type BoundingBox, MAX_SIMPLIFIED } from "../../schema/Geometry.ts"
+import { boundsOf, type Coordinates, radians } from "./Geodesy.ts"
 
 const FIRST_TOLERANCE = 1 / 5000
 
@@ -166,10 +165,13 @@ const mostDistant = (points: Points): Points => {
   return pointsAt(points, places, places.length)
 }
 
-/** Indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. `size` is in degrees. */
-export const simplified = (line: Coordinates, size: number): Uint32Array => {
+const sizeOf = ({ east, north, south, west }: BoundingBox) => Math.max(east - west, north - south)
+
+/** Indexes of at most `MAX_SIMPLIFIED` positions, first and last included, in linear time. */
+export const simplifiedLine = (line: Coordinates, bounds = boundsOf(line)): Uint32Array => {
+  if (bounds === undefined) return new Uint32Array()
   const points = pointsOf(line)
-  const tolerance = Math.max(size * FIRST_TOLERANCE, Number.EPSILON)
+  const tolerance = Math.max(sizeOf(bounds) * FIRST_TOLERANCE, Number.EPSILON)
   const kept = thin(points, tolerance, budgetFor(points.x.length)) ?? mostDistant(candidatesOf(points))
   return kept.index
 }

@@ -1,7 +1,7 @@
 import type { Position } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
 import { carried } from "../files/xml/Characters.ts"
-import { coordinatesOf } from "../geometry/Coordinates.ts"
+import { coordinatesOf } from "../geometry/Geodesy.ts"
 import { elevationsOf } from "../geometry/MeasuredPolyline.ts"
 import { type Html, html } from "../html/Html.ts"
 import { COLOURS, type Colours } from "./Colours.ts"

@@ -1,9 +1,8 @@
-import { Schema } from "effect"
 import { createRequire } from "node:module"
-import { Positions } from "../../schema/Geometry.ts"
 import type { PictureOptions } from "../../schema/Picture.ts"
-import { Waypoint } from "../../schema/Route.ts"
+import { positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
+import { readWaypoints } from "../routes/RouteText.ts"
 import { drawPicture } from "./Drawing.ts"
 
 export interface PictureOrder {
@@ -15,15 +14,12 @@ export interface PictureOrder {
   readonly options: PictureOptions
 }
 
-const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
-const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
-
 const draw = ({ attribution, geometry, name, options, waypoints }: PictureOrder): string =>
   drawPicture({
     name,
     attribution,
-    positions: decodeGeometry(geometry),
-    waypoints: decodeWaypoints(waypoints).map(({ coord }) => coord)
+    positions: positionsOf(geometry),
+    waypoints: readWaypoints(waypoints).map(({ coord }) => coord)
   }, options)
 
 const share = "pictures"

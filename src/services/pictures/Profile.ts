@@ -1,42 +1,25 @@
-import type { Coordinates } from "../geometry/Coordinates.ts"
-import { MAX_ELEVATION } from "../geometry/Elevation.ts"
-import { metresBetween } from "../geometry/Geodesy.ts"
+import { type Heights, heightsAlong } from "../geometry/Elevation.ts"
+import { type Coordinates, lengthOf } from "../geometry/Geodesy.ts"
 import { type Html, html } from "../html/Html.ts"
 import type { Colours } from "./Colours.ts"
 import { distance, FONT_SIZE, label, metres, round, widthOf } from "./Labels.ts"
 import { pathOf, thinned } from "./Paths.ts"
 import type { Box } from "./Projection.ts"
 
-/** The positions with a plausible elevation, in order. */
-export interface Profile {
-  readonly at: Float64Array
-  readonly elevations: Float64Array
+export interface Profile extends Heights {
   readonly length: number
   readonly lowest: number
   readonly highest: number
 }
 
 /** Undefined with fewer than two elevations, and for a line without a length. */
-export const profileOf = ({ lats, lngs }: Coordinates, elevations: Float64Array): Profile | undefined => {
-  const at: Array<number> = []
-  const heights: Array<number> = []
-  let length = 0
-  let lowest = Infinity
-  let highest = -Infinity
-  for (let index = 0; index < lngs.length; index++) {
-    if (index > 0) {
-      length += metresBetween(lngs[index - 1] ?? 0, lats[index - 1] ?? 0, lngs[index] ?? 0, lats[index] ?? 0)
-    }
-    const elevation = elevations[index] ?? Number.NaN
-    if (!(Math.abs(elevation) <= MAX_ELEVATION)) continue
-    at.push(length)
-    heights.push(elevation)
-    lowest = Math.min(lowest, elevation)
-    highest = Math.max(highest, elevation)
-  }
-  return at.length < 2 || length === 0
-    ? undefined
-    : { at: Float64Array.from(at), elevations: Float64Array.from(heights), length, lowest, highest }
+export const profileOf = (line: Coordinates, elevations: Float64Array): Profile | undefined => {
+  const length = lengthOf(line)
+  const heights = heightsAlong(line, elevations)
+  if (heights.at.length < 2 || length === 0) return undefined
+  const lowest = heights.elevations.reduce((low, elevation) => Math.min(low, elevation), Infinity)
+  const highest = heights.elevations.reduce((high, elevation) => Math.max(high, elevation), -Infinity)
+  return { ...heights, length, lowest, highest }
 }
 
 /** A flat ride should look flat. */

@@ -1,6 +1,4 @@
-import type { Coordinates } from "../geometry/Coordinates.ts"
-import { EARTH_RADIUS, FULL_TURN, radians } from "../geometry/Geodesy.ts"
-import { nearest } from "../geometry/Polylines.ts"
+import { type Coordinates, EARTH_RADIUS, FULL_TURN, nearest, radians } from "../geometry/Geodesy.ts"
 import type { Points } from "./Paths.ts"
 
 export interface Box {

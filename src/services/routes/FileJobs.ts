@@ -1,20 +1,19 @@
 import { Effect, Schema } from "effect"
 import { createHash } from "node:crypto"
-import { type BoundingBox, Positions } from "../../schema/Geometry.ts"
+import { type BoundingBox } from "../../schema/Geometry.ts"
 import type { Dropped, FileFormat, ImportWarning } from "../../schema/Import.ts"
-import { Maneuvers } from "../../schema/Maneuver.ts"
-import { NewRoute, Waypoint } from "../../schema/Route.ts"
+import { NewRoute } from "../../schema/Route.ts"
 import { FilesTooLarge, InvalidInput, UnknownEncoding, UnknownFormat } from "../DomainErrors.ts"
 import { draftsOf, summariesOf, type TrackChoice, type TrackSummary } from "../files/Choice.ts"
 import type { Draft, WrittenRoute } from "../files/draft/Document.ts"
 import { finish, nameOf } from "../files/Finish.ts"
 import { writeFit } from "../files/formats/FitWriter.ts"
 import { readPacked } from "../files/ReadPacked.ts"
-import { coordinatesOf } from "../geometry/Coordinates.ts"
-import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import { boundsOf } from "../geometry/Polylines.ts"
+import { boundsOf, coordinatesOf } from "../geometry/Geodesy.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
 import type { RouteDraft } from "./RouteColumns.ts"
+import { readCues, readWaypoints } from "./RouteText.ts"
 
 export interface ImportOptions extends TrackChoice {
   readonly contentType: string | undefined
@@ -119,10 +118,6 @@ interface WrittenFile {
   readonly cues: string
 }
 
-const decodeCues = Schema.decodeSync(Schema.fromJsonString(Maneuvers))
-const decodeGeometry = Schema.decodeSync(Schema.fromJsonString(Positions))
-const decodeWaypoints = Schema.decodeSync(Schema.fromJsonString(Schema.Array(Waypoint)))
-
 export const writeFitFile = new HeavyJob<WrittenFile, Uint8Array>(import.meta.url, {
   name: "write FIT",
   share: "files",
@@ -130,8 +125,8 @@ export const writeFitFile = new HeavyJob<WrittenFile, Uint8Array>(import.meta.ur
     writeFit({
       ...route,
       tags: [],
-      geometry: decodeGeometry(geometry),
-      waypoints: decodeWaypoints(waypoints),
-      cues: decodeCues(cues)
+      geometry: positionsOf(geometry),
+      waypoints: readWaypoints(waypoints),
+      cues: readCues(cues)
     })
 })

@@ -2,16 +2,17 @@ import { Result } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
 import { measurePolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { type ScannedPositions, scanPositions } from "../geometry/PositionScanner.ts"
-import { endOfString } from "../json/JsonScanner.ts"
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  endOfString,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE
+} from "../json/JsonScanner.ts"
 import type { Line } from "./RouteColumns.ts"
-
-const QUOTE = 0x22
-const COLON = 0x3a
-const OPEN_ARRAY = 0x5b
-const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
 const SPACES: ReadonlySet<number | undefined> = new Set([0x09, 0x0a, 0x0d, 0x20])
 

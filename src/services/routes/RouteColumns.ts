@@ -6,6 +6,7 @@ import { CueBeyondLine } from "../DomainErrors.ts"
 import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
 import type { RouteChanges } from "./RouteRecord.ts"
+import { cueText, waypointText } from "./RouteText.ts"
 
 type Geometry = ReadonlyArray<Position> | MeasuredPolyline | null | undefined
 
@@ -23,17 +24,6 @@ export const lineOf = (geometry: Geometry): Line =>
 
 export const startOf = (line: Line, waypoints: ReadonlyArray<Pick<Waypoint, "coord">>): Position =>
   line?.start ?? waypoints[0]?.coord ?? [0, 0]
-
-export const waypointText = (waypoints: ReadonlyArray<Waypoint>) =>
-  JSON.stringify(waypoints.map(({ coord, name, timestamp, type }) => ({
-    coord,
-    ...(type === null ? {} : { type }),
-    ...(name === null ? {} : { name }),
-    ...(timestamp === null ? {} : { timestamp })
-  })))
-
-export const cueText = (cues: RouteDraft["cues"]) =>
-  cues === undefined || cues === null || cues.length === 0 ? null : JSON.stringify(cues)
 
 /** Index of the first cue that is not on a line of so many positions. */
 export const cueBeyond = (cues: RouteDraft["cues"], positions: number): number | undefined => {

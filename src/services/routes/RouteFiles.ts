@@ -1,9 +1,7 @@
-import { Context, Effect, Layer, type Option, Schema, type Scope } from "effect"
-import { type Position, Positions } from "../../schema/Geometry.ts"
+import { Context, Effect, Layer, type Option, type Scope } from "effect"
 import type { RouteRef, UserId } from "../../schema/Ids.ts"
 import type { FileFormat } from "../../schema/Import.ts"
-import { Maneuvers } from "../../schema/Maneuver.ts"
-import { type StoredRoute, Waypoint } from "../../schema/Route.ts"
+import { type StoredRoute } from "../../schema/Route.ts"
 import { DownloadRefused, type Missing, type Overloaded, type SpoolFull } from "../DomainErrors.ts"
 import type { WrittenRoute } from "../files/draft/Document.ts"
 import { isPacked } from "../files/draft/PackedFile.ts"
@@ -14,6 +12,7 @@ import { Spool, type SpooledFile } from "../spool/Spool.ts"
 import { traced } from "../tracing/Traced.ts"
 import { type FileRefusal, type ImportOptions, readFile, type ReadFiles, refusalOf, writeFitFile } from "./FileJobs.ts"
 import { Routes } from "./Routes.ts"
+import { readCues, readLine, readWaypoints } from "./RouteText.ts"
 
 export class RouteFiles extends Context.Service<RouteFiles, {
   /** By the rules of `Routes.get`. */
@@ -87,35 +86,6 @@ export class RouteFiles extends Context.Service<RouteFiles, {
 /** Writing FIT takes this many times longer than parsing the stored text. */
 const FIT_WEIGHT = 8
 
-const decodeWaypoints = Schema.decodeEffect(Schema.fromJsonString(Schema.Array(Waypoint)))
-
-const decodeCues = Schema.decodeEffect(Schema.fromJsonString(Maneuvers))
-
-const decodePositions = Schema.decodeEffect(Schema.fromJsonString(Positions))
-
-const PIECE_LENGTH = 65_536
-
-function* piecesOf(text: string): Generator<string> {
-  const end = text.length - 1
-  if (!text.startsWith("[[") || !text.endsWith("]]")) return yield text
-  for (let start = 1; start < end;) {
-    const next = text.indexOf("],[", start + PIECE_LENGTH)
-    const last = next === -1 ? end : next + 1
-    yield `[${text.slice(start, last)}]`
-    start = last + 1
-  }
-}
-
-/** Parses stored positions in pieces, yielding to the event loop: 8 MiB at once would block it for 100 ms. */
-export const decodeLine = Effect.fnUntraced(function*(text: string) {
-  const line: Array<Position> = []
-  for (const piece of piecesOf(text)) {
-    for (const position of yield* decodePositions(piece)) line.push(position)
-    yield* Effect.yieldNow
-  }
-  return line
-})
-
 export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
   const { activity, createdAt, description, name, tags } = route
   const document: WrittenRoute = {
@@ -123,9 +93,9 @@ export const toDocument = Effect.fnUntraced(function*(route: StoredRoute) {
     ...(description === undefined ? {} : { description }),
     tags,
     ...(activity === undefined ? {} : { activity }),
-    waypoints: yield* decodeWaypoints(route.waypoints),
-    geometry: route.geometry === undefined ? [] : yield* decodeLine(textOf(route.geometry)),
-    ...(route.cues === undefined ? {} : { cues: yield* decodeCues(route.cues) }),
+    waypoints: readWaypoints(route.waypoints),
+    geometry: route.geometry === undefined ? [] : yield* readLine(textOf(route.geometry)),
+    ...(route.cues === undefined ? {} : { cues: readCues(route.cues) }),
     createdAt
   }
   return document

@@ -1,10 +1,17 @@
 import { Result } from "effect"
-import { ElevationRequest } from "../../schema/Elevation.ts"
+import { type ElevationProfile, ElevationRequest } from "../../schema/Elevation.ts"
 import type { Position } from "../../schema/Geometry.ts"
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { NewRoute, RoutePatch } from "../../schema/Route.ts"
-import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import { BROKEN_POLYLINE6, measurePolyline6 } from "../geometry/Polyline6Reader.ts"
+import { profileOf } from "../geometry/Elevation.ts"
+import {
+  BROKEN_POLYLINE6,
+  type MeasuredPolyline,
+  measurePolyline6,
+  measurePositions,
+  positionsOf
+} from "../geometry/MeasuredPolyline.ts"
+import { HeavyJob } from "../heavy/HeavyJob.ts"
 import { decodeBounded } from "../json/BoundedJson.ts"
 import { longBodyJob } from "../json/LongBody.ts"
 import { readerWithLine, type WithLine } from "./GeometryReader.ts"
@@ -58,3 +65,14 @@ export const readRoutePatch = longBodyJob(
 const bareLine = readerWithLine(decodeBounded(ElevationRequest))
 
 export const readBareLine = longBodyJob(import.meta.url, "read line", (text) => Result.flatMap(bareLine(text), split))
+
+interface Sampled {
+  readonly geometry: string
+  readonly samples: number
+}
+
+export const measureProfile = new HeavyJob<Sampled, ElevationProfile>(import.meta.url, {
+  name: "measure profile",
+  share: "profiles",
+  run: ({ geometry, samples }) => profileOf(positionsOf(geometry), samples)
+})

@@ -3,11 +3,11 @@ import type { ElevationProfile } from "../../schema/Elevation.ts"
 import type { RouteRef } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import type { Missing, Overloaded } from "../DomainErrors.ts"
-import { measureProfile } from "../geometry/Profiles.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { textOf } from "../json/JsonText.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { Viewer } from "../visibility/Visibility.ts"
+import { measureProfile } from "./RouteJobs.ts"
 import { Routes } from "./Routes.ts"
 
 interface Profiled {

@@ -1,14 +1,14 @@
-import { Option, Schema } from "effect"
-import { type Position, Positions } from "../../schema/Geometry.ts"
-import { type Maneuver, Maneuvers } from "../../schema/Maneuver.ts"
+import { Option } from "effect"
+import type { Position } from "../../schema/Geometry.ts"
+import type { Maneuver } from "../../schema/Maneuver.ts"
 import { MAX_DURATION } from "../../schema/Measures.ts"
-import { Waypoint } from "../../schema/Route.ts"
+import type { Waypoint } from "../../schema/Route.ts"
 import { type Circle, crosses, isInside } from "../geometry/Circles.ts"
-import { coordinatesOf } from "../geometry/Coordinates.ts"
-import { lengthOf, metresBetween } from "../geometry/Geodesy.ts"
-import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
+import { coordinatesOf, lengthOf, metresAlong } from "../geometry/Geodesy.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
-import { boxOf, cueText, waypointText } from "./RouteColumns.ts"
+import { boxOf } from "./RouteColumns.ts"
+import { cueText, readCues, readWaypoints, waypointText } from "./RouteText.ts"
 
 /** In metres, seconds and metres. */
 interface Measures {
@@ -42,10 +42,6 @@ interface CutRoute {
 /** Undefined where the circles do not touch the route. */
 export type Cut = CutRoute | undefined
 
-const decodeGeometry = Schema.decodeUnknownOption(Schema.fromJsonString(Positions))
-const decodeWaypoints = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Array(Waypoint)))
-const decodeCues = Schema.decodeUnknownOption(Schema.fromJsonString(Maneuvers))
-
 const UNKNOWN: Measures = { distance: null, duration: null, elevationGain: null }
 
 /** Of a row that cannot be read, nothing is shown. */
@@ -74,23 +70,23 @@ const NO_PIECE: Piece = { from: 0, to: 0, metres: -1 }
  * would draw a line through the circle. No position is added at an edge, as it would be exactly on the circle.
  */
 const longestPiece = (line: ReadonlyArray<Position>, circles: ReadonlyArray<Circle>): Piece => {
+  const along = metresAlong(coordinatesOf(line))
   const best = { piece: NO_PIECE }
-  const open = { from: 0, metres: 0 }
+  const open = { from: 0 }
   const end = (to: number) => {
-    if (to - open.from >= 2 && open.metres > best.piece.metres) best.piece = { ...open, to }
+    const metres = (along[to - 1] ?? 0) - (along[open.from] ?? 0)
+    if (to - open.from >= 2 && metres > best.piece.metres) best.piece = { from: open.from, to, metres }
   }
   for (const [index, [lng, lat]] of line.entries()) {
     const before = line[index - 1]
     if (circles.some((circle) => isInside(circle, lng, lat))) {
       end(index)
-      Object.assign(open, { from: index + 1, metres: 0 })
+      open.from = index + 1
     } else if (before !== undefined && index > open.from) {
       const [fromLng, fromLat] = before
       if (circles.some((circle) => crosses(circle, fromLng, fromLat, lng, lat))) {
         end(index)
-        Object.assign(open, { from: index, metres: 0 })
-      } else {
-        open.metres += metresBetween(fromLng, fromLat, lng, lat)
+        open.from = index
       }
     }
   }
@@ -175,18 +171,18 @@ const cutOf = ({ cues, line, measures, waypoints }: Parts, circles: ReadonlyArra
   }
 }
 
+const partsOf = Option.liftThrowable(
+  ({ cues, distance, duration, elevationGain, geometry, waypoints }: WholeRoute): Parts => ({
+    line: geometry === null ? [] : positionsOf(geometry),
+    waypoints: readWaypoints(waypoints),
+    cues: cues === null ? undefined : readCues(cues),
+    measures: { distance, duration, elevationGain }
+  })
+)
+
 /** Cuts a route by the circles of its owner: synchronous, as `measurePositions`. */
 export const cutRoute = new HeavyJob<WholeRoute, Cut>(import.meta.url, {
   name: "cut route",
   share: "views",
-  run: ({ circles, cues, distance, duration, elevationGain, geometry, waypoints }) => {
-    const parts = Option.all({
-      line: geometry === null ? Option.some([]) : decodeGeometry(geometry),
-      waypoints: decodeWaypoints(waypoints),
-      cues: cues === null ? Option.some(undefined) : decodeCues(cues)
-    })
-    return Option.isNone(parts)
-      ? HIDDEN
-      : cutOf({ ...parts.value, measures: { distance, duration, elevationGain } }, circles)
-  }
+  run: (route) => Option.match(partsOf(route), { onNone: () => HIDDEN, onSome: (parts) => cutOf(parts, route.circles) })
 })

@@ -1,17 +1,15 @@
 import { Option, Schema } from "effect"
-import { type Position, Positions } from "../../schema/Geometry.ts"
-import { coordinatesOf } from "../geometry/Coordinates.ts"
+import type { Position } from "../../schema/Geometry.ts"
 import { MAX_ELEVATION } from "../geometry/Elevation.ts"
-import { type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
-import { encodePolyline } from "../geometry/PolylineEncoding.ts"
+import { coordinatesOf } from "../geometry/Geodesy.ts"
+import { type MeasuredPolyline, measurePositions, positionsOf } from "../geometry/MeasuredPolyline.ts"
+import { encodePolyline } from "../geometry/Polyline.ts"
 import { HeavyJob } from "../heavy/HeavyJob.ts"
 
 const SHARE = "elevations"
 
 /** The engine takes 750,000 (`service_limits.skadi.max_shape`); fewer keep a call short. */
 const POSITIONS_A_CALL = 20_000
-
-const decodeLine = Schema.decodeSync(Schema.fromJsonString(Positions))
 
 const isBare = (position: Position) => position.length === 2
 
@@ -25,7 +23,7 @@ export const readBare = new HeavyJob<string, ReadonlyArray<BarePositions>>(impor
   name: "read positions without elevation",
   share: SHARE,
   run: (json) => {
-    const bare = decodeLine(json).filter(isBare)
+    const bare = positionsOf(json).filter(isBare)
     const calls = Math.ceil(bare.length / POSITIONS_A_CALL)
     return Array.from({ length: calls }, (_, call) => {
       const positions = bare.slice(call * POSITIONS_A_CALL, (call + 1) * POSITIONS_A_CALL)
@@ -67,7 +65,7 @@ export const fillHeights = new HeavyJob<Bare, FilledLine>(import.meta.url, {
   share: SHARE,
   run: ({ heights, json }) => {
     const seen = { bare: 0, filled: 0 }
-    const positions = decodeLine(json).map((position): Position => {
+    const positions = positionsOf(json).map((position): Position => {
       if (!isBare(position)) return position
       const height = heights[seen.bare++] ?? Number.NaN
       // The engine sends -32,768 where it has no elevation.

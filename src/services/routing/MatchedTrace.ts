@@ -1,7 +1,7 @@
 import { Option, Predicate, Schema } from "effect"
 import { type MatchedPoint, type TraceAnswer, TraceEdge, type TracePoint } from "../../schema/Routing.ts"
-import type { Coordinates } from "../geometry/Coordinates.ts"
-import { decodePolyline, encodePolyline } from "../geometry/PolylineEncoding.ts"
+import type { Coordinates } from "../geometry/Geodesy.ts"
+import { decodePolyline, encodePolyline } from "../geometry/Polyline.ts"
 
 const UNKNOWN_SURFACE = "unknown"
 

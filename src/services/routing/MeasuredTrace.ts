@@ -1,8 +1,7 @@
 import type { ValidationIssue } from "../../schema/Issues.ts"
 import { MAX_TRACE, MIN_TRACE, type TracePoint, type TraceRequest } from "../../schema/Routing.ts"
-import { isOnEarth } from "../geometry/Coordinates.ts"
-import { metresBetween } from "../geometry/Geodesy.ts"
-import { decodePolyline, positionCount } from "../geometry/PolylineEncoding.ts"
+import { isOnEarth, metresAlong } from "../geometry/Geodesy.ts"
+import { decodePolyline, positionCount } from "../geometry/Polyline.ts"
 
 /** The engine allows 16,000 points and 200 km; the rest is a margin for its own measure. */
 const MAX_PIECE_POINTS = 16_000
@@ -24,16 +23,6 @@ const decoded = (encoded: string): Points | undefined => {
   return Array.from(line.lats, (lat, index) => ({ lat, lon: line.lngs[index] ?? 0 }))
 }
 
-const distancesAlong = (points: Points): Float64Array => {
-  const along = new Float64Array(points.length)
-  for (const [index, { lat, lon }] of points.entries()) {
-    const previous = points[index - 1]
-    if (previous === undefined) continue
-    along[index] = (along[index - 1] ?? 0) + metresBetween(previous.lon, previous.lat, lon, lat)
-  }
-  return along
-}
-
 const piecesOf = (points: Points, along: Float64Array): ReadonlyArray<Points> => {
   const starts = [0]
   along.forEach((metres, index) => {
@@ -45,7 +34,10 @@ const piecesOf = (points: Points, along: Float64Array): ReadonlyArray<Points> =>
 }
 
 const measured = (points: Points, member: MeasuredTrace["member"]): MeasuredTrace => {
-  const along = distancesAlong(points)
+  const along = metresAlong({
+    lats: Float64Array.from(points, ({ lat }) => lat),
+    lngs: Float64Array.from(points, ({ lon }) => lon)
+  })
   const pieces = piecesOf(points, along).map((piece) => JSON.stringify(piece))
   return { member, metres: along.at(-1) ?? 0, pieces }
 }

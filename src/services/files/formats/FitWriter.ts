@@ -1,7 +1,7 @@
 import { FitBaseType, FitEncoder, type FitEncoderField } from "fit-file-parser/encoder"
 import type { Position } from "../../../schema/Geometry.ts"
 import type { Activity } from "../../../schema/Preferences.ts"
-import { metresAlong } from "../../geometry/Profiles.ts"
+import { coordinatesOf, metresAlong } from "../../geometry/Geodesy.ts"
 import { turnOf, waypointMark } from "../draft/CourseTurns.ts"
 import type { WrittenRoute } from "../draft/Document.ts"
 import { NearestPositions } from "../draft/NearestPositions.ts"
@@ -85,7 +85,7 @@ export const writeFit = (
 ): Uint8Array => {
   const encoder = new FitEncoder({ protocolVersion: PROTOCOL_VERSION })
   const start = FitEncoder.toFitTimestamp(new Date(Math.max(LEAST_INSTANT, Date.parse(createdAt ?? "") || 0)))
-  const distances = metresAlong(geometry)
+  const distances = metresAlong(coordinatesOf(geometry))
   const length = distances.at(-1) ?? 0
   const timeAt = (index: number) =>
     start + (duration === undefined || length === 0 ? index : Math.round(duration * (distances[index] ?? 0) / length))

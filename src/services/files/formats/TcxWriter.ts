@@ -1,6 +1,5 @@
 import type { Position } from "../../../schema/Geometry.ts"
-import { coordinatesOf } from "../../geometry/Coordinates.ts"
-import { lengthOf } from "../../geometry/Geodesy.ts"
+import { coordinatesOf, lengthOf } from "../../geometry/Geodesy.ts"
 import { maneuverMark, turnOf } from "../draft/CourseTurns.ts"
 import type { WrittenRoute } from "../draft/Document.ts"
 import { NearestPositions } from "../draft/NearestPositions.ts"

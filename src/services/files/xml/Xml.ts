@@ -1,6 +1,7 @@
 import { Channel, Effect } from "effect"
 import { Xml } from "effect/encoding"
 import { InvalidInput } from "../../DomainErrors.ts"
+import { PIECE_LENGTH } from "../Chunks.ts"
 import { carried } from "./Characters.ts"
 import { hasLongTag, MAX_TAG } from "./TagLengths.ts"
 import { type PointReader, XmlTree } from "./XmlTree.ts"
@@ -10,8 +11,6 @@ const MAX_MESSAGE = 200
 const MAX_TOKEN = 8 * 1024 * 1024
 
 const MAX_DEPTH = 256
-
-const PIECE_LENGTH = 65_536
 
 function* piecesOf(text: string): Generator<[string]> {
   for (let start = 0; start < text.length; start += PIECE_LENGTH) yield [text.slice(start, start + PIECE_LENGTH)]

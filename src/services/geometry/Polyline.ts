@@ -1,5 +1,5 @@
 import { POLYLINE_PRECISION } from "../../schema/Geometry.ts"
-import type { Coordinates } from "./Coordinates.ts"
+import type { Coordinates } from "./Geodesy.ts"
 
 const FACTOR = 10 ** POLYLINE_PRECISION
 
