@@ -10,15 +10,27 @@ const spanOf = (name: string) => {
   }
 }
 
+type Traceable = Effect.Effect<unknown, unknown, unknown>
+
+type Generating = (...parameters: ReadonlyArray<unknown>) => Generator<Traceable, unknown, never>
+
+type Returning = (...parameters: ReadonlyArray<unknown>) => Traceable
+
+const isGenerating = (body: Generating | Returning): body is Generating => types.isGeneratorFunction(body)
+
 /** `Effect.fn` without the stack of each call (decision 0015): a span where traced, a name in the stack of a defect. */
-export const traced = (name: string) =>
-  new Proxy(Effect.fn(name), {
-    apply: (_make, self, [body, ...pipeables]) =>
-      Reflect.apply(Effect.fnUntraced, self, [
-        types.isGeneratorFunction(body) ? body : function*(...parameters: ReadonlyArray<unknown>) {
-          return yield* body(...parameters)
-        },
-        ...pipeables,
-        spanOf(name)
-      ])
-  })
+export const traced = (name: string): Effect.fn.Traced => {
+  const inSpan = spanOf(name)
+  const make = (
+    body: Generating | Returning,
+    ...pipeables: ReadonlyArray<(effect: Traceable, ...parameters: ReadonlyArray<unknown>) => Traceable>
+  ): Returning => {
+    const method = isGenerating(body)
+      ? Effect.fnUntraced(body)
+      : (...parameters: ReadonlyArray<unknown>) => Effect.suspend(() => body(...parameters))
+    return (...parameters) =>
+      inSpan(pipeables.reduce((effect, pipeable) => pipeable(effect, ...parameters), method(...parameters)))
+  }
+  // The compiler compares no implementation with overloads that are generic.
+  return make as Effect.fn.Traced
+}
