@@ -47,8 +47,9 @@ const routeOf = Effect.fnUntraced(
     const client = yield* connected(url)
     const ask = (text: string, values: ReadonlyArray<unknown>) =>
       Effect.promise(() => client.query<{ id: string }>(text, [...values]))
-    const insertUser = `INSERT INTO users (email, email_key, name, handle, created_at, updated_at, zones_revision)
-    SELECT name, name, name, name, now(), now(), $2 FROM left(md5($1), 20) name RETURNING id`
+    const insertUser =
+      `INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at, zones_revision)
+    SELECT name, name, now(), name, name, now(), now(), $2 FROM left(md5($1), 20) name RETURNING id`
     const name = JSON.stringify(circles)
     const owner = (yield* ask(insertUser, [name, circles.length === 0 ? null : 1])).rows[0]?.id
     for (const [position, circle] of circles.entries()) {

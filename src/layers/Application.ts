@@ -63,7 +63,6 @@ import { RouteSearch } from "../services/routes/RouteSearch.ts"
 import { RouteTrash } from "../services/routes/RouteTrash.ts"
 import { RouteViews } from "../services/routes/RouteViews.ts"
 import { routeViewSweepLayer } from "../services/routes/RouteViewSweep.ts"
-import { WordSweep, wordSweepLayer } from "../services/routes/WordSweep.ts"
 import { Elevations } from "../services/routing/Elevations.ts"
 import { Routing } from "../services/routing/Routing.ts"
 import { TraceMatching } from "../services/routing/TraceMatching.ts"
@@ -173,7 +172,6 @@ export const backgroundLayer = Layer.mergeAll(
   Layer.merge(purgeLayer, changeSweepLayer).pipe(Layer.provide(telemetryLayer)),
   tokenExpiryMailsLayer.pipe(Layer.provide(Outbox.layer), Layer.provide(telemetryLayer)),
   placeSweepLayer.pipe(Layer.provide(PlaceSweep.layer), Layer.provide(telemetryLayer)),
-  wordSweepLayer.pipe(Layer.provide(WordSweep.layer), Layer.provide(telemetryLayer)),
   routeViewSweepLayer.pipe(
     Layer.provide(RouteViews.layer),
     Layer.provide(HeavyWork.layer),

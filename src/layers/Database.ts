@@ -2,8 +2,6 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { PgClient } from "@effect/sql-pg"
 import { Config, Duration, Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
-import { fromFileSystem } from "effect/sql/MigratorFileSystem"
-import { fileURLToPath } from "node:url"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
 import { poolSize } from "../services/metrics/DatabasePool.ts"
 import { period } from "../services/settings/SettingTypes.ts"
@@ -11,7 +9,7 @@ import { machineClock } from "../services/time/MachineClock.ts"
 import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
 import { makeColumnTypes } from "./database/ColumnTypes.ts"
-import { knownSchemaLayer, knownServerLayer } from "./KnownSchema.ts"
+import { knownServerLayer, migrations } from "./KnownSchema.ts"
 import { metricsLayer } from "./telemetry/Telemetry.ts"
 
 /** No statement, lock wait or forgotten transaction may block others for long. */
@@ -39,8 +37,6 @@ const poolLayer = Layer.unwrap(Effect.gen(function*() {
   return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 
-const migrations = fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
-
 const migratorClient = Layer.unwrap(
   Effect.map(pool, (config) => PgClient.layer({ ...config, maxConnections: 1, startupParameters: {} }))
 ).pipe(Layer.provide(machineClock))
@@ -48,9 +44,6 @@ const migratorClient = Layer.unwrap(
 /** Of several processes that start at once, one migrates and the others wait. */
 const migrate = Effect.provide(Migrator.make({})({ loader: migrations }), migratorClient)
 
-const migratorLayer = knownSchemaLayer(migrations).pipe(
-  Layer.provide(Layer.effectDiscard(migrate)),
-  Layer.provide(NodeServices.layer)
-)
+const migratorLayer = Layer.effectDiscard(migrate).pipe(Layer.provide(NodeServices.layer))
 
 export const databaseLive = Layer.provideMerge(migratorLayer, poolLayer)

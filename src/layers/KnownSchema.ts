@@ -1,8 +1,8 @@
-import { Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
-import type { ResolvedMigration } from "effect/sql/Migrator"
-
-class DatabaseTooNew extends Schema.TaggedError<DatabaseTooNew>()("DatabaseTooNew", { message: Schema.String }) {}
+import { Effect, type FileSystem, Layer, Option, type Path, Schema } from "effect"
+import { Migrator, SqlClient, SqlSchema } from "effect/sql"
+import { fromFileSystem } from "effect/sql/MigratorFileSystem"
+import { fileURLToPath } from "node:url"
+import { createSchema } from "../services/db/CreateSchema.ts"
 
 class DatabaseTooOld extends Schema.TaggedError<DatabaseTooOld>()("DatabaseTooOld", { message: Schema.String }) {}
 
@@ -27,21 +27,42 @@ export const knownServerLayer = Layer.effectDiscard(Effect.gen(function*() {
 
 const Latest = Schema.Struct({ id: Schema.Int, name: Schema.String })
 
-/** Refuses a database with a migration that this version does not know. Build it after the migrations. */
-export const knownSchemaLayer = <E, R>(loader: Effect.Effect<ReadonlyArray<ResolvedMigration>, E, R>) =>
-  Layer.effectDiscard(Effect.gen(function*() {
+/** The last version that migrates older databases, and its last migration. */
+const BEFORE = { commit: "31ed898afd", migration: 40 }
+
+const refuse = (message: string) =>
+  new Migrator.MigrationError({ kind: "BadState", message: `DATABASE_URL: ${message}` })
+
+/**
+ * The migrations in `migrations`, each a step from the one before to the schema in `services/db/schema`. An empty database is
+ * built from that schema and has the number of the newest. The migrator asks for them with its table locked.
+ */
+export const migrations: Migrator.Loader<FileSystem.FileSystem | Path.Path | SqlClient.SqlClient> = Effect.gen(
+  function*() {
     const sql = yield* SqlClient.SqlClient
-    const latest = yield* SqlSchema.findOne({
+    const all = yield* fromFileSystem(fileURLToPath(new URL("../../migrations", import.meta.url)))
+    const newest = all.at(-1)
+    const latest = yield* SqlSchema.findOneOption({
       Request: Schema.Void,
       Result: Latest,
       execute: () => sql`SELECT migration_id AS id, name FROM effect_sql_migrations ORDER BY migration_id DESC LIMIT 1`
-    })()
-    const known = Math.max(...(yield* loader).map(([id]) => id))
-    if (latest.id > known) {
-      return yield* new DatabaseTooNew({
-        message:
-          `DATABASE_URL: the database has migration ${latest.id} (${latest.name}) of a newer version; this version `
-          + `knows migrations up to ${known}. Start the newer version, or restore a backup from before the migration`
-      })
+    })().pipe(Effect.orDie)
+    if (newest === undefined) return all
+    const [known, name] = newest
+    if (Option.isNone(latest)) return [[known, name, Effect.succeed(createSchema)] as const]
+    const { id } = latest.value
+    if (id > known) {
+      return yield* refuse(
+        `the database has migration ${id} (${latest.value.name}) of a newer version; this version knows migrations up to `
+          + `${known}. Start the newer version, or restore a backup from before the migration`
+      )
     }
-  }))
+    if (id < BEFORE.migration) {
+      return yield* refuse(
+        `the database has migration ${id} (${latest.value.name}) of an earlier version; this version starts from `
+          + `${BEFORE.migration}. Start the version of commit ${BEFORE.commit} once, which migrates the database, then this one`
+      )
+    }
+    return all
+  }
+)

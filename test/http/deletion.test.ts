@@ -164,13 +164,9 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       yield* sql`
         INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
         VALUES ('a@example.com', 'a@example.com', 'a', ${soon}, ${soon})`
-      yield* sql`
-        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-        VALUES ('b@example.com', 'b@example.com', 'b', 'of-an-earlier-version', ${soon}, ${soon})`
       const queries = [
         sql`SELECT 1 FROM sign_ups`,
         sql`SELECT 1 FROM mail_quotas`,
-        sql`SELECT 1 FROM users WHERE handle = 'of-an-earlier-version'`,
         sql`SELECT 1 FROM email_tokens`,
         sql`SELECT 1 FROM collections WHERE deleted_at IS NOT NULL`,
         sql`SELECT 1 FROM sessions`,
@@ -181,28 +177,6 @@ layer(TestServer.withSweeps())("an account that is to be deleted", (it) => {
       yield* TestClock.adjust("180 days")
       for (const query of queries) yield* untilNone(query)
       assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE id = ${rider.id}`, 1)
-    }))
-
-  it.effect("keeps an unverified account of an earlier version as long as one of its links can be used", () =>
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const now = yield* Clock.currentTimeMillis
-      for (const handle of ["with-a-link", "without-a-link"]) {
-        yield* sql`
-          INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-          VALUES (${`${handle}@example.com`}, ${`${handle}@example.com`}, 'c', ${handle}, ${new Date(now)}, ${new Date(
-          now
-        )})`
-      }
-      yield* sql`
-        INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
-        SELECT 'x', id, 'verify-email', created_at, created_at + interval '8 days' FROM users WHERE handle = 'with-a-link'`
-      yield* TestClock.adjust("7 days")
-      yield* TestClock.adjust("1 hour")
-      yield* untilNone(sql`SELECT 1 FROM users WHERE handle = 'without-a-link'`)
-      assert.lengthOf(yield* sql`SELECT 1 FROM users WHERE handle = 'with-a-link'`, 1)
-      yield* TestClock.adjust("1 day")
-      yield* untilNone(sql`SELECT 1 FROM users WHERE handle = 'with-a-link'`)
     }))
 })
 

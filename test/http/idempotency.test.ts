@@ -29,8 +29,8 @@ const keysLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
 const callOf = Effect.fnUntraced(function*(key: string) {
   const sql = yield* SqlClient.SqlClient
   const [user] = yield* sql<{ id: number }>`
-    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-    VALUES (${key}, ${key}, 'Rider', ${key}, now(), now()) RETURNING id`
+    INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+    VALUES (${key}, ${key}, now(), 'Rider', ${key}, now(), now()) RETURNING id`
   const call: RepeatableCall = {
     userId: UserId.make(Number(user?.id)),
     endpoint: "POST /things",

@@ -149,7 +149,7 @@ const documented = [
   )
 ].map(([, name = "", labels = ""]) => ({ name, labels: labels.trim() }))
 
-const SWEEPS = ["accounts", "changes", "views", "words"]
+const SWEEPS = ["accounts", "changes", "views"]
 
 /** What a counter says before anything was counted: `rate()` misses the increase with which a series begins. */
 const AT_ZERO: Readonly<Record<string, { readonly label: string; readonly values: ReadonlyArray<string> }>> = {

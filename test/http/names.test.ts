@@ -1,12 +1,6 @@
-import { NodeServices } from "@effect/platform-node"
-import { PgClient, PgMigrator } from "@effect/sql-pg"
-import { assert, it as test, layer } from "@effect/vitest"
-import { Effect, Redacted, Schema } from "effect"
-import { SqlClient } from "effect/sql"
-import { fromFileSystem } from "effect/sql/MigratorFileSystem"
-import { join } from "node:path"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema } from "effect"
 import { anonymous, newEmail, signedIn, signedInAs, signedUpAs } from "../support/Actors.ts"
-import { emptyDatabase } from "../support/Databases.ts"
 import { created, newRoute, shareTokenOf } from "../support/Routes.ts"
 import { TestServer } from "../support/TestServer.ts"
 
@@ -76,29 +70,3 @@ layer(TestServer.layer())("the name of a route", (it) => {
       }
     }))
 })
-
-test.live("names that are stored already lose invisible characters", () =>
-  Effect.gen(function*() {
-    const url = yield* emptyDatabase
-    const all = fromFileSystem(join(import.meta.dirname, "../../migrations"))
-    const migrated = (isDue: (id: number) => boolean) =>
-      PgMigrator.run({ loader: Effect.map(all, (list) => list.filter(([id]) => isDue(id))) })
-    const names = yield* Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* migrated((id) => id < 32)
-      const people = Object.entries(["Alma\u202E\u200B Rider\uFEFF", "\u202E", ...SPELT])
-      for (const [key, name] of people) {
-        yield* sql`
-          INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-          VALUES (${key}, ${key}, ${name}, ${`handle-${key}`}, 'epoch', 'epoch')`
-        yield* sql`
-          INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
-          VALUES (${key}, ${key}, ${name}, 'epoch', 'epoch')`
-      }
-      yield* migrated(() => true)
-      return yield* sql<{ name: string }>`
-        SELECT name FROM (SELECT name, email FROM users UNION ALL SELECT name, email || 2 FROM sign_ups) n ORDER BY email`
-    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
-    const kept = SPELT.flatMap((name) => [name, name])
-    assert.deepStrictEqual(names.map(({ name }) => name), ["Alma Rider", "Alma Rider", "handle-1", "rider", ...kept])
-  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))

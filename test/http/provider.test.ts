@@ -6,7 +6,7 @@ import { anonymous, newEmail, signedInAs, withHeaders } from "../support/Actors.
 import { Mailbox } from "../support/Mailbox.ts"
 import { CLIENT_ID, type Person, SignInProvider } from "../support/SignInProvider.ts"
 import { TestServer } from "../support/TestServer.ts"
-import { mint, refusalOf, withToken } from "../support/Tokens.ts"
+import { mint, withToken } from "../support/Tokens.ts"
 
 const SignedIn = Schema.Struct({
   accessToken: Schema.String,
@@ -132,7 +132,7 @@ layer(serverLayer)("sign-in by a provider", (it) => {
       assert.deepInclude(another.body, { statusCode: 409, code: "CONFLICT" })
     }))
 
-  it.effect("gives an account with an unverified address to the provider's user, with nothing left in it", () =>
+  it.effect("makes an account of its own for the provider's user where the address has a sign-up, and ends that", () =>
     Effect.gen(function*() {
       const visitor = yield* anonymous
       const email = newEmail()
@@ -166,26 +166,6 @@ layer(serverLayer)("sign-in by a provider", (it) => {
         assert.deepStrictEqual(rows, [{ name: linked.status === 200 ? "By A Link" : "By The Provider" }])
         const byPassword = yield* visitor.post("/auth/login-email", { email, password })
         assert.strictEqual(byPassword.status, linked.status === 200 ? 200 : 401)
-      }
-    }))
-
-  it.effect("audits what it removes from an account that is no longer verified", () =>
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const rider = yield* signedInAs({})
-      const tokens = [yield* mint(rider, "read"), yield* mint(rider, "write")]
-      yield* sql`UPDATE users SET email_verified_at = NULL WHERE id = ${rider.id}`
-      yield* sql`DELETE FROM audit_events`
-      yield* signInAs(newPerson({ email: rider.email }))
-      const entries = yield* sql<
-        { event: string }
-      >`SELECT event FROM audit_events WHERE user_id = ${rider.id} ORDER BY id`
-      assert.deepStrictEqual(
-        entries.map(({ event }) => event),
-        ["password.removed", "token.revoked", "token.revoked", "sessions.revoked", "sign_in.succeeded"]
-      )
-      for (const { token } of tokens) {
-        assert.strictEqual(yield* refusalOf(token), "token_revoked")
       }
     }))
 

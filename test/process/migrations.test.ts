@@ -1,15 +1,14 @@
-import { NodeServices } from "@effect/platform-node"
-import { PgClient, PgMigrator } from "@effect/sql-pg"
+import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
 import { ConfigProvider, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
-import { fromFileSystem } from "effect/sql/MigratorFileSystem"
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { Client } from "pg"
 import { inject } from "vitest"
-import distanceLimit from "../../migrations/0012_distance_limit.ts"
 import { databaseLive } from "../../src/layers/Database.ts"
+import { catalogue } from "../support/Catalogue.ts"
 import { clonedDatabase, databaseAt, emptyDatabase, onServer } from "../support/Databases.ts"
 import { until } from "../support/Waiting.ts"
 
@@ -111,84 +110,144 @@ it.live(
   60_000
 )
 
-/** Brings a database up to before a migration. */
-const migrateBelow = (id: number) => {
-  const all = fromFileSystem(join(import.meta.dirname, "../../migrations"))
-  return PgMigrator.run({ loader: Effect.map(all, (list) => list.filter(([each]) => each < id)) })
-}
-
-/** The database as it was before a migration. */
-const databaseBefore = (url: string, migration: number) =>
-  Layer.effectDiscard(migrateBelow(migration)).pipe(
-    Layer.provide(NodeServices.layer),
-    Layer.provideMerge(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 }))
+/** What the service does with a database at its start. */
+const started = (url: string) =>
+  Layer.fresh(databaseLive).pipe(
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
   )
 
-it.live(
-  "accounts that nobody has proven become sign-ups, with their links and waiting mails; others stay as they are",
-  () =>
-    Effect.gen(function*() {
-      const url = yield* emptyDatabase
-      yield* SqlClient.SqlClient.use((sql) =>
-        Effect.gen(function*() {
-          yield* sql`
-            INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-            SELECT initcap(name) || '@example.com', name || '@example.com', proven, name, name, '2026-01-01Z', '2026-01-01Z'
-            FROM (VALUES ('proven', '2026-01-01'::timestamptz), ('pending', NULL), ('linkless', NULL), ('rich', NULL))
-              AS people(name, proven)`
-          yield* sql`
-            INSERT INTO email_tokens (token_hash, user_id, purpose, password_hash, created_at, expires_at)
-            SELECT hash, u.id, 'verify-email', 'password of ' || hash, made::timestamptz, made::timestamptz + '1 day'
-            FROM users u, (VALUES ('one', '2026-01-01Z'), ('two', '2026-01-09Z')) AS links(hash, made)
-            WHERE u.name = 'pending'`
-          yield* sql`
-            INSERT INTO outbox (payload, created_at, next_attempt_at, expires_at, user_id)
-            SELECT 'a mail', now(), now(), now() + interval '1 day', id FROM users WHERE name = 'pending'`
-          yield* sql`
-            INSERT INTO audit_events (created_at, event, user_id)
-            SELECT now(), 'sign_in.failed', id FROM users WHERE name = 'pending'`
-          yield* sql`
-            INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
-            SELECT id, 'x', 'private', md5('x'), now(), now() FROM users WHERE name = 'rich'`
-        })
-      ).pipe(Effect.provide(databaseBefore(url, 14)))
+const onDatabase = (url: string) => PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })
 
-      yield* SqlClient.SqlClient.use((sql) =>
-        Effect.gen(function*() {
-          const users = yield* sql<{ name: string }>`SELECT name FROM users ORDER BY id`
-          assert.deepStrictEqual(users.map(({ name }) => name), ["proven", "rich"])
-          const signUps = yield* sql`
-            SELECT s.email, s.name, s.password_hash, t.token_hash, t.user_id, s.expires_at
-            FROM sign_ups s LEFT JOIN email_tokens t ON t.sign_up_id = s.id ORDER BY s.name, t.token_hash`
-          assert.deepStrictEqual<unknown>(signUps, [
-            {
-              email: "Linkless@example.com",
-              name: "linkless",
-              password_hash: null,
-              token_hash: null,
-              user_id: null,
-              expires_at: new Date("2026-01-08").toISOString()
-            },
-            ...[["one", "2026-01-08"], ["two", "2026-01-16"]].map(([hash = "", until = ""]) => ({
-              email: "Pending@example.com",
-              name: "pending",
-              password_hash: `password of ${hash}`,
-              token_hash: hash,
-              user_id: null,
-              expires_at: new Date(until).toISOString()
-            }))
-          ])
-          assert.lengthOf(yield* sql`SELECT 1 FROM outbox WHERE user_id IS NULL`, 1)
-          assert.lengthOf(yield* sql`SELECT 1 FROM audit_events WHERE user_id IS NULL`, 1)
-        })
-      ).pipe(
-        Effect.provide(
-          Layer.provide(databaseLive, ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
-        )
-      )
-    }).pipe(Effect.scoped),
-  60_000
-)
+/** Several statements at once, as only this client sends them. */
+const run = (url: string, statements: string) =>
+  Effect.acquireUseRelease(
+    Effect.promise(async () => {
+      const client = new Client(url)
+      await client.connect()
+      return client
+    }),
+    (client) => Effect.promise(() => client.query(statements)),
+    (client) => Effect.promise(() => client.end())
+  )
+
+/** An empty database as the last version before the baseline left it. */
+const databaseBefore = Effect.gen(function*() {
+  const url = yield* emptyDatabase
+  const structure = readFileSync(join(import.meta.dirname, "../support/schemaAt40.sql"), "utf8")
+  yield* run(url, structure)
+  yield* run(
+    url,
+    "INSERT INTO effect_sql_migrations (migration_id, name) VALUES (40, 'plain_names'); INSERT INTO change_epochs DEFAULT VALUES"
+  )
+  return url
+})
+
+const numbers = SqlClient.SqlClient.use((sql) =>
+  sql<{ id: number }>`SELECT migration_id AS id FROM effect_sql_migrations ORDER BY id`
+).pipe(Effect.map((rows) => rows.map(({ id }) => id)))
+
+it.live("migrations lead from the version before to the schema that an empty database is built from", () =>
+  Effect.gen(function*() {
+    const before = yield* databaseBefore
+    const old = yield* catalogue.pipe(Effect.provide(onDatabase(before)))
+    const built = yield* Effect.all([catalogue, numbers]).pipe(Effect.provide(started(yield* emptyDatabase)))
+    const migrated = yield* Effect.all([catalogue, numbers]).pipe(Effect.provide(started(before)))
+    assert.isAbove(built[0].length, 200)
+    assert.notDeepEqual(old, built[0])
+    assert.deepStrictEqual(migrated[0], built[0])
+    assert.deepStrictEqual(built[1], migrated[1].slice(-1))
+    assert.deepStrictEqual(migrated[1].slice(0, 2), [40, 42])
+  }).pipe(Effect.scoped))
+
+it.live("a database of the version before keeps what it stores, and counts, finds and records on", () =>
+  Effect.gen(function*() {
+    const url = yield* databaseBefore
+    yield* run(
+      url,
+      `
+      INSERT INTO users (email, email_key, email_verified_at, password_hash, name, handle, created_at, updated_at)
+      SELECT h || '@example.com', h || '@example.com', proven, 'digest of ' || h, h, h, '2026-01-01Z', '2026-01-02Z'
+      FROM (VALUES ('ada', '2026-01-01'::timestamptz), ('unproven', NULL)) people(h, proven);
+      INSERT INTO sessions (id, user_id, created_at, last_seen_at, expires_at)
+      SELECT gen_random_uuid(), id, now(), now(), 'infinity' FROM users;
+      INSERT INTO email_tokens (token_hash, user_id, purpose, created_at, expires_at)
+      SELECT handle, id, 'reset-password', now(), 'infinity' FROM users;
+      INSERT INTO personal_access_tokens (user_id, name, scope, token_hash, hint, created_at)
+      SELECT id, 'x', 'read', handle, 'x', now() FROM users;
+      INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6, cues, description,
+        distance, provenance, share_token, created_at, updated_at, deleted_at)
+      SELECT id, 'Gravel ' || n, 'private', '{}', false, '[1]', '[22]', '[3]', NULL, '[4]', 'é', n + 0.1, 'generation',
+        md5(handle || n), now(), now(), CASE WHEN n = 1 THEN now() END
+      FROM users, generate_series(1, 3) n;
+      INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
+      SELECT id, 'x', 'private', md5(handle), now(), now() FROM users;
+      INSERT INTO idempotency_keys (user_id, endpoint, key, request_hash, body, headers, created_at)
+      SELECT id, 'e', 'k', 'h', '{}', '{"a":1}', now() FROM users;
+      DELETE FROM route_words WHERE route_id % 2 = 0;
+      INSERT INTO route_words_due DEFAULT VALUES`
+    )
+    yield* Effect.gen(function*() {
+      const sql = yield* SqlClient.SqlClient
+      const found = sql<{ found: number }>`
+        SELECT count(*)::int AS found FROM users u JOIN routes r ON r.user_id = u.id JOIN route_words w ON w.route_id = r.id
+        WHERE w.words @@ search_query(u.id || '/', 'grav', '&')`
+      const usage = sql`
+        SELECT u.handle, r.routes::int, r.stored_bytes::int, r.live_routes::int, r.live_distance::text, c.collections::int,
+          (SELECT count(*)::int FROM pending_changes p WHERE p.user_id = u.id) AS changes
+        FROM users u JOIN route_usage r ON r.user_id = u.id JOIN collection_usage c ON c.user_id = u.id ORDER BY u.handle`
+      const stored = {
+        routes: 3,
+        stored_bytes: 3 * (3 + 4 + 3 + 3 + 2) + 2 + 7,
+        live_routes: 2,
+        live_distance: "5.2",
+        collections: 1,
+        changes: 4
+      }
+      assert.deepStrictEqual([...yield* usage], [{ handle: "ada", ...stored }, { handle: "unproven", ...stored }])
+      assert.deepStrictEqual([...yield* found], [{ found: 6 }])
+      const credentials = yield* sql`
+        SELECT handle, email_verified_at, password_hash,
+          (SELECT count(*)::int FROM sessions s WHERE s.user_id = u.id)
+            + (SELECT count(*)::int FROM email_tokens t WHERE t.user_id = u.id)
+            + (SELECT count(*)::int FROM personal_access_tokens p WHERE p.user_id = u.id) AS others
+        FROM users u ORDER BY handle`
+      assert.deepStrictEqual<unknown>([...credentials], [
+        {
+          handle: "ada",
+          email_verified_at: new Date("2026-01-01Z").toISOString(),
+          password_hash: "digest of ada",
+          others: 3
+        },
+        { handle: "unproven", email_verified_at: new Date("2026-01-02Z").toISOString(), password_hash: null, others: 0 }
+      ])
+
+      yield* sql`UPDATE routes SET cues = NULL, version = version + 1 WHERE deleted_at IS NULL`
+      yield* sql`UPDATE collections SET deleted_at = now(), version = version + 1`
+      yield* sql`DELETE FROM routes WHERE deleted_at IS NOT NULL`
+      yield* sql`DELETE FROM idempotency_keys`
+      const left = {
+        routes: 2,
+        stored_bytes: 2 * (3 + 4 + 3 + 2),
+        live_routes: 2,
+        live_distance: "5.2",
+        collections: 0,
+        changes: 8
+      }
+      assert.deepStrictEqual([...yield* usage], [{ handle: "ada", ...left }, { handle: "unproven", ...left }])
+    }).pipe(Effect.provide(started(url)))
+  }).pipe(Effect.scoped))
+
+it.live("a database of an older version is refused, with the version that migrates it", () =>
+  Effect.gen(function*() {
+    const url = yield* databaseBefore
+    yield* run(url, "UPDATE effect_sql_migrations SET migration_id = 39, name = 'collection_trash'")
+    const refusal = yield* Effect.flip(Effect.provide(tables, started(url)))
+    assert.include(refusal.message, "the database has migration 39 (collection_trash) of an earlier version")
+    assert.match(
+      refusal.message,
+      /Start the version of commit [0-9a-f]{10} once, which migrates the database, then this one/
+    )
+  }).pipe(Effect.scoped))
 
 const migrated = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
   databaseLive.pipe(
@@ -211,151 +270,4 @@ layer(migrated)("the schema", (it) => {
       assert.deepStrictEqual(kept, ["audit_events.subject_id"])
       assert.deepStrictEqual(references.filter(({ is_indexed }) => !is_indexed).map(({ reference }) => reference), [])
     }))
-
-  it.effect("cuts a distance that no route may have, and has no room for another", () =>
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* sql`ALTER TABLE routes DROP CONSTRAINT routes_distance_max`
-      yield* sql`
-        INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-        VALUES ('a@b.c', 'a@b.c', 'a', 'abc', now(), now())`
-      const insert = (distance: number, token: string) =>
-        sql`
-          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, distance,
-            created_at, updated_at)
-          SELECT id, 'x', 'private', '{}', false, '[]', 'generation', repeat(${token}, 32), ${distance}, now(), now()
-          FROM users`
-      yield* insert(1.7e308, "a")
-      yield* insert(5, "b")
-      yield* sql.withTransaction(distanceLimit)
-      const rows = yield* sql`SELECT distance, version::int FROM routes ORDER BY distance`
-      assert.deepStrictEqual([...rows], [{ distance: 5, version: 1 }, {
-        distance: 1e8,
-        version: 2
-      }])
-      const constraints = yield* sql`SELECT 1 FROM pg_constraint WHERE conname = 'routes_distance_max' AND convalidated`
-      assert.strictEqual(constraints.length, 1)
-      const { reason } = yield* Effect.flip(insert(1e8 + 1, "c"))
-      assert.strictEqual(reason._tag, "ConstraintError")
-    }))
 })
-
-it.live("usage and statistics count what accounts had before they were counted", () =>
-  Effect.gen(function*() {
-    const url = yield* emptyDatabase
-    yield* Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* migrateBelow(13)
-      yield* sql`
-        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-        SELECT h || '@example.com', h || '@example.com', now(), h, h, now(), now() FROM unnest(array['ada', 'bob']) h`
-      yield* sql`
-        INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, simplified, polyline6,
-          description, distance, provenance, share_token, created_at, updated_at, deleted_at)
-        SELECT id, 'x', 'private', '{}', false, '[1]', '[22]', '[3]', NULL, 'é', n + 0.1, 'generation', md5(n::text), now(),
-          now(), CASE WHEN n = 1 THEN now() END
-        FROM users, generate_series(1, 3) n WHERE handle = 'ada'`
-      yield* sql`
-        INSERT INTO collections (user_id, name, visibility, share_token, created_at, updated_at)
-        SELECT id, 'x', 'private', md5(handle), now(), now() FROM users WHERE handle = 'ada'`
-      yield* sql`
-        INSERT INTO idempotency_keys (user_id, endpoint, key, request_hash, body, headers, created_at)
-        SELECT id, 'e', 'k', 'h', '{}', '{"a":1}', now() FROM users WHERE handle = 'ada'`
-      yield* migrateBelow(Infinity)
-      const usage = yield* sql`
-        SELECT u.handle, r.routes::int, r.stored_bytes::int, r.live_routes::int, r.live_distance::text, c.collections::int
-        FROM users u LEFT JOIN route_usage r ON r.user_id = u.id LEFT JOIN collection_usage c ON c.user_id = u.id
-        ORDER BY u.handle`
-      assert.deepStrictEqual(usage, [
-        {
-          handle: "ada",
-          routes: 3,
-          stored_bytes: 3 * (3 + 4 + 3 + 2) + 2 + 7,
-          live_routes: 2,
-          live_distance: "5.2",
-          collections: 1
-        },
-        { handle: "bob", routes: 0, stored_bytes: 0, live_routes: 0, live_distance: "0", collections: 0 }
-      ])
-    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
-  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
-
-it.live("a public route of before gets the instant at which it was published, and none is stored without", () =>
-  Effect.gen(function*() {
-    const url = yield* emptyDatabase
-    yield* Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* migrateBelow(38)
-      yield* sql`
-        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-        VALUES ('a@example.com', 'a@example.com', now(), 'a', 'ada', now(), now())`
-      const insert = (visibility: string, publishedAt: string | null) =>
-        sql`
-          INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token, published_at,
-            created_at, updated_at)
-          SELECT id, 'x', ${visibility}, '{}', false, '[]', 'generation', md5(random()::text), ${publishedAt}::timestamptz,
-            '2026-01-01Z', '2026-02-01Z' FROM users`
-      yield* insert("public", null)
-      yield* insert("public", "2026-01-02T00:00:00Z")
-      yield* insert("private", null)
-      yield* migrateBelow(Infinity)
-      const routes = yield* sql`SELECT visibility, published_at, version::int FROM routes ORDER BY id`
-      assert.deepStrictEqual<unknown>(routes, [
-        { visibility: "public", published_at: new Date("2026-02-01T00:00:00Z"), version: 1 },
-        { visibility: "public", published_at: new Date("2026-01-02T00:00:00Z"), version: 1 },
-        { visibility: "private", published_at: null, version: 1 }
-      ])
-      const publish = sql`UPDATE routes SET visibility = 'public' WHERE visibility = 'private'`
-      for (const write of [insert("public", null), publish]) {
-        assert.strictEqual((yield* Effect.flip(write)).reason._tag, "ConstraintError")
-      }
-    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
-  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))
-
-it.live("addresses and names of before get their exact key and lose format characters, and mails are counted on", () =>
-  Effect.gen(function*() {
-    const url = yield* emptyDatabase
-    yield* Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      yield* migrateBelow(30)
-      const people = [
-        ["\u212Aim@example.com", "kim@example.com", "Ki\u200Dm\u202E n\u{1D173}hoJ\u200B\u{E0001}"],
-        ["J\u00D6RG@example.com", "j\u00F6rg@example.com", "\u202E"],
-        ["j\u00F6rg@b\u00FCcher.example", "j\u00F6rg@xn--bcher-kva.example", "J\u00F6rg"],
-        ["Ada@example.com", "ada@example.com", "Ada"]
-      ]
-      for (const [n, [email, key, name]] of people.entries()) {
-        yield* sql`
-          INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-          VALUES (${email}, ${key}, now(), ${name}, ${`rider-${n}`}, now(), now())`
-        yield* sql`
-          INSERT INTO sign_ups (email, email_key, name, created_at, expires_at)
-          SELECT ${email}, ${key}, ${name}, now(), now() FROM generate_series(1, 2)`
-      }
-      yield* sql`
-        INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
-        SELECT h || '@example.com', h || '@example.com', now(), h, h, now(), now()
-        FROM (SELECT 'rider' || n AS h FROM generate_series(1, 5000) n) many`
-      yield* sql`INSERT INTO mail_quotas (recipient, sent_at, expires_at) VALUES ('x', ARRAY[now()], now())`
-      yield* Effect.void.pipe(Effect.provide(
-        Layer.fresh(databaseLive).pipe(
-          Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown({ DATABASE_URL: url })))
-        )
-      ))
-      const columns = sql`SELECT email_key AS key, name`
-      const keys = [
-        "\u212Aim@example.com",
-        "J\u00D6RG@example.com",
-        "j\u00F6rg@xn--bcher-kva.example",
-        "ada@example.com"
-      ]
-      const expected = (nameless: string) =>
-        ["Kim nhoJ", nameless, "J\u00F6rg", "Ada"].map((name, n) => ({ key: keys[n], name }))
-      assert.deepStrictEqual<unknown>([...yield* sql`${columns} FROM users ORDER BY id LIMIT 4`], expected("rider-1"))
-      assert.deepStrictEqual<unknown>(
-        [...yield* sql`${columns} FROM sign_ups WHERE network IS NULL AND id % 2 = 1 ORDER BY id`],
-        expected("rider")
-      )
-      assert.deepStrictEqual<unknown>([...yield* sql`SELECT sent_from FROM mail_quotas`], [{ sent_from: [] }])
-    }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
-  }).pipe(Effect.scoped, Effect.provide(NodeServices.layer)))

@@ -143,8 +143,8 @@ describe.skipIf(!hasRedis)(
           const { a, b, c } = yield* Replicas
           const sql = yield* SqlClient.SqlClient
           yield* sql`
-          INSERT INTO users (email, email_key, name, handle, created_at, updated_at, deletion_requested_at)
-          SELECT 'due-' || n, 'due-' || n, 'Due', 'due-' || n, now(), now(), now() - n * interval '1 day'
+          INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at, deletion_requested_at)
+          SELECT 'due-' || n, 'due-' || n, now(), 'Due', 'due-' || n, now(), now(), now() - n * interval '1 day'
           FROM generate_series(1, 100) n`
           const left = sql<{ days: number }>`
           SELECT substr(handle, 5)::int AS days FROM users WHERE handle LIKE 'due-%' ORDER BY days`

@@ -71,8 +71,8 @@ const newUser = Effect.fnUntraced(function*(name: string) {
   const sql = yield* SqlClient.SqlClient
   const address = `${name}@example.com`
   const rows = yield* sql<{ id: number }>`
-    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-    VALUES (${address}, ${address}, ${name}, ${name}, ${new Date(0)}, ${new Date(0)}) RETURNING id::float8 AS id`
+    INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+    VALUES (${address}, ${address}, 'epoch', ${name}, ${name}, 'epoch', 'epoch') RETURNING id::float8 AS id`
   return Schema.decodeUnknownSync(UserId)(rows[0]?.id)
 })
 

@@ -22,8 +22,8 @@ layer(onOwnDatabase)("the sweep of changes", (it) => {
       const sql = yield* SqlClient.SqlClient
       yield* sql`
         WITH made AS (
-          INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-          SELECT address, address, 'x', 'rider-' || n, 'epoch', 'epoch'
+          INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+          SELECT address, address, 'epoch', 'x', 'rider-' || n, 'epoch', 'epoch'
           FROM generate_series(1, ${ACCOUNTS}) n, LATERAL (SELECT n || '@example.com' AS address) a
           ORDER BY n RETURNING id
         )

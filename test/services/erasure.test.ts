@@ -34,8 +34,8 @@ const usersWhoLeft = Effect.fnUntraced(function*(name: string, count: number, re
   const sql = yield* SqlClient.SqlClient
   yield* sql`
     WITH gone AS (
-      INSERT INTO users (email, email_key, name, handle, deletion_requested_at, created_at, updated_at)
-      SELECT address, address, ${name}, ${name} || '-' || n, ${requestedAt}, ${requestedAt}, ${requestedAt}
+      INSERT INTO users (email, email_key, email_verified_at, name, handle, deletion_requested_at, created_at, updated_at)
+      SELECT address, address, ${requestedAt}, ${name}, ${name} || '-' || n, ${requestedAt}, ${requestedAt}, ${requestedAt}
       FROM generate_series(1, ${count}) n, LATERAL (SELECT ${name} || n || '@example.com' AS address) a RETURNING id
     ), routes AS (
       INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, provenance, share_token,

@@ -100,8 +100,8 @@ const outboxLayer = Layer.unwrap(Effect.map(clonedDatabase, (url) =>
 /** The user whom the mails are for. */
 const somebody = SqlClient.SqlClient.use((sql) =>
   sql<{ id: number }>`
-    INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-    VALUES ('rider@example.com', 'rider@example.com', 'Rider', 'rider', now(), now())
+    INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+    VALUES ('rider@example.com', 'rider@example.com', now(), 'Rider', 'rider', now(), now())
     ON CONFLICT (email_key) DO UPDATE SET name = 'Rider' RETURNING id`
 ).pipe(Effect.map((rows) => UserId.make(Number(rows[0]?.id))))
 

@@ -39,8 +39,8 @@ const routes = Effect.fnUntraced(function*(count: number, columns: { geometry?: 
   yield* sql`DELETE FROM users`
   yield* sql`
     WITH rider AS (
-      INSERT INTO users (email, email_key, name, handle, created_at, updated_at)
-      VALUES ('r@example.com', 'r@example.com', 'rider', 'rider', now(), now()) RETURNING id
+      INSERT INTO users (email, email_key, email_verified_at, name, handle, created_at, updated_at)
+      VALUES ('r@example.com', 'r@example.com', now(), 'rider', 'rider', now(), now()) RETURNING id
     )
     INSERT INTO routes (user_id, name, visibility, tags, favourite, waypoints, geometry, provenance, share_token,
       place_city, place_region, published_at, created_at, updated_at, version)

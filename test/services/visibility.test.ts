@@ -46,9 +46,10 @@ const OF_STRANGER = 102
 const filled = Layer.effectDiscard(SqlClient.SqlClient.use((sql) =>
   Effect.gen(function*() {
     yield* sql`
-      INSERT INTO users (id, email, email_key, name, handle, deletion_requested_at, created_at, updated_at)
+      INSERT INTO users (id, email, email_key, email_verified_at, name, handle, deletion_requested_at, created_at,
+        updated_at)
       OVERRIDING SYSTEM VALUE
-      SELECT id, id::text, id::text, 'x', 'user-' || id, CASE WHEN id = ${LEAVING} THEN now() END, now(), now()
+      SELECT id, id::text, id::text, now(), 'x', 'user-' || id, CASE WHEN id = ${LEAVING} THEN now() END, now(), now()
       FROM unnest(${[OWNER, LEAVING, STRANGER]}::int[]) id`
     const items = sql`
       json_to_recordset(${JSON.stringify(ITEMS)}) AS i (
