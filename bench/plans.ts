@@ -4,7 +4,7 @@ import { IS_CURRENT, routeColumns } from "../src/services/routes/RouteRows.ts"
 import type { Filled } from "./fill.ts"
 
 const publicOnly = `r.visibility = 'public' AND r.deleted_at IS NULL AND u.deletion_requested_at IS NULL`
-const indexable = `${publicOnly} AND r.is_indexable AND u.email_verified_at IS NOT NULL`
+const indexable = `${publicOnly} AND r.is_indexable`
 const indexableOnly = `${indexable} AND u.zones_revision IS NULL`
 const currentView = `FROM route_views v WHERE v.route_id = r.id AND ${IS_CURRENT}`
 const inViews = `${indexable} AND u.zones_revision IS NOT NULL`

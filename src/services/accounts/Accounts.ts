@@ -92,15 +92,13 @@ export class Accounts extends Context.Service<Accounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // Rows of unverified addresses are of an earlier version, and no accounts.
       const findByEmail = SqlSchema.findOneOption({
         Request: Schema.Struct({ key: Schema.String, cutoff: Schema.Date }),
         Result: AccountRow,
         execute: ({ cutoff, key }) =>
           sql`
             SELECT ${sql.literal(columnsOf(AccountRow))} FROM users
-            WHERE email_key = ${key} AND email_verified_at IS NOT NULL
-              AND ${canSignIn(sql, cutoff)}`
+            WHERE email_key = ${key} AND ${canSignIn(sql, cutoff)}`
       })
 
       /** The same queries for every address. */

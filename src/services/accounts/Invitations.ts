@@ -32,8 +32,7 @@ export class Invitations extends Context.Service<Invitations, {
       const app = yield* appUrl
 
       const add = Effect.fnUntraced(function*(email: string) {
-        const accounts = yield* sql`
-          SELECT id FROM users WHERE email_key = ${emailKey(email)} AND email_verified_at IS NOT NULL`
+        const accounts = yield* sql`SELECT id FROM users WHERE email_key = ${emailKey(email)}`
         if (accounts.length > 0) return yield* new AddressTaken()
         return yield* signUps.add({ email, name: nameFrom(email, undefined), passwordHash: undefined, isInvited: true })
       })

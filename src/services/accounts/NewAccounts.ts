@@ -46,19 +46,13 @@ export class NewAccounts extends Context.Service<NewAccounts, {
       const signUps = yield* SignUps
       const isOpen = yield* signUpEnabled
 
-      // Rows of unverified addresses are of an earlier version.
       const insert = SqlSchema.findOneOption({
         Request: Schema.toType(UserRecord.insert),
         Result: UserRecord.select.mapFields(Struct.pick(["id"])),
         execute: (values) =>
           sql`
             ${users.insert(sql, values)}
-            ON CONFLICT ON CONSTRAINT users_email_key DO UPDATE SET
-              email = excluded.email, email_verified_at = excluded.email_verified_at, name = excluded.name,
-              handle = excluded.handle, avatar = excluded.avatar, password_hash = excluded.password_hash,
-              updated_at = excluded.updated_at
-            WHERE users.email_verified_at IS NULL
-            RETURNING id`
+            ON CONFLICT ON CONSTRAINT users_email_key DO NOTHING RETURNING id`
       })
 
       const attemptOpen = Effect.fnUntraced(

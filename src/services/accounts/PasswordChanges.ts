@@ -102,9 +102,7 @@ export class PasswordChanges extends Context.Service<PasswordChanges, {
       const replacePassword = Effect.fnUntraced(function*(owner: typeof OwnerRow.Type, digest: string) {
         const now = yield* DateTime.nowAsDate
         yield* sql`
-          UPDATE users SET ${users.set(sql, { passwordHash: digest, updatedAt: now })},
-            email_verified_at = coalesce(email_verified_at, ${now}::timestamptz)
-          WHERE id = ${owner.id}`
+          UPDATE users SET ${users.set(sql, { passwordHash: digest, updatedAt: now })} WHERE id = ${owner.id}`
         yield* mailedTokens.revokeAll(owner.id)
         yield* sessions.revokeAll(owner.id)
         yield* audit.record("password.reset", { userId: owner.id })

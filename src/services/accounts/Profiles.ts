@@ -13,7 +13,7 @@ import {
   type User
 } from "../../schema/User.ts"
 import { HandleTaken, InvalidInput, Missing, type Overloaded } from "../DomainErrors.ts"
-import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
+import { HAS_PASSWORD } from "../identity/AccountState.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
@@ -45,7 +45,7 @@ export class Profiles extends Context.Service<Profiles, {
       const roles = yield* Roles
       const writers = yield* WriterTurns
 
-      const columns = sql.literal(`${columnsOf(UserColumns)}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD}`)
+      const columns = sql.literal(`${columnsOf(UserColumns)}, ${HAS_PASSWORD}`)
 
       const findUser = SqlSchema.findOne({
         Request: UserId,
@@ -68,7 +68,7 @@ export class Profiles extends Context.Service<Profiles, {
         name: row.name,
         handle: row.handle,
         ...(row.avatar === null ? {} : { avatar: row.avatar }),
-        isEmailVerified: row.isEmailVerified,
+        isEmailVerified: true,
         role: roles.of(row),
         preferences: row.preferences,
         idHash: pseudonyms.idHash(row.id),
@@ -85,7 +85,7 @@ export class Profiles extends Context.Service<Profiles, {
             SELECT ${sql.literal(columnsOf(PublicColumns))}, (
               SELECT count(*)::int FROM routes r WHERE r.user_id = u.id AND ${visibility.public}
             ) AS "publicRoutes"
-            FROM users u WHERE handle = ${handle} AND deletion_requested_at IS NULL AND email_verified_at IS NOT NULL`
+            FROM users u WHERE handle = ${handle} AND deletion_requested_at IS NULL`
       })
 
       const lockPreferences = SqlSchema.findOne({
@@ -166,6 +166,5 @@ const UserColumns = UserRecord.select.mapFields(
 
 const UserRow = Schema.Struct({
   ...UserColumns.fields,
-  isEmailVerified: Schema.Boolean,
   hasPassword: Schema.Boolean
 })

@@ -128,7 +128,7 @@ export class SignUps extends Context.Service<SignUps, {
         execute: (id) =>
           sql`
             SELECT coalesce(u.email, s.email) AS email, u.id AS "userId"
-            FROM sign_ups s LEFT JOIN users u ON u.email_key = s.email_key AND u.email_verified_at IS NOT NULL
+            FROM sign_ups s LEFT JOIN users u ON u.email_key = s.email_key
             WHERE s.id = ${id} FOR KEY SHARE OF s`
       })
 

@@ -6,7 +6,7 @@ import type { Page, PageOf } from "../../schema/Page.ts"
 import { AccountDeletion } from "../accounts/AccountDeletion.ts"
 import { Audit } from "../audit/Audit.ts"
 import { Missing, type Overloaded, OwnAccount } from "../DomainErrors.ts"
-import { HAS_PASSWORD, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
+import { HAS_PASSWORD } from "../identity/AccountState.ts"
 import { ownerColumns } from "../identity/OwnerRows.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
@@ -76,7 +76,7 @@ export class Administration extends Context.Service<Administration, {
           : sql.or(columns.map((column) => sql`strpos(lower(${sql.literal(column)}), lower(${query})) > 0`))
 
       const userColumns = sql.literal(`
-        ${columnsOf(AdminUserColumns, "u")}, ${IS_EMAIL_VERIFIED}, ${HAS_PASSWORD},
+        ${columnsOf(AdminUserColumns, "u")}, ${HAS_PASSWORD},
         EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) AS "hasIdentityProvider",
         (SELECT max(s.last_seen_at) FROM sessions s WHERE s.user_id = u.id AND s.revoked_at IS NULL) AS "lastSeenAt",
         ${TOTAL_ROUTES} AS "totalRoutes",
@@ -93,8 +93,7 @@ export class Administration extends Context.Service<Administration, {
         execute: ({ day, month, now }) =>
           sql`
             SELECT u.*, s.*, t.*, r.*, c.* FROM
-              (SELECT count(*)::int AS users, count(email_verified_at)::int AS verified,
-                count(deletion_requested_at)::int AS "pendingDeletion",
+              (SELECT count(*)::int AS users, count(deletion_requested_at)::int AS "pendingDeletion",
                 (count(*) FILTER (WHERE created_at > ${month}))::int AS "newUsers" FROM users) u,
               (SELECT count(*)::int AS "liveSessions",
                 (count(DISTINCT user_id) FILTER (WHERE last_seen_at > ${day}))::int AS "seenUsers"

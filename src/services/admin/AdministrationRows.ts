@@ -11,7 +11,6 @@ import { DeletionColumn, TimestampColumn } from "../sql/Columns.ts"
 
 export const OverviewRow = Schema.Struct({
   users: Schema.Int,
-  verified: Schema.Int,
   pendingDeletion: Schema.Int,
   newUsers: Schema.Int,
   liveSessions: Schema.Int,
@@ -28,7 +27,7 @@ export const OverviewRow = Schema.Struct({
 export const toOverview = (row: typeof OverviewRow.Type): Overview => ({
   users: {
     total: row.users,
-    verified: row.verified,
+    verified: row.users,
     pendingDeletion: row.pendingDeletion,
     newLast30Days: row.newUsers
   },
@@ -50,7 +49,6 @@ export const AdminUserColumns = UserRecord.select.mapFields(
 
 export const AdminUserRow = Schema.Struct({
   ...AdminUserColumns.fields,
-  isEmailVerified: Schema.Boolean,
   hasPassword: Schema.Boolean,
   hasIdentityProvider: Schema.Boolean,
   lastSeenAt: Schema.NullOr(TimestampColumn),
@@ -66,7 +64,7 @@ export const toAdminUser = (
   email: row.email,
   name: row.name,
   handle: row.handle,
-  isEmailVerified: row.isEmailVerified,
+  isEmailVerified: true,
   role: roles.of(row),
   hasPassword: row.hasPassword,
   hasIdentityProvider: row.hasIdentityProvider,

@@ -69,7 +69,7 @@ export class PublicAddresses extends Context.Service<PublicAddresses, {
           sql`
             SELECT c.id, c.updated_at AS "updatedAt"
             FROM collections c JOIN users u ON u.id = c.user_id
-            WHERE c.id > ${after} AND c.id <= ${upTo} AND ${collections.public} AND u.email_verified_at IS NOT NULL
+            WHERE c.id > ${after} AND c.id <= ${upTo} AND ${collections.public}
               AND EXISTS (
                 SELECT FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
                 WHERE m.collection_id = c.id AND ${routes.public}

@@ -10,7 +10,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Missing, SignInRefused } from "../DomainErrors.ts"
 import { accountLock } from "../identity/AccountLock.ts"
-import { canSignIn, DELETION_STATE, IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
+import { canSignIn, DELETION_STATE } from "../identity/AccountState.ts"
 import { Roles } from "../identity/Roles.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -90,8 +90,7 @@ export class Sessions extends Context.Service<Sessions, {
         key: { id: "uuid", user_id: "bigint", now: "timestamptz", cutoff: "timestamptz" },
         Result: LiveRow,
         select: sql`
-          SELECT u.id AS "userId", u.email, ${sql.literal(IS_EMAIL_VERIFIED)},
-            u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
+          SELECT u.id AS "userId", u.email, u.preferences ->> 'units' AS units, s.last_seen_at AS "lastSeenAt",
             ${sql.literal(DELETION_STATE)}
           FROM sessions s JOIN users u ON u.id = s.user_id
           WHERE s.id = k.id AND s.user_id = k.user_id AND s.revoked_at IS NULL AND s.expires_at > k.now`
@@ -112,8 +111,7 @@ export class Sessions extends Context.Service<Sessions, {
         Result: UserRow,
         execute: ({ cutoff, userId }) =>
           sql`
-            SELECT id AS "userId", email, ${sql.literal(IS_EMAIL_VERIFIED)},
-              preferences ->> 'units' AS units
+            SELECT id AS "userId", email, preferences ->> 'units' AS units
             FROM users WHERE id = ${userId} AND ${canSignIn(sql, cutoff)}
             FOR NO KEY UPDATE`
       })
@@ -237,7 +235,6 @@ export class Sessions extends Context.Service<Sessions, {
 const UserRow = Schema.Struct({
   userId: UserId,
   email: Schema.String,
-  isEmailVerified: Schema.Boolean,
   units: Schema.NullOr(Schema.String)
 })
 

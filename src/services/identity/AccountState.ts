@@ -12,6 +12,4 @@ export const DELETION_STATE = `
   CASE WHEN u.deletion_requested_at IS NULL THEN 'none' WHEN u.deletion_requested_at > k.cutoff THEN 'pending'
     ELSE 'over' END AS deletion`
 
-export const IS_EMAIL_VERIFIED = `email_verified_at IS NOT NULL AS "isEmailVerified"`
-
 export const HAS_PASSWORD = `password_hash IS NOT NULL AS "hasPassword"`

@@ -3,13 +3,13 @@ import { Model } from "effect/schema"
 import { UserId } from "../../schema/Ids.ts"
 import { Handle } from "../../schema/User.ts"
 import { PreferencesColumn, TimestampColumn } from "../sql/Columns.ts"
-import { Instant, InstantOnce, NullableInstant, readOnly, tableOf } from "../sql/Tables.ts"
+import { Instant, InstantOnce, readOnly, tableOf } from "../sql/Tables.ts"
 
 export class UserRecord extends Model.Class<UserRecord>("UserRecord")({
   id: readOnly(UserId),
   email: Schema.String,
   emailKey: Schema.String,
-  emailVerifiedAt: NullableInstant,
+  emailVerifiedAt: Model.Field({ insert: Schema.Date }),
   passwordHash: Schema.NullOr(Schema.String),
   name: Schema.String,
   handle: Handle,

@@ -1,12 +1,6 @@
 import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import {
-  AUDIT_RETENTION,
-  ENDED_TOKENS_KEPT,
-  GRACE_PERIOD,
-  IDEMPOTENCY_RETENTION,
-  UNVERIFIED_LIFETIME
-} from "../../schema/Limits.ts"
+import { AUDIT_RETENTION, ENDED_TOKENS_KEPT, GRACE_PERIOD, IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
 import { period } from "../settings/SettingTypes.ts"
 import { DateColumn } from "../sql/Columns.ts"
@@ -19,7 +13,6 @@ interface Expiring {
   readonly key: string
   readonly column: string
   readonly keptMillis: number
-  readonly where?: string
 }
 
 const TRASH = {
@@ -41,15 +34,6 @@ const ALL: ReadonlyArray<Expiring> = [
   { table: "email_tokens", key: "token_hash", ...EXPIRED },
   { table: "sign_ups", key: "id", ...EXPIRED },
   { table: "mail_quotas", key: "recipient", ...EXPIRED },
-  // Of earlier versions, which created an account at sign-up.
-  {
-    table: "users",
-    key: "id",
-    column: "created_at",
-    keptMillis: Duration.toMillis(UNVERIFIED_LIFETIME),
-    where: `email_verified_at IS NULL AND deletion_requested_at IS NULL
-      AND NOT EXISTS (SELECT FROM email_tokens t WHERE t.user_id = users.id AND t.used_at IS NULL)`
-  },
   // Kept for a while, so that the response says why they are refused.
   {
     table: "personal_access_tokens",
@@ -90,23 +74,21 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
       table: Schema.String,
       key: Schema.String,
       column: Schema.String,
-      where: Schema.optionalKey(Schema.String),
       until: Schema.Date
     }),
     Result: Schema.Struct({ due: DateColumn }),
-    execute: ({ column, key, table, until, where = "true" }) =>
+    execute: ({ column, key, table, until }) =>
       sql`
         DELETE FROM ${sql(table)} WHERE ${sql(key)} IN (
-          SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${until} AND ${sql.literal(where)}
+          SELECT ${sql(key)} FROM ${sql(table)} WHERE ${sql(column)} <= ${until}
           LIMIT ${BATCH} FOR UPDATE SKIP LOCKED
         ) RETURNING ${sql(column)} AS due`
   })
 
   const findEarliest = SqlSchema.findOne({
-    Request: Schema.Struct({ table: Schema.String, column: Schema.String, where: Schema.optionalKey(Schema.String) }),
+    Request: Schema.Struct({ table: Schema.String, column: Schema.String }),
     Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-    execute: ({ column, table, where = "true" }) =>
-      sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)} WHERE ${sql.literal(where)}`
+    execute: ({ column, table }) => sql`SELECT min(${sql(column)}) AS earliest FROM ${sql(table)}`
   })
 
   const purge = (expiring: Expiring, until: Date) =>

@@ -7,13 +7,9 @@ import type { SignIn } from "../accounts/Accounts.ts"
 import { NewAccounts } from "../accounts/NewAccounts.ts"
 import { Profiles } from "../accounts/Profiles.ts"
 import { Audit } from "../audit/Audit.ts"
-import { MailedTokens } from "../credentials/MailedTokens.ts"
-import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { type Device, Sessions } from "../credentials/Sessions.ts"
 import { InvalidInput, LinkedElsewhere, type Overloaded, type SignUpClosed } from "../DomainErrors.ts"
-import { IS_EMAIL_VERIFIED } from "../identity/AccountState.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
-import { users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf, InstantOnce, tableOf, writtenOnce } from "../sql/Tables.ts"
@@ -48,11 +44,9 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
       const sql = yield* SqlClient.SqlClient
       const audit = yield* Audit
       const identityProvider = yield* IdentityProvider
-      const mailedTokens = yield* MailedTokens
       const newAccounts = yield* NewAccounts
       const profiles = yield* Profiles
       const sessions = yield* Sessions
-      const tokens = yield* PersonalAccessTokens
       const { signIns } = yield* Bulkheads
 
       const findBySubject = SqlSchema.findOneOption({
@@ -69,21 +63,8 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         Result: EmailRow,
         execute: ({ issuer, key }) =>
           sql`
-            SELECT id, ${sql.literal(IS_EMAIL_VERIFIED)},
-              (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS "linkedSubject"
+            SELECT id, (SELECT subject FROM identities i WHERE i.user_id = users.id AND i.issuer = ${issuer}) AS "linkedSubject"
             FROM users WHERE email_key = ${key} FOR NO KEY UPDATE`
-      })
-
-      // An attacker may have registered the address without proving it (pre-hijacking): remove password, sessions,
-      // tokens, links.
-      const takeOver = Effect.fnUntraced(function*(userId: UserId, now: Date) {
-        yield* sql`
-          UPDATE users SET ${users.set(sql, { passwordHash: null, emailVerifiedAt: now, updatedAt: now })}
-          WHERE id = ${userId}`
-        yield* audit.record("password.removed", { userId })
-        yield* tokens.revokeAll(userId)
-        yield* mailedTokens.revokeAll(userId)
-        yield* sessions.revokeAll(userId)
       })
 
       const link = Effect.fnUntraced(function*({ issuer, subject }: Identity, userId: UserId, now: Date) {
@@ -105,12 +86,11 @@ export class ProviderSignIn extends Context.Service<ProviderSignIn, {
         const now = yield* DateTime.nowAsDate
         const byEmail = yield* findByEmail({ key: emailKey(identity.email), issuer: identity.issuer })
         if (Option.isNone(byEmail)) return yield* open(identity, now)
-        const { id, isEmailVerified, linkedSubject } = byEmail.value
+        const { id, linkedSubject } = byEmail.value
         if (linkedSubject === identity.subject) return Option.some(id)
         if (linkedSubject !== null) {
           return yield* new LinkedElsewhere()
         }
-        if (!isEmailVerified) yield* takeOver(id, now)
         return Option.some(yield* link(identity, id, now))
       })
 
@@ -167,6 +147,5 @@ const isRefusal = ({ _tag }: SignInFailure) => REFUSALS.has(_tag)
 
 const EmailRow = Schema.Struct({
   id: UserId,
-  isEmailVerified: Schema.Boolean,
   linkedSubject: Schema.NullOr(Schema.String)
 })

@@ -20,8 +20,8 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
   return {
     isIn,
 
-    /** With the owner as `users u`: the quality gate of the public listing. */
-    indexable: sql`r.is_indexable AND u.email_verified_at IS NOT NULL`,
+    /** The quality gate of the public listing. */
+    indexable: sql`r.is_indexable`,
 
     columns: (
       { activity, placeCity, tag }: Pick<Listing, "activity" | "placeCity" | "tag">
@@ -46,7 +46,11 @@ export const routeFilters = (sql: SqlClient.SqlClient) => {
     box: (bbox: BoundingBox | undefined): ReadonlyArray<Statement.Fragment> =>
       bbox === undefined ? [] : [sql.or(boxesOf(bbox).map(isIn))],
 
-    /** Rows of `route_words` in a scope that have all words of a query, each at least its beginning. */
+    /**
+     * Rows of `route_words` in a scope that have all words of a query, each at least its beginning. The triggers
+     * `words_on_insert` (`add_route_words`) and `words_on_update` (`change_route_words`) keep them by `route_lexemes`, and
+     * `search_query` makes a query by the same rule, `search_words` (`db/schema/words.sql`).
+     */
     words: (scope: string, q: string) => sql`words @@ search_query(${scope}, ${q}, '&')`
   }
 }
