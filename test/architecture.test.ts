@@ -190,6 +190,16 @@ describe("the house", () => {
     assert.deepStrictEqual(services.filter((file) => renamed.test(textOf(file))), [])
   })
 
+  it("every trigger and function of the database is named by the service that relies on it", () => {
+    const schema = globSync("src/services/db/schema/*.sql", { cwd: ROOT }).map(textOf).join("\n")
+    const names = [...schema.matchAll(/CREATE (?:FUNCTION|TRIGGER) (\w+)/g)].map(([, name = ""]) => name)
+    assert.isAbove(names.length, 40)
+    const services = sources.filter((file) => file.startsWith("src/services/")).map(textOf).join("\n")
+    const isNamed = (name: string) =>
+      services.includes(`\`${name}\``) || services.includes(`\`${name.replace(/_on_\w+$/, "_on_*")}\``)
+    assert.deepStrictEqual(names.filter((name) => !isNamed(name)), [])
+  })
+
   it("time and chance come from services, never from the platform", () => {
     const platform = /\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomUUID\(|\bnow\(\)|CURRENT_TIMESTAMP/
     const wrong = sources.filter((file) => /^src\/(schema|services|http)\//.test(file) && platform.test(textOf(file)))

@@ -20,6 +20,10 @@ export type LogState = typeof LogState.Type
  * Numbers the changes of an account. Triggers append them to `pending_changes` in the transaction that changes; the next
  * read of the account gives numbers to the committed ones, with its counter locked. So numbers become visible in
  * their order, and a transaction that began earlier and commits later gets later ones.
+ *
+ * The triggers are `change_on_insert`, `change_on_update` and `change_on_delete` (`record_insert`, `record_update_of_routes`,
+ * `record_update_of_collections`, `record_delete`), `change_on_deletion` of users (`relist_routes_of_user`; this and a route
+ * that is hidden call `relist_for_others`), and `forget_changes` (`forget_changes_of_user`): `db/schema/changes.sql`.
  */
 export const changeNumbers = Effect.map(SqlClient.SqlClient, (sql) => {
   // The identity of the database: another one after a failover, after a restore to a point in time or from a dump.

@@ -39,7 +39,8 @@ export interface ChangeSignal {
 const isUserId = Schema.is(UserId)
 
 /**
- * Wakes requests when an account has changed. A process has one connection for that, while requests wait: it listens,
+ * Wakes requests when an account has changed: the trigger `announce_on_insert` (`announce_changes`) notifies when the change
+ * is committed. A process has one connection for that, while requests wait: it listens,
  * and one statement every few seconds finds changes whose notification was lost.
  */
 export class ChangeSignals extends Context.Service<ChangeSignals, {

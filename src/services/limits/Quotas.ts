@@ -77,7 +77,12 @@ const writeLimits = Effect.fnUntraced(function*(
       OR usage_limits.seen_at < ${new Date(now.getTime() - Duration.toMillis(SEEN_FOR))}`
 })
 
-/** Triggers count every row in its statement and refuse what exceeds a limit: exact under concurrency. */
+/**
+ * PostgreSQL counts every row in its statement and refuses what exceeds a limit: exact under concurrency. `begin_usage` gives
+ * an account its counters. The triggers `usage_on_insert`, `usage_on_update` and `usage_on_delete` call `count_routes_on_*`,
+ * `count_idempotency_keys_on_*` and `count_collections_on_*`, which sum `route_bytes`, `response_bytes` and `live_metres` for
+ * `add_route_usage` and `add_collection_usage`; these fail by `refuse_usage` (`db/schema/usage.sql`).
+ */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
   /** Fails unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */

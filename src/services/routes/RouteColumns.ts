@@ -103,7 +103,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   provenance: route.provenance ?? "routing-engine" as const
 })
 
-/** Bytes that a new route adds to its account's usage; must match what the triggers in the migrations count. */
+/** Bytes that a new route adds to its account's usage; must match what `route_bytes` counts. */
 export const storedBytes = (
   { cues, description, waypoints }: Pick<RouteDraft, "cues" | "description" | "waypoints">,
   line: Line

@@ -38,7 +38,7 @@ const WholeRow = Schema.Struct({
 })
 type WholeRow = typeof WholeRow.Type
 
-/** Columns of `route_views`, but for its key. */
+/** Columns of `route_views`, but for its key. `search_vector` and `waypoint_names` make its words (`db/schema/words.sql`). */
 const WRITTEN =
   ("route_version, zones_revision, place_version, cut_version, is_whole, distance, duration, elevation_gain, "
     + "position_count, geometry, simplified, polyline6, bounds, waypoints, cues, start_address, end_address, place_city, "
