@@ -61,7 +61,9 @@ describe("the image", () => {
     const paths = new Set(
       references.filter(({ name }) => name.startsWith(".")).map(({ file, name }) => toPath(file, name))
     )
-    assert.isTrue(paths.has("migrations") && paths.has("src/services/places/cities.bin.br"))
+    assert.isTrue(
+      ["migrations", "src/services/places/cities.bin.br", "src/services/db/schema"].every((path) => paths.has(path))
+    )
     assert.includeMembers(copied, ["package.json"])
     const outside = [...paths].filter((path) => !copied.some((root) => path === root || path.startsWith(`${root}/`)))
     assert.deepStrictEqual(outside, [])

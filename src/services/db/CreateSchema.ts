@@ -5,12 +5,14 @@ import { readFile } from "node:fs/promises"
 /** In the order in which they refer to each other. */
 const SUBJECTS = ["accounts", "mail", "routes", "collections", "sharing", "words", "changes", "usage"]
 
+const DIRECTORY = new URL("./schema/", import.meta.url)
+
 /** Builds the tables, functions and triggers as they are now, `schema/*.sql`, in an empty database. */
 export const createSchema = SqlClient.SqlClient.use((sql) =>
   Effect.forEach(
     SUBJECTS,
     (subject) =>
-      Effect.promise(() => readFile(new URL(`schema/${subject}.sql`, import.meta.url), "utf8")).pipe(
+      Effect.promise(() => readFile(new URL(`${subject}.sql`, DIRECTORY), "utf8")).pipe(
         // The driver sends one statement at a time.
         Effect.flatMap((statements) => sql.unsafe(`DO $schema$ BEGIN ${statements} END $schema$`))
       ),
