@@ -1,4 +1,4 @@
-import { Schema, SchemaTransformation } from "effect"
+import { Schema, SchemaTransformation, Struct } from "effect"
 import { Coordinate, Polyline6, Polyline6Input, Positions } from "./Geometry.ts"
 import { RouteId, SHARE_TOKEN, ShareToken } from "./Ids.ts"
 import { Maneuvers } from "./Maneuver.ts"
@@ -110,16 +110,34 @@ const Waypoints = Schema.Array(Waypoint).check(Schema.isMinLength(1), Schema.isM
   description: WAYPOINTS
 })
 
-const clearable = {
+/**
+ * Members that are stored as they are sent, each in a column of its name, and null where they are absent: a new one is added
+ * here and to `PLAIN`.
+ */
+const plain = {
   description: nullable(Description),
   activity: nullable(Activity),
-  geometry: nullable(Positions),
-  polyline6: nullable(Polyline6Input),
-  distance: nullable(Distance),
   duration: nullable(Duration),
   elevationGain: nullable(Elevation),
   startAddress: nullable(Address),
-  endAddress: nullable(Address),
+  endAddress: nullable(Address)
+}
+
+/** The same as they are stored and returned. */
+export const PLAIN = {
+  description: Schema.String.annotate({ description: "A text of one's own" }),
+  activity: Activity,
+  duration: Seconds,
+  elevationGain: Metres,
+  startAddress: Schema.String.annotate({ description: "Where the route starts, in the client's words" }),
+  endAddress: Schema.String.annotate({ description: "Where the route ends, in the client's words" })
+} satisfies Readonly<Record<keyof typeof plain, Schema.Top>>
+
+const clearable = {
+  ...plain,
+  geometry: nullable(Positions),
+  polyline6: nullable(Polyline6Input),
+  distance: nullable(Distance),
   routingPreferences: nullable(RequestedPreferences),
   cues: nullable(
     Maneuvers.annotate({
@@ -207,8 +225,7 @@ export const ROUTE = {
 export const Route = Schema.Struct({
   id: RouteId,
   name: RouteName,
-  description: Schema.optionalKey(Schema.String.annotate({ description: "A text of one's own" })),
-  activity: Schema.optionalKey(Activity),
+  ...Struct.map(PLAIN, Schema.optionalKey),
   visibility: Visibility,
   tags: Schema.Array(Schema.String).annotate({ description: TAGS }),
   favourite: Schema.Boolean.annotate({ description: "The owner's mark: `false` for other users" }),
@@ -219,14 +236,6 @@ export const Route = Schema.Struct({
     Maneuvers.annotate({ description: "Turns along the whole line: there with `geometry` `full` and `polyline6` only" })
   ),
   distance: Schema.optionalKey(Metres),
-  duration: Schema.optionalKey(Seconds),
-  elevationGain: Schema.optionalKey(Metres),
-  startAddress: Schema.optionalKey(
-    Schema.String.annotate({ description: "Where the route starts, in the client's words" })
-  ),
-  endAddress: Schema.optionalKey(
-    Schema.String.annotate({ description: "Where the route ends, in the client's words" })
-  ),
   ...Place.fields,
   routingPreferences: Schema.NullOr(RoutingPreferences).annotate({
     description: "What the route asks of the routing engine"

@@ -1,4 +1,4 @@
-import { Schema, SchemaGetter } from "effect"
+import { Schema, SchemaGetter, Struct } from "effect"
 import { BoundingBox, GeometryForm, isLatitude, isLongitude } from "./Geometry.ts"
 import { Instant, MAX_DISTANCE, Metres, upTo } from "./Measures.ts"
 import { flag, listQuery } from "./Page.ts"
@@ -146,12 +146,6 @@ export const ListingQuery = listQuery({
 
 export const Listing = Schema.Struct({
   gate: Gate,
-  q: Schema.optionalKey(Schema.String),
-  tag: Schema.optionalKey(Schema.Array(Schema.String)),
-  bbox: Schema.optionalKey(BoundingBox),
-  activity: Schema.optionalKey(Activity),
-  placeCity: Schema.optionalKey(Schema.String),
-  minDistance: Schema.optionalKey(Metres),
-  maxDistance: Schema.optionalKey(Metres)
+  ...Struct.map(ROUTE_FILTERS, Schema.toType)
 })
 export type Listing = typeof Listing.Type

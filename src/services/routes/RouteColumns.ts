@@ -1,7 +1,6 @@
-import { Effect } from "effect"
+import { Effect, Record, Struct } from "effect"
 import type { Position } from "../../schema/Geometry.ts"
-import type { NewRoute, Place, RoutePatch, Waypoint } from "../../schema/Route.ts"
-import { textOrNull } from "../../schema/Text.ts"
+import { type NewRoute, type Place, PLAIN, type RoutePatch, type Waypoint } from "../../schema/Route.ts"
 import { CueBeyondLine } from "../DomainErrors.ts"
 import { boxAround, type MeasuredPolyline, measurePositions } from "../geometry/MeasuredPolyline.ts"
 import { PLACES_VERSION } from "../places/PlaceVersion.ts"
@@ -51,13 +50,24 @@ const lineValues = (line: MeasuredPolyline | null) => ({
   positionCount: line?.positionCount ?? 0
 })
 
+const NO_VALUES = Record.map(PLAIN, () => null)
+
+/** An empty text clears its member. */
+const withoutEmpty = <A extends object>(members: A): { readonly [K in keyof A]: A[K] | null } => {
+  const result: { [K in keyof A]: A[K] | null } = { ...members }
+  for (const key in members) if (members[key] === "") result[key] = null
+  return result
+}
+
+const plainValues = (route: Pick<RoutePatch, keyof typeof PLAIN>) =>
+  withoutEmpty(Struct.pick(route, Struct.keys(PLAIN)))
+
 /** An absent member changes no column; `null`, and "" for a text, clear theirs. */
 export const changedValues = (change: RouteChange): RouteChanges => {
   const line = lineOf(change.geometry)
   return {
+    ...plainValues(change),
     name: change.name,
-    description: textOrNull(change.description),
-    activity: change.activity,
     visibility: change.visibility,
     tags: change.tags === null ? [] : change.tags,
     favourite: change.favourite === null ? false : change.favourite,
@@ -67,10 +77,6 @@ export const changedValues = (change: RouteChange): RouteChanges => {
     cues: change.cues === undefined && line === undefined ? undefined : cueText(change.cues),
     // A new geometry without a distance is measured: the old distance no longer applies.
     distance: change.distance === undefined && line !== undefined ? line?.metres ?? null : change.distance,
-    duration: change.duration,
-    elevationGain: change.elevationGain,
-    startAddress: textOrNull(change.startAddress),
-    endAddress: textOrNull(change.endAddress),
     routingPreferences: change.routingPreferences && JSON.stringify(change.routingPreferences),
     provenance: change.provenance
   }
@@ -84,9 +90,9 @@ export const placeValues = ({ placeCity, placeCountryCode, placeRegion }: Place)
 })
 
 export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Line) => ({
+  ...NO_VALUES,
+  ...plainValues(route),
   name: route.name,
-  description: textOrNull(route.description) ?? null,
-  activity: route.activity ?? null,
   visibility: route.visibility ?? "private" as const,
   tags: route.tags ?? [],
   favourite: route.favourite ?? false,
@@ -95,10 +101,7 @@ export const valuesWithoutPlace = (route: Omit<RouteDraft, "geometry">, line: Li
   cues: cueText(route.cues),
   bounds: boxOf(line, route.waypoints),
   distance: route.distance ?? line?.metres ?? null,
-  duration: route.duration ?? null,
   elevationGain: route.elevationGain ?? line?.elevationGain ?? null,
-  startAddress: textOrNull(route.startAddress) ?? null,
-  endAddress: textOrNull(route.endAddress) ?? null,
   routingPreferences: route.routingPreferences ? JSON.stringify(route.routingPreferences) : null,
   provenance: route.provenance ?? "routing-engine" as const
 })

@@ -1,14 +1,11 @@
 import { Schema, Struct } from "effect"
 import { Model } from "effect/schema"
 import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
-import { Activity } from "../../schema/Preferences.ts"
 import { Visibility } from "../../schema/Resource.ts"
-import { Provenance } from "../../schema/Route.ts"
+import { PLAIN, Provenance } from "../../schema/Route.ts"
 import { Instant, InstantOnce, readOnly, tableOf, writtenOnce } from "../sql/Tables.ts"
 
 const Text = Schema.NullOr(Schema.String)
-
-const Measure = Schema.NullOr(Schema.Finite)
 
 /** Columns that reads do not select by name. */
 const written = <S extends Schema.Top>(column: S) => Model.Field({ insert: column, update: column })
@@ -17,8 +14,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   id: readOnly(RouteId),
   userId: writtenOnce(UserId),
   name: Schema.String,
-  description: Text,
-  activity: Schema.NullOr(Activity),
+  ...Struct.map(PLAIN, Schema.NullOr),
   visibility: Visibility,
   tags: Schema.Array(Schema.String),
   favourite: Schema.Boolean,
@@ -29,11 +25,7 @@ export class RouteRecord extends Model.Class<RouteRecord>("RouteRecord")({
   positionCount: written(Schema.Int),
   cues: Text,
   bounds: written(Text),
-  distance: Measure,
-  duration: Measure,
-  elevationGain: Measure,
-  startAddress: Text,
-  endAddress: Text,
+  distance: Schema.NullOr(Schema.Finite),
   placeCity: Text,
   placeRegion: Text,
   placeCountryCode: Text,

@@ -2,7 +2,7 @@ import { Option, Schema, Struct } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import type { GeometryForm } from "../../schema/Geometry.ts"
 import { RoutingPreferences } from "../../schema/Preferences.ts"
-import { type StoredRoute } from "../../schema/Route.ts"
+import { PLAIN, type StoredRoute } from "../../schema/Route.ts"
 import { ownerColumns, OwnerFields, toUserSummary } from "../identity/OwnerRows.ts"
 import type { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { columnsOf } from "../sql/Tables.ts"
@@ -130,14 +130,17 @@ export const RouteRow = Schema.Struct({
 })
 export type RouteRow = typeof RouteRow.Type
 
-const present = <A extends object>(record: A): { readonly [K in keyof A]?: NonNullable<A[K]> } => {
-  const result: { [K in keyof A]?: NonNullable<A[K]> } = {}
-  for (const key in record) {
+const present = <A extends object, K extends keyof A>(record: A, keys: ReadonlyArray<K>) => {
+  const result: { [P in K]?: NonNullable<A[P]> } = {}
+  for (const key of keys) {
     const value = record[key]
     if (value !== null && value !== undefined) result[key] = value
   }
   return result
 }
+
+/** A response has them where the row does. */
+const OPTIONAL = [...Struct.keys(PLAIN), "distance", "placeCity", "placeRegion", "placeCountryCode"] as const
 
 const decodePreferences = Schema.decodeUnknownOption(Schema.fromJsonString(RoutingPreferences))
 
@@ -156,18 +159,7 @@ export const toStoredRoute = (row: ShownRow, pseudonyms: Pseudonyms["Service"]):
   visibility: row.visibility,
   tags: row.tags,
   favourite: row.favourite,
-  ...present({
-    description: row.description,
-    activity: row.activity,
-    distance: row.distance,
-    duration: row.duration,
-    elevationGain: row.elevationGain,
-    startAddress: row.startAddress,
-    endAddress: row.endAddress,
-    placeCity: row.placeCity,
-    placeRegion: row.placeRegion,
-    placeCountryCode: row.placeCountryCode
-  }),
+  ...present(row, OPTIONAL),
   routingPreferences: preferencesOf(row.routingPreferences),
   provenance: row.provenance,
   shareToken: row.shareToken,
