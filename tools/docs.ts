@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, "..")
 writeFileSync(join(ROOT, "docs/api.md"), apiReference())
 
 const vitest = join(ROOT, "node_modules/vitest/vitest.mjs")
-const measured = spawnSync(process.execPath, [vitest, "run", "--update", "test/http/authorization.test.ts"], {
+const measured = spawnSync(process.execPath, [vitest, "run", "test/http/authorization.test.ts", "--update"], {
   cwd: ROOT,
   stdio: "inherit"
 })

@@ -257,7 +257,7 @@ export const TraceAnswer = Schema.Struct({
     coverage: 1,
     shape: SHAPE,
     edges: [{ surface: "gravel", length: 1.2, road_class: "unclassified", begin_shape_index: 0, end_shape_index: 2 }],
-    matched_points: LOCATIONS.map((location) => ({ ...location, type: "matched", edge_index: 0 })),
+    matched_points: LOCATIONS.map(({ lat, lon }) => ({ lat, lon, type: "matched", edge_index: 0 })),
     surfaces: [{ surface: "gravel", length: 1.2, share: 1 }]
   }]
 })
