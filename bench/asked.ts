@@ -12,7 +12,7 @@ export interface Asked {
 export interface Figures {
   /** Requests a second. */
   readonly rate: number
-  /** Processor time of the server's process and its children, in microseconds a request. */
+  /** Processor time of the server's process, in microseconds a request. */
   readonly cost: number
 }
 

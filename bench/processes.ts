@@ -79,17 +79,9 @@ const ticksOf = async (pid: number) => {
   return Number(user) + Number(system)
 }
 
-export const childrenOf = async (pid: number) => {
-  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")
-  return children.split(" ").filter((child) => child !== "").map(Number)
-}
-
-/** Processor time that a process and its children have taken so far, user and system, in milliseconds. */
+/** Processor time that a process has taken so far, user and system, in milliseconds. */
 export const processorTime = (pid: number) =>
-  Effect.promise(async () => {
-    const ticks = await Promise.all([pid, ...await childrenOf(pid)].map(ticksOf))
-    return ticks.reduce((sum, each) => sum + each, 0) * 1000 / TICKS
-  })
+  Effect.map(Effect.promise(() => ticksOf(pid)), (ticks) => ticks * 1000 / TICKS)
 
 /** What stands behind `--name` on the command line. */
 export const argument = (name: string, otherwise: string): string => {

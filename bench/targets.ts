@@ -59,7 +59,6 @@ export const targets = Effect.fnUntraced(function*(url: string, directory: strin
   const one = yield* service(url)
   const id = (yield* seed(url)) ?? 0
   const credential = yield* signedIn(one.origin, "bench@example.com")
-  const two = yield* service(url, { WORKERS: "2" })
   const traced = yield* service(url, {
     OTEL_EXPORTER_OTLP_ENDPOINT: yield* traceSink,
     OTEL_TRACES_SAMPLER: "always_on"
@@ -75,7 +74,6 @@ export const targets = Effect.fnUntraced(function*(url: string, directory: strin
   return [
     ours,
     target("every request traced", traced, id)(credential),
-    target("`WORKERS=2`", two, id)(credential),
     target("Fastify + `pg`", peer, id)(credential),
     target("bare `node:http`, same bytes", bare, id)(credential)
   ]

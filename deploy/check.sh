@@ -22,6 +22,12 @@ else
   echo "skipped: hadolint, yamllint, check-jsonschema, kubernetes-validate (they need Python 3.11 or newer)"
 fi
 
+if command -v systemd-analyze > /dev/null; then
+  check systemd-analyze verify deploy/systemd/route-planning-service@3000.service
+else
+  echo "skipped: systemd-analyze"
+fi
+
 if command -v promtool > /dev/null; then
   check promtool check config deploy/prometheus/prometheus.yml
   check promtool test rules deploy/prometheus/alerts.test.yml

@@ -6,7 +6,6 @@ import { exhausted, terminated } from "./faults/connections.ts"
 import { fullDisk } from "./faults/fullDisk.ts"
 import { hungStop } from "./faults/hungStop.ts"
 import { killDatabase } from "./faults/killDatabase.ts"
-import { killedWorkers } from "./faults/killedWorkers.ts"
 import { killService } from "./faults/killService.ts"
 import { lateDatabase } from "./faults/lateDatabase.ts"
 import { locked } from "./faults/locks.ts"
@@ -42,7 +41,6 @@ export const FAULTS: ReadonlyArray<Fault> = [
   stalled,
   delayed,
   delayedLong,
-  killedWorkers,
   together,
   clocks,
   backup,

@@ -1,5 +1,5 @@
 import "effect/schema/SchemaJITCompiler/enable"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import { applicationLayer, backgroundLayer, listeningLayer } from "./Application.ts"
 import { databaseLive } from "./Database.ts"
 import {
@@ -12,12 +12,8 @@ import {
   rateCountersLive,
   routingEngineLive
 } from "./Live.ts"
-import { Serving } from "./process/Starting.ts"
 
-const servingLayer = Layer.effectDiscard(Effect.sync(() => process.send?.(Serving.make({}))))
-
-export const productionLayer = servingLayer.pipe(
-  Layer.provide(applicationLayer),
+export const productionLayer = applicationLayer.pipe(
   Layer.provide(backgroundLayer),
   Layer.provide([identityProviderLive, mailerLive, placesLive, rateCountersLive, routingEngineLive]),
   Layer.provide([databaseLive, httpClientLive, randomnessLive]),

@@ -27,11 +27,23 @@ import { appUrl, baseUrl, docsEnabled, mapStyleUrl, pagesEnabled, port } from ".
 import { importDiskBudget } from "../services/spool/ImportDisk.ts"
 import { databaseWait } from "./Database.ts"
 import { maxConnections } from "./NodeServer.ts"
-import { workerCount } from "./process/Workers.ts"
 import { redisUrl } from "./Redis.ts"
-import { problemOf } from "./Refusal.ts"
+import { problemOf, SettingsRefused } from "./Refusal.ts"
 import { logChecks } from "./telemetry/Logging.ts"
 import { traceChecks } from "./telemetry/TraceSettings.ts"
+
+/** Earlier versions started several processes by it. */
+const RETIRED = "WORKERS"
+
+const noWorkers = Effect.flatMap(
+  Config.String(RETIRED).pipe(Config.withDefault("")),
+  (workers) =>
+    workers === "" ? Effect.void : Effect.fail(
+      new SettingsRefused({
+        message: `${RETIRED} is no setting any more: start replicas instead, see Replicas in docs/operations.md`
+      })
+    )
+)
 
 /** Checked at once at the start: their layers would report them one by one, and some only with a database. */
 const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
@@ -72,7 +84,7 @@ const CHECKED: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
   Config.option(smtpUrl),
   telemetryEnabled,
   trustedProxies,
-  workerCount,
+  noWorkers,
   ...Object.values(QUOTA_SETTINGS),
   ...logChecks,
   ...traceChecks

@@ -45,8 +45,7 @@ const EXAMPLES: ReadonlyMap<string, string> = new Map([
   ["SIGNUP_ENABLED", "true"],
   ["SMTP_URL", "smtp://user:password@mail.example.com:587"],
   ["TELEMETRY_ENABLED", "true"],
-  ["TRUSTED_PROXIES", "10.0.0.0/8"],
-  ["WORKERS", "2"]
+  ["TRUSTED_PROXIES", "10.0.0.0/8"]
 ])
 
 export const withExample = (path: string, problem: string): string => {

@@ -59,9 +59,9 @@ const listens = (port: number) =>
 const released = (port: number) => until(Effect.map(listens(port), (isTaken) => !isTaken))
 
 layer(Layer.empty, { excludeTestServices: true, concurrent: true })("a script of npm", (it) => {
-  it.effect("ends with all of its workers when npm gets SIGTERM", () =>
+  it.effect("ends when npm gets SIGTERM", () =>
     Effect.gen(function*() {
-      const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase, WORKERS: "2" })
+      const { child, port } = yield* started("start", { DATABASE_URL: yield* clonedDatabase })
       yield* Effect.sync(() => child.kill("SIGTERM"))
       yield* ended(child)
       yield* released(port)

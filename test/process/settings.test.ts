@@ -206,14 +206,14 @@ describe("a production start", () => {
         const settings = [{ JWT_SECRET: "short" }, { ...COMPLETE, LOG_FORMAT: "xml" }, {
           ...COMPLETE,
           WORKERS: "canary"
-        }, { ...COMPLETE, PAT_PEPPER: "", LOG_LEVEL: "verbose", LOG_FORMAT: "xml", WORKERS: "0", PORT: "x" }]
+        }, { ...COMPLETE, PAT_PEPPER: "", LOG_LEVEL: "verbose", LOG_FORMAT: "xml", WORKERS: "1", PORT: "x" }]
         assert.deepStrictEqual(yield* Effect.forEach(settings, reasonOf, { concurrency: 4 }), [
           "DATABASE_URL is missing; JWT_SECRET is shorter than 32 characters; ANALYTICS_SALT is missing; "
           + "PAT_PEPPER is missing; GOOGLE_CLIENT_ID is missing; GOOGLE_CLIENT_SECRET is missing",
           "LOG_FORMAT: Expected one of json, pretty",
-          "WORKERS: Expected a finite number (for example WORKERS=2)",
+          "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md",
           "PAT_PEPPER is missing; PORT: Expected a finite number (for example PORT=3000); "
-          + "WORKERS: Expected a value between 1 and 64 (for example WORKERS=2); "
+          + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md; "
           + "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none; "
           + "LOG_FORMAT: Expected one of json, pretty"
         ])

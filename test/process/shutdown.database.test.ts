@@ -13,48 +13,45 @@ import { until } from "../support/Waiting.ts"
 const proxiedDatabase = Effect.flatMap(clonedDatabase, databaseProxy)
 
 describe("a process that gets SIGTERM while its database hangs", { concurrent: true }, () => {
-  for (const workers of ["1", "2"]) {
-    it.live(`ends in time with code 0, with WORKERS=${workers}`, () =>
+  it.live("ends in time with code 0", () =>
+    Effect.gen(function*() {
+      const { proxy, url } = yield* proxiedDatabase
+      const process = yield* replica({
+        ...yield* MailProvider,
+        DATABASE_URL: url,
+        DATABASE_POOL_SIZE: "4",
+        SHUTDOWN_DRAIN_DELAY: "200 millis",
+        ERASURE_SWEEP_INTERVAL: "50 millis",
+        PURGE_SWEEP_INTERVAL: "50 millis"
+      })
+      yield* process.ready
+      const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
+      const headers = { "idempotency-key": "held" }
+      yield* Effect.promise(() => proxy.set("stall"))
+      for (
+        const call of [
+          rider.get("/routes"),
+          rider.get("/users/me"),
+          rider.post("/routes", newRoute({})),
+          rider.post("/routes", newRoute({}), { headers })
+        ]
+      ) yield* Effect.forkChild(Effect.exit(call))
+      yield* until(Effect.sync(() => JSON.stringify(logged(process, "ERROR")).includes("database does not respond")))
+      yield* process.tell("SIGTERM")
+      assert.strictEqual((yield* process.ended).code, 0)
+    }).pipe(Effect.scoped, Effect.provide(MailProvider.layer(0))), 60_000)
+
+  it.live(
+    "ends in time with code 0 while it still waits for it",
+    () =>
       Effect.gen(function*() {
         const { proxy, url } = yield* proxiedDatabase
-        const process = yield* replica({
-          ...yield* MailProvider,
-          DATABASE_URL: url,
-          DATABASE_POOL_SIZE: "4",
-          WORKERS: workers,
-          SHUTDOWN_DRAIN_DELAY: "200 millis",
-          ERASURE_SWEEP_INTERVAL: "50 millis",
-          PURGE_SWEEP_INTERVAL: "50 millis"
-        })
-        yield* process.ready
-        const rider = yield* Effect.provideService(signedUp, TestServer, process.server)
-        const headers = { "idempotency-key": "held" }
-        yield* Effect.promise(() => proxy.set("stall"))
-        for (
-          const call of [
-            rider.get("/routes"),
-            rider.get("/users/me"),
-            rider.post("/routes", newRoute({})),
-            rider.post("/routes", newRoute({}), { headers })
-          ]
-        ) yield* Effect.forkChild(Effect.exit(call))
-        yield* until(Effect.sync(() => JSON.stringify(logged(process, "ERROR")).includes("database does not respond")))
+        yield* Effect.promise(() => proxy.set("hang"))
+        const process = yield* replica({ DATABASE_URL: url })
+        yield* until(Effect.sync(() => JSON.stringify(logged(process, "WARN")).includes("database not reachable")))
         yield* process.tell("SIGTERM")
         assert.strictEqual((yield* process.ended).code, 0)
-      }).pipe(Effect.scoped, Effect.provide(MailProvider.layer(0))), 60_000)
-
-    it.live(
-      `ends in time with code 0 while it still waits for it, with WORKERS=${workers}`,
-      () =>
-        Effect.gen(function*() {
-          const { proxy, url } = yield* proxiedDatabase
-          yield* Effect.promise(() => proxy.set("hang"))
-          const process = yield* replica({ DATABASE_URL: url, WORKERS: workers })
-          yield* until(Effect.sync(() => JSON.stringify(logged(process, "WARN")).includes("database not reachable")))
-          yield* process.tell("SIGTERM")
-          assert.strictEqual((yield* process.ended).code, 0)
-        }).pipe(Effect.scoped),
-      60_000
-    )
-  }
+      }).pipe(Effect.scoped),
+    60_000
+  )
 })

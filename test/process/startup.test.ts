@@ -53,41 +53,38 @@ const isStarting = Effect.fnUntraced(function*(process: Replica, path: string) {
 })
 
 describe("a start before the database", { concurrent: true }, () => {
-  for (const workers of ["1", "2"]) {
-    it.live(
-      `waits for it, live and not ready, and leaves no call without a response, with WORKERS=${workers}`,
-      () =>
-        Effect.gen(function*() {
-          const database = yield* absentDatabase
-          const process = yield* replica({
-            DATABASE_URL: database.url,
-            WORKERS: workers,
-            SHUTDOWN_DRAIN_DELAY: "0 seconds"
-          })
-          const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
-          const live = yield* untilListening(visitor.get("//health/live"))
-          assert.strictEqual(live.status, 200)
-          for (const path of [PROBE, "/routes", "//nothing"]) yield* isStarting(process, path)
-          const isSaid = () =>
-            logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
-          yield* until(Effect.sync(isSaid))
-          const statuses = new Set<number | undefined>()
-          const calls = sendRaw(process.server.origin, LIVE).pipe(
-            Effect.map(({ status }) => statuses.add(status)),
-            Effect.forever
-          )
-          const loads = yield* Effect.forkChild(Effect.all([calls, calls, calls, calls], { concurrency: 4 }))
-          yield* database.comeUp
-          yield* until(Effect.map(visitor.get("//health/ready"), ({ status }) => status === 200))
-          yield* Fiber.interrupt(loads)
-          assert.deepStrictEqual([...statuses], [200])
-          assert.strictEqual((yield* visitor.get("/routes")).status, 401)
-          yield* process.tell("SIGTERM")
-          assert.strictEqual((yield* process.ended).code, 0)
-        }).pipe(Effect.scoped),
-      60_000
-    )
-  }
+  it.live(
+    "waits for it, live and not ready, and leaves no call without a response",
+    () =>
+      Effect.gen(function*() {
+        const database = yield* absentDatabase
+        const process = yield* replica({
+          DATABASE_URL: database.url,
+          SHUTDOWN_DRAIN_DELAY: "0 seconds"
+        })
+        const visitor = yield* Effect.provideService(anonymous, TestServer, process.server)
+        const live = yield* untilListening(visitor.get("//health/live"))
+        assert.strictEqual(live.status, 200)
+        for (const path of [PROBE, "/routes", "//nothing"]) yield* isStarting(process, path)
+        const isSaid = () =>
+          logged(process, "WARN").some(({ message }) => message === "database not reachable, waiting")
+        yield* until(Effect.sync(isSaid))
+        const statuses = new Set<number | undefined>()
+        const calls = sendRaw(process.server.origin, LIVE).pipe(
+          Effect.map(({ status }) => statuses.add(status)),
+          Effect.forever
+        )
+        const loads = yield* Effect.forkChild(Effect.all([calls, calls, calls, calls], { concurrency: 4 }))
+        yield* database.comeUp
+        yield* until(Effect.map(visitor.get("//health/ready"), ({ status }) => status === 200))
+        yield* Fiber.interrupt(loads)
+        assert.deepStrictEqual([...statuses], [200])
+        assert.strictEqual((yield* visitor.get("/routes")).status, 401)
+        yield* process.tell("SIGTERM")
+        assert.strictEqual((yield* process.ended).code, 0)
+      }).pipe(Effect.scoped),
+    60_000
+  )
 
   it.live("is live from the moment it listens, also where the database is there", () =>
     Effect.gen(function*() {

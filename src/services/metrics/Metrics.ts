@@ -1,4 +1,4 @@
-import { Config, Context, Effect, Layer, type Scope } from "effect"
+import { Config, Context, Effect, Layer } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { MetricsDisabled } from "../DomainErrors.ts"
 import { DatabasePool } from "./DatabasePool.ts"
@@ -15,11 +15,6 @@ export const metricsEnabled = Config.all([telemetryEnabled, metricsSwitch]).pipe
 
 const off = () => Effect.fail(new MetricsDisabled())
 
-/** Combines the metrics of all processes that share the port. */
-export const MetricsOfAll = Context.Reference<
-  (own: Effect.Effect<string>) => Effect.Effect<Effect.Effect<string>, never, Scope.Scope>
->("route-planning-service/MetricsOfAll", { defaultValue: () => Effect.succeed })
-
 export class Metrics extends Context.Service<Metrics, {
   /** In Prometheus' text format (version 0.0.4). */
   readonly text: Effect.Effect<string, MetricsDisabled>
@@ -29,8 +24,7 @@ export class Metrics extends Context.Service<Metrics, {
     Effect.gen(function*() {
       const pool = yield* DatabasePool
       if (!(yield* metricsEnabled)) return Metrics.of({ text: Effect.suspend(off) })
-      const ofAll = yield* MetricsOfAll
-      return Metrics.of({ text: yield* ofAll(Effect.andThen(pool.probe, PrometheusMetrics.format())) })
+      return Metrics.of({ text: Effect.andThen(pool.probe, PrometheusMetrics.format()) })
     })
   ).pipe(Layer.provide(DatabasePool.layer))
 }

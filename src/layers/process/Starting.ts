@@ -1,4 +1,0 @@
-import { Schema } from "effect"
-
-/** A worker's message to its primary. */
-export const Serving = Schema.TaggedStruct("Serving", {})
