@@ -4,18 +4,20 @@ import {
   Context,
   Duration,
   Effect,
+  Fiber,
   Layer,
   Metric,
   Option,
   Queue,
   Redacted,
   Ref,
+  References,
   Schedule,
   Schema
 } from "effect"
 import { RateLimiter } from "effect/persistence"
+import { setImmediate } from "node:timers/promises"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
-import { redisCounters } from "./RedisConnection.ts"
 
 const TIMEOUT = Duration.millis(50)
 
@@ -26,13 +28,13 @@ const TIMEOUT = Duration.millis(50)
 const STEPS = 5
 const STEP = Duration.divideUnsafe(TIMEOUT, STEPS)
 
-const WARNING_INTERVAL_MS = 60_000
+const CONNECT_TIMEOUT = Duration.seconds(2)
 
-const RECONNECT_AFTER = Duration.seconds(2)
+const MAX_PENDING = 4096
 
 const CHECK_INTERVAL = Duration.seconds(2)
 
-const MAX_CHECKS = 3
+const WARNING_INTERVAL_MS = 60_000
 
 const PREFIX = "route-planning-service:limit:"
 
@@ -61,9 +63,39 @@ const countIn = Effect.fnUntraced(
   Effect.catchDefect(() => Effect.fail(new NoCount()))
 )
 
+/** The counters of Redis on one connection, until the scope closes. It is not opened again. */
+const redisStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
+  // 40 % of the modules of the service: loaded only with `REDIS_URL`.
+  const { layer } = yield* Effect.promise(() => import("@effect/platform-node/NodeRedis"))
+  const connection = new AbortController()
+  // `NodeRedis` closes its client once all replies are there, which a hanging Redis never sends, unless the client has
+  // heard that its socket is closed, which takes an iteration of the event loop.
+  const end = Effect.promise(() => {
+    connection.abort()
+    return setImmediate()
+  })
+  // A fiber of its own: where it is interrupted it closes the client before it gives up the connection.
+  const building = yield* Effect.forkChild(
+    Layer.build(layer({
+      url: Redacted.value(url),
+      disableOfflineQueue: true,
+      commandsQueueMaxLength: MAX_PENDING,
+      socket: { reconnectStrategy: false, signal: connection.signal }
+    })).pipe(
+      // It would log each error with its cause, which may contain the address, and a password with it.
+      Effect.provideService(References.MinimumLogLevel, "None")
+    ),
+    // So that the socket is there when the signal comes.
+    { startImmediately: true }
+  )
+  const redis = yield* Fiber.join(building).pipe(Effect.timeout(CONNECT_TIMEOUT), Effect.onError(() => end))
+  yield* Effect.addFinalizer(() => end)
+  return yield* Effect.provide(RateLimiter.makeStoreRedis({ prefix: PREFIX }), redis)
+})
+
 /**
  * Counts in Redis. After a count fails or times out this process counts alone, without waiting for Redis, until it
- * replies to a check. A connection without replies is replaced.
+ * replies to a check. A connection that does not is replaced.
  */
 const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const own = yield* RateLimiter.RateLimiterStore
@@ -74,7 +106,6 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   const use = (store: Option.Option<Store>) =>
     Effect.andThen(Ref.set(shared, store), Metric.update(isShared, Option.isSome(store) ? 1 : 0))
 
-  // The cause may contain the address of Redis, and a password with it.
   const countAlone = Effect.gen(function*() {
     yield* use(Option.none())
     const now = yield* Clock.currentTimeMillis
@@ -84,25 +115,19 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
     }
   })
 
-  const check = (store: Store) =>
-    countIn(store, CHECK).pipe(
-      Effect.tapError(() => countAlone),
-      Effect.retry({ times: MAX_CHECKS - 1, schedule: Schedule.spaced(TIMEOUT) }),
-      Effect.andThen(use(Option.some(store)))
-    )
-
   const attend = (store: Store) =>
-    check(store).pipe(
+    countIn(store, CHECK).pipe(
+      Effect.andThen(use(Option.some(store))),
       Effect.andThen(Effect.timeoutOption(Queue.take(doubts), CHECK_INTERVAL)),
       Effect.forever
     )
 
   yield* use(Option.none())
-  yield* redisCounters(url, PREFIX).pipe(
+  yield* redisStore(url).pipe(
     Effect.flatMap(attend),
     Effect.scoped,
     Effect.tapError(() => countAlone),
-    Effect.retry(Schedule.spaced(RECONNECT_AFTER)),
+    Effect.retry(Schedule.spaced(CHECK_INTERVAL)),
     Effect.forkScoped
   )
 

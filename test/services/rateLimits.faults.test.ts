@@ -66,21 +66,6 @@ for (const [fault, begin] of FAULTS) {
     }).pipe(onStandIn, Effect.scoped))
 }
 
-const AT_ONCE: ReadonlyArray<RedisMode> = ["garbage", "endless"]
-
-for (const mode of AT_ONCE) {
-  it.effect(`a connection that sends what no Redis sends (${mode}) ends at once`, () =>
-    Effect.gen(function*() {
-      const redis = yield* StandInRedis
-      const { count, state } = yield* counting
-      yield* until(Effect.map(state, (state) => state === "redis"))
-      yield* redis.become(mode)
-      // The clock stands still: what ends it is no timeout.
-      yield* count("moderate", "somebody", "GET /x")
-      yield* until(Effect.map(redis.connections, (connections) => connections === 0))
-    }).pipe(onStandIn, Effect.scoped))
-}
-
 it.effect("a request waits for a Redis that hangs for at most 0.1 seconds", () =>
   Effect.gen(function*() {
     const redis = yield* StandInRedis
