@@ -14,6 +14,7 @@ import {
 } from "../src/layers/Live.ts"
 import { mailerLayerOr } from "../src/layers/Mail.ts"
 import { secretsLayer } from "../src/layers/Settings.ts"
+import { settings } from "../src/services/settings/Registry.ts"
 import { developmentMailboxLayer } from "./DevelopmentMailbox.ts"
 import { generatedSecrets } from "./DevelopmentSecrets.ts"
 import { embeddedPostgres } from "./EmbeddedDatabase.ts"
@@ -21,7 +22,7 @@ import { engineHintLayer } from "./EngineHint.ts"
 import { readyHintLayer } from "./ReadyHint.ts"
 
 const databaseUrl = Effect.fnUntraced(function*(directory: string) {
-  const given = yield* Config.option(Config.Redacted("DATABASE_URL"))
+  const given = yield* Config.option(settings.DATABASE_URL)
   if (Option.isSome(given)) return Redacted.value(given.value)
   const data = join(directory, "postgres")
   yield* Effect.logInfo("starting PostgreSQL, initialised at the first start", { data })
@@ -37,7 +38,7 @@ const defaultsLayer = (directory: string) =>
 
 /** The service with a PostgreSQL, secrets and a mailbox of its own, in a folder. */
 export const developmentLayer = Layer.unwrap(Effect.gen(function*() {
-  const directory = resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data")))
+  const directory = resolve(yield* settings.DATA_DIR)
   return Layer.merge(readyHintLayer(directory).pipe(Layer.provideMerge(applicationLayer)), engineHintLayer).pipe(
     Layer.provide(httpServerLive),
     Layer.provide(backgroundLayer),

@@ -1,5 +1,5 @@
 import { NodeHttpClient } from "@effect/platform-node"
-import { Config, Console, Effect, Redacted, Schedule, Schema } from "effect"
+import { Console, Effect, Redacted, Schedule, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpClientError } from "effect/http"
 import { readFile } from "node:fs/promises"
@@ -7,10 +7,9 @@ import { resolve } from "node:path"
 import { makeClient } from "../src/client.ts"
 import { run } from "../src/layers/process/Run.ts"
 import { wellFormedLayer } from "../src/layers/Settings.ts"
-import { logChecks } from "../src/layers/telemetry/Logging.ts"
 import { ServiceError } from "../src/schema/Errors.ts"
 import type { Position } from "../src/schema/Geometry.ts"
-import { httpRoot } from "../src/services/settings/SettingTypes.ts"
+import { settings } from "../src/services/settings/Registry.ts"
 import { mailboxFile } from "./DevelopmentMailbox.ts"
 
 const POSITIONS = 5_000
@@ -34,8 +33,6 @@ const abridge = (key: string, value: unknown) => {
 
 class DemoFailed extends Schema.TaggedError<DemoFailed>()("DemoFailed", { message: Schema.String }) {}
 
-const server = httpRoot("BASE_URL").pipe(Config.withDefault(new URL("http://localhost:3000")))
-
 const isAway = (error: unknown) => HttpClientError.isHttpClientError(error) && error.reason._tag === "TransportError"
 
 const isServiceError = Schema.is(ServiceError)
@@ -50,13 +47,13 @@ const problemOf = (error: unknown, title: string, { href }: URL) => {
 const show = <A, E, R>(title: string, step: Effect.Effect<A, E, R>) =>
   step.pipe(
     Effect.catch((error) =>
-      Effect.flatMap(server, (url) => Effect.fail(new DemoFailed({ message: problemOf(error, title, url) })))
+      Effect.flatMap(settings.BASE_URL, (url) => Effect.fail(new DemoFailed({ message: problemOf(error, title, url) })))
     ),
     Effect.tap((response) => Console.log(`\n== ${title}\n${JSON.stringify(response, abridge, 2) ?? "done"}`))
   )
 
 const mailedToken = Effect.fnUntraced(function*(email: string) {
-  const file = mailboxFile(resolve(yield* Config.String("DATA_DIR").pipe(Config.withDefault(".data"))))
+  const file = mailboxFile(resolve(yield* settings.DATA_DIR))
   return yield* Effect.tryPromise(() => readFile(file, "utf8")).pipe(
     Effect.map((lines) => lines.split("\n").findLast((line) => line.startsWith(`mail to ${email}:`))),
     Effect.flatMap((line) => Effect.fromNullishOr(/[?&]token=([\w-]+)/.exec(line ?? "")?.[1])),
@@ -71,7 +68,7 @@ const mailedToken = Effect.fnUntraced(function*(email: string) {
 })
 
 const walk = Effect.gen(function*() {
-  const baseUrl = yield* server
+  const baseUrl = yield* settings.BASE_URL
   const random = yield* SecureRandom.SecureRandom
   const email = `demo-${yield* random.uuidV4()}@example.com`
   const password = Redacted.make(`a long demo password ${yield* random.uuidV4()}`)
@@ -115,5 +112,5 @@ const walk = Effect.gen(function*() {
 
 run(walk.pipe(Effect.provide([NodeHttpClient.layerUndici, SecureRandom.layerWebCrypto])), {
   format: "pretty",
-  settings: wellFormedLayer([server, ...logChecks])
+  settings: wellFormedLayer(["BASE_URL", "LOG_LEVEL", "LOG_FORMAT"])
 })

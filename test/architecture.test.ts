@@ -44,7 +44,8 @@ const ALLOWED: Readonly<Record<string, ReadonlyArray<string>>> = {
 /** The folders of `src/services` and `src/http`: a file may import those of the rows above. */
 const ORDER = {
   "src/services": [
-    ["db", "html", "keys", "retention", "settings", "sql", "time", "tracing", "upstream", "visibility"],
+    ["settings"],
+    ["db", "html", "keys", "retention", "sql", "time", "tracing", "upstream", "visibility"],
     ["places"],
     ["identity", "metrics", "spool"],
     ["audit", "limits", "mail"],

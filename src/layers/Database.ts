@@ -3,8 +3,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Config, Duration, Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import { SERVICE_NAME } from "../schema/ServiceName.ts"
-import { poolSize } from "../services/metrics/DatabasePool.ts"
-import { period } from "../services/settings/SettingTypes.ts"
+import { settings } from "../services/settings/Registry.ts"
 import { machineClock } from "../services/time/MachineClock.ts"
 import { awaitDatabase } from "./database/Await.ts"
 import { clientLayer } from "./database/Client.ts"
@@ -19,13 +18,9 @@ const SESSION_LIMITS = {
   idle_in_transaction_session_timeout: "10000"
 }
 
-const LONGEST_WAIT = Duration.hours(1)
-
-export const databaseWait = period("DATABASE_WAIT", LONGEST_WAIT).pipe(Config.withDefault(Duration.seconds(60)))
-
 const pool = Config.unwrap({
-  url: Config.Redacted("DATABASE_URL"),
-  maxConnections: poolSize,
+  url: settings.DATABASE_URL,
+  maxConnections: settings.DATABASE_POOL_SIZE,
   connectTimeout: Config.succeed(Duration.seconds(2)),
   applicationName: Config.succeed(SERVICE_NAME),
   startupParameters: Config.succeed(SESSION_LIMITS)
@@ -33,7 +28,7 @@ const pool = Config.unwrap({
 
 const poolLayer = Layer.unwrap(Effect.gen(function*() {
   const config = yield* pool
-  yield* awaitDatabase(config, yield* databaseWait)
+  yield* awaitDatabase(config, yield* settings.DATABASE_WAIT)
   return Layer.provideMerge(knownServerLayer, clientLayer({ ...config, types: makeColumnTypes() }))
 })).pipe(Layer.provide([machineClock, metricsLayer]))
 

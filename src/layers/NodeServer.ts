@@ -4,9 +4,7 @@ import { Config, Context, Duration, Effect, Layer } from "effect"
 import { IncomingMessage, Server } from "node:http"
 import { TransportRules } from "../http/middleware/Refusal.ts"
 import { WhenResponseSent } from "../http/response/ResponseSent.ts"
-import { drainDelay } from "../services/operations/Draining.ts"
-import { host, port } from "../services/settings/Addresses.ts"
-import { whole } from "../services/settings/SettingTypes.ts"
+import { settings } from "../services/settings/Registry.ts"
 import { MAX_HEADER_BYTES, respondToParserErrors } from "./ParserErrors.ts"
 import { RUNNING_REQUESTS } from "./process/Shutdown.ts"
 import { requestFault } from "./RequestRules.ts"
@@ -39,9 +37,6 @@ const BACKLOG = 4_096
 
 const CHECKING_INTERVAL = 1_000
 
-/** An idle one has some 17 KiB. */
-export const maxConnections = whole(1, 1_000_000, "MAX_CONNECTIONS").pipe(Config.withDefault(10_000))
-
 const makeServer = Effect.gen(function*() {
   const timeouts = yield* ConnectionTimeouts
   const server = new Server({
@@ -50,7 +45,7 @@ const makeServer = Effect.gen(function*() {
     keepAliveTimeout: timeouts.keepAlive,
     connectionsCheckingInterval: Math.min(CHECKING_INTERVAL, timeouts.headers)
   })
-  server.maxConnections = yield* maxConnections
+  server.maxConnections = yield* settings.MAX_CONNECTIONS
   server.timeout = timeouts.idle
   // By default headers after the thousandth are dropped, and a second Host with them; the limit in bytes is enough.
   server.maxHeadersCount = 0
@@ -98,14 +93,14 @@ const whenSentLayer = Layer.succeed(WhenResponseSent, (request, within, run) =>
 
 /** HTTP/1.1 on Node. When the scope closes, running requests have `RUNNING_REQUESTS` to end. */
 export const listenLayer = Layer.unwrap(Effect.gen(function*() {
-  const linger = Math.min(Duration.toMillis(yield* drainDelay), MAX_LINGER_MS)
+  const linger = Math.min(Duration.toMillis(yield* settings.SHUTDOWN_DRAIN_DELAY), MAX_LINGER_MS)
   const node = yield* makeServer
   lingerOnClose(node, linger)
   return Layer.effectDiscard(Effect.addFinalizer(() => closeConnections(node))).pipe(
     Layer.provideMerge(NodeHttpServer.layerConfig(() => node, {
-      port,
+      port: settings.PORT,
       backlog: Config.succeed(BACKLOG),
-      host,
+      host: settings.HOST,
       gracefulShutdownTimeout: Config.succeed(RUNNING_REQUESTS)
     })),
     Layer.merge(rulesLayer),

@@ -1,6 +1,5 @@
 import {
   Clock,
-  Config,
   Context,
   Duration,
   Effect,
@@ -18,6 +17,7 @@ import {
 import { RateLimiter } from "effect/persistence"
 import { setImmediate } from "node:timers/promises"
 import { CounterState, processCountersLayer } from "../services/limits/RateCounters.ts"
+import { settings } from "../services/settings/Registry.ts"
 
 const TIMEOUT = Duration.millis(50)
 
@@ -157,16 +157,8 @@ const sharedStore = Effect.fnUntraced(function*(url: Redacted.Redacted) {
   )
 })
 
-const RedisUrl = Schema.String.check(
-  Schema.makeFilter((text) =>
-    URL.canParse(text) && /^rediss?:$/.test(new URL(text).protocol) ? undefined : "Expected a redis or rediss URL"
-  )
-)
-
-export const redisUrl = Config.option(Config.map(Config.schema(RedisUrl, "REDIS_URL"), (url) => Redacted.make(url)))
-
 export const rateCountersLayer = Layer.unwrap(
-  Effect.map(redisUrl, (url) =>
+  Effect.map(settings.REDIS_URL, (url) =>
     Option.isNone(url)
       ? processCountersLayer
       : Layer.effectContext(sharedStore(url.value)).pipe(Layer.provide(processCountersLayer)))

@@ -1,6 +1,6 @@
 import { Cause, Config, Predicate, Schema, SchemaAST, type SchemaIssue } from "effect"
 import { issuesOf, type ValidationIssue } from "../schema/Issues.ts"
-import { withExample } from "./SettingExamples.ts"
+import { registry } from "../services/settings/Registry.ts"
 
 /** The message names every setting that is wrong, and no value. */
 export class SettingsRefused extends Schema.TaggedError<SettingsRefused>()("SettingsRefused", {
@@ -45,11 +45,16 @@ const isMissing = (issue: SchemaIssue.Issue): boolean => {
   }
 }
 
+const withExample = (name: string, problem: string): string => {
+  const example = registry.find((setting) => setting.name === name)?.example
+  return example === undefined ? problem : `${problem} (for example ${name}=${example})`
+}
+
 const settingProblem = ({ cause, message }: Config.ConfigError): string => {
   if (!Schema.isSchemaError(cause)) return message
   const problem = (issue: ValidationIssue) =>
     isMissing(cause.issue) ? `${issue.path} is missing` : `${issue.path}: ${issue.message}`
-  return issuesOf(cause).map((issue) => withExample(issue.path, problem(issue))).join("; ")
+  return issuesOf(cause).map((issue) => withExample(issue.path.split(".")[0] ?? "", problem(issue))).join("; ")
 }
 
 export const problemOf = (error: unknown): string => {

@@ -1,6 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 import { globSync, readFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { registry } from "../../src/services/settings/Registry.ts"
+import { withSettingsTable } from "../../tools/settingsTable.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
@@ -17,39 +19,17 @@ const rowsOf = (heading: string) =>
     [name, second] as const
   )
 
-/** What the code reads: by `Config`, by a helper of its own, or (the last two) by OpenTelemetry's resource. */
-const read = new Set([
-  ...[
-    ...sources.matchAll(
-      /(?:Config\.\w+|given|flag|oneOf|httpRoot|httpUrl|period|origins|networks|whole|byteSize)\(\s*(?:[^()"]*,\s*)?"([A-Z][A-Z_]+)"/g
-    )
-  ]
-    .map(([, name = ""]) => name),
-  ...[.../const REQUIRED = \[[^\]]+\]/.exec(sources)?.[0].matchAll(/"(\w+)"/g) ?? []].map(([, name = ""]) => name),
-  ...[...sources.matchAll(/Config\.(?:schema|Array)\([^"]*?,\s*"([A-Z][A-Z_]+)"/g)].map(([, name = ""]) => name),
-  "OTEL_SERVICE_NAME",
-  "OTEL_RESOURCE_ATTRIBUTES"
-])
-
-/** A default as it stands in the code: a number, a text, or a time. */
-const DEFAULTS =
-  /(?<!withExample\(|refuse\()"([A-Z][A-Z_]+)"\)?(?:\.pipe\()?,?\s*(?:Config\.withDefault\()?(?:"([^"]*)"|(\d+)|(true|false)|Duration\.(\w+?)s?\((\d+)\))\)/g
-
-const coded = [...sources.matchAll(DEFAULTS)].flatMap(([, name = "", text, number, flag, unit, amount]) => {
-  const value = text ?? number ?? flag ?? `${amount} ${unit}${amount === "1" ? "" : "s"}`
-  return value === "" || !read.has(name) ? [] : [[name, value] as const]
-})
-
 describe("docs/operations.md", () => {
-  it("has every setting that the code reads, and no other", () => {
-    assert.isAbove(read.size, 35)
-    assert.deepStrictEqual(rowsOf("Settings").map(([name]) => name).toSorted(), [...read].toSorted())
+  it("has the settings of the registry, with their defaults and meanings", () => {
+    assert.isAbove(registry.length, 50)
+    assert.strictEqual(operations, withSettingsTable(operations))
   })
 
-  it("has the defaults that the code has", () => {
-    const documented = new Map(rowsOf("Settings"))
-    assert.isAbove(coded.length, 8)
-    assert.deepStrictEqual(coded.filter(([name, value]) => documented.get(name) !== value), [])
+  it("has all settings, since only the registry names one in a Config", () => {
+    const readers = globSync("{src,development}/**/*.ts", { cwd: ROOT }).filter((file) =>
+      /\bConfig\.\w+\([^)]*"[A-Z][A-Z_]+"/.test(textOf(file))
+    )
+    assert.deepStrictEqual(readers, [])
   })
 
   it("has every metric that the code has, and no other", () => {

@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs"
 import { isBuiltin, stripTypeScriptTypes } from "node:module"
 import { dirname, join, relative, resolve } from "node:path"
 import { ARCHIVE_BODY_LIMIT } from "../../src/schema/Archive.ts"
+import { registry } from "../../src/services/settings/Registry.ts"
 
 const ROOT = resolve(import.meta.dirname, "../..")
 
@@ -121,8 +122,6 @@ describe("the image", () => {
 })
 
 describe("Compose and Kubernetes", () => {
-  const sources = globSync("src/**/*.ts", { cwd: ROOT }).map(textOf).join("\n")
-
   const settingsOf = (file: string, block: RegExp) =>
     [...(block.exec(textOf(file))?.[0] ?? "").matchAll(/^ +([A-Z][A-Z_]+):/gm)].map(([, name = ""]) => name)
 
@@ -131,11 +130,17 @@ describe("Compose and Kubernetes", () => {
     settingsOf(file, /^(?:stringD|d)ata:\n[^]+/m)
   )
 
+  /** The settings of the file that a user fills in, whether commented out or not. */
+  const example = [...textOf("deploy/.env.example").matchAll(/^#?([A-Z][A-Z_]+)=/gm)].map(([, name = ""]) => name)
+
+  /** What compose.yaml reads for itself. */
+  const OF_COMPOSE = new Set([...textOf("deploy/compose.yaml").matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name))
+
   it("name settings that the service reads, and every one that it needs", () => {
-    const unknown = [...compose, ...kubernetes].filter((name) => !sources.includes(`"${name}"`))
+    const known = new Set(registry.map(({ name }) => name))
+    const unknown = [...compose, ...kubernetes, ...example].filter((name) => !known.has(name) && !OF_COMPOSE.has(name))
     assert.deepStrictEqual(unknown, [])
-    const [required = ""] = /const REQUIRED = \[[^\]]+\]/.exec(sources) ?? []
-    const asked = [...required.matchAll(/"(\w+)"/g)].map(([, name = ""]) => name)
+    const asked = registry.filter(({ isRequired }) => isRequired).map(({ name }) => name)
     assert.isAbove(asked.length, 5)
     assert.includeMembers(compose, asked)
     assert.includeMembers(kubernetes, asked)
@@ -147,7 +152,8 @@ describe("Compose and Kubernetes", () => {
   })
 
   it("have room on a disk for the uploaded archives that the service keeps at once, and let them through", () => {
-    const [, gib] = /"IMPORT_DISK_BUDGET", "(\d+) GiB"/.exec(sources) ?? []
+    const budget = registry.find(({ name }) => name === "IMPORT_DISK_BUDGET")?.otherwise
+    const [, gib] = /^(\d+) GiB$/.exec(budget ?? "") ?? []
     const mib = Number(gib) * 1024
     const [, sizeLimit] = /emptyDir: \{ sizeLimit: (\d+)Mi \}/.exec(textOf("deploy/kubernetes/deployment.yaml")) ?? []
     assert.isAbove(Number(sizeLimit), mib)

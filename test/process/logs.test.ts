@@ -3,6 +3,7 @@ import { ConfigProvider, Effect, Layer, Logger, References, Schema } from "effec
 import { execFileSync } from "node:child_process"
 import { closeSync, constants, openSync, readSync } from "node:fs"
 import { join } from "node:path"
+import { problemOf } from "../../src/layers/Refusal.ts"
 import { jsonLogger, logSettings } from "../../src/layers/telemetry/Logging.ts"
 import { standardOutput } from "../../src/layers/telemetry/StandardOutput.ts"
 import { anonymous, signedUp, withHeaders } from "../support/Actors.ts"
@@ -123,7 +124,7 @@ describe("the settings of the log", () => {
         level: "Warn",
         format: "pretty"
       })
-      const { message } = yield* Effect.flip(settingsOf({ LOG_LEVEL: "loud" }))
+      const message = problemOf(yield* Effect.flip(settingsOf({ LOG_LEVEL: "loud" })))
       assert.strictEqual(message, "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none")
     }))
 })

@@ -9,6 +9,7 @@ import { databaseLive } from "../../src/layers/Database.ts"
 import { awaitDatabase } from "../../src/layers/database/Await.ts"
 import { problemOf, refusalOf } from "../../src/layers/Refusal.ts"
 import { secretsLayer, settingsLayer } from "../../src/layers/Settings.ts"
+import { registry, settings } from "../../src/services/settings/Registry.ts"
 import { clonedDatabase } from "../support/Databases.ts"
 import { listening } from "../support/Listening.ts"
 import { runProgram } from "../support/Programs.ts"
@@ -46,62 +47,52 @@ const warningsOf = Effect.fnUntraced(function*<E>(
   return warnings
 })
 
+/** Any text is right, or none is required of it. */
+const FREE = new Set([
+  "JWT_SECRET",
+  "ANALYTICS_SALT",
+  "PAT_PEPPER",
+  "GOOGLE_CLIENT_ID",
+  "GOOGLE_CLIENT_SECRET",
+  "HOST",
+  "EMAIL_API_KEY",
+  "OTEL_SERVICE_NAME",
+  "NODE_ENV"
+])
+
+const OF_THE_SERVICE = registry.filter(({ isForDevelopment }) => !isForDevelopment)
+
 /** What starts that should not, or starts as something else. */
 const WRONG: ReadonlyArray<readonly [name: string, value: string]> = [
-  ["ADMIN_EMAILS", "canary"],
+  ...OF_THE_SERVICE.filter(({ name }) => !FREE.has(name)).map(({ name }) => [name, "canary"] as const),
   ["ADMIN_EMAILS", "ada@example.com, canary@"],
-  ["API_DOCS_ENABLED", "canary"],
-  ["APP_URL", "canary"],
   ["APP_URL", "https://app.example.com/#/canary"],
-  ["BASE_URL", "canary.example.com"],
-  ["BODY_MEMORY_BUDGET", "canary"],
   ["BASE_URL", "ftp://canary.example.com"],
   ["CORS_ORIGINS", "https://a.example.com, canary"],
   ["CORS_ORIGINS", "https://canary.example.com/"],
   ["DATABASE_POOL_SIZE", "0"],
-  ["DATABASE_POOL_SIZE", "canary"],
   ["DATABASE_QUEUE_LENGTH", "-1"],
   ["DATABASE_QUEUE_TIMEOUT", "3 seconds"],
-  ["DATABASE_WAIT", "canary"],
-  ["EMAIL_FROM", "canary"],
+  ["DATABASE_URL", "postgres:canary@127.0.0.1"],
   ["EMAIL_FROM", "Routes <canary@example.com>\nBcc: all@example.com"],
   ["ERASURE_SWEEP_INTERVAL", "0 seconds"],
   ["GOOGLE_ISSUER", "canary:443"],
-  ["GRAFANA_URLS", "canary"],
-  ["LOG_FORMAT", "canary"],
-  ["LOG_LEVEL", "canary"],
-  ["MAX_COLLECTIONS_PER_USER", "canary"],
   ["MAX_CONNECTIONS", "0"],
   ["MAX_ROUTES_PER_USER", "0"],
-  ["MAX_STORED_BYTES_PER_USER", "canary"],
   ["METRICS_ALLOWED_CIDRS", "10.0.0.0/8,canary"],
-  ["METRICS_ENABLED", "canary"],
   ["OTEL_EXPORTER_OTLP_ENDPOINT", "canary:4318"],
-  ["OTEL_EXPORTER_OTLP_HEADERS", "canary"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", `{"a b":"canary"}`],
   ["OTEL_RESOURCE_ATTRIBUTES", "canary=%zz"],
-  ["OTEL_TRACES_SAMPLER", "canary"],
-  ["OTEL_TRACES_SAMPLER_ARG", "canary"],
-  ["OUTBOX_POLL_INTERVAL", "canary"],
-  ["PAGES_ENABLED", "canary"],
-  ["PASSWORD_MIN_STRENGTH", "canary"],
   ["PASSWORD_MIN_STRENGTH", "5"],
   ["PASSWORD_MIN_STRENGTH", "-1"],
   ["PASSWORD_MIN_STRENGTH", "1.5"],
-  ["PORT", "canary"],
   ["PORT", "99999"],
-  ["PROVIDER_SIGN_IN_ENABLED", "canary"],
   ["PURGE_SWEEP_INTERVAL", "-1 seconds"],
-  ["RATE_LIMITS_ENABLED", "canary"],
-  ["REDIS_URL", "canary"],
   ["ROUTING_ENGINE_TIMEOUT", "0 millis"],
   ["ROUTING_ENGINE_TIMEOUT", "40 seconds"],
   ["ROUTING_ENGINE_URL", "canary:8002"],
-  ["SHUTDOWN_DRAIN_DELAY", "canary"],
-  ["SIGNUP_ENABLED", "canary"],
   ["SMTP_URL", "smtp://ada:100%canary@mail.example.com"],
-  ["TELEMETRY_ENABLED", "canary"],
-  ["TRUSTED_PROXIES", "canary"],
-  ["WORKERS", "canary"]
+  ["WORKERS", "1"]
 ]
 
 /** The only line of a refused start: its reason is a text, and there is no cause, with its stack, beside it. */
@@ -190,6 +181,16 @@ describe("a production start", () => {
     60_000
   )
 
+  it.effect("takes the example of every setting", () =>
+    Effect.gen(function*() {
+      assert.deepStrictEqual(Object.keys(settings), registry.map(({ name }) => name))
+      for (const { example, name } of OF_THE_SERVICE) {
+        // The message for a log setting lists all of its values.
+        if (example === undefined) assert.isTrue(FREE.has(name) || name.startsWith("LOG_"), name)
+        else yield* start({ ...COMPLETE, [name]: example })
+      }
+    }))
+
   it.effect("is refused with one message that names all that are missing or cannot be understood", () =>
     Effect.gen(function*() {
       const told = yield* refusal({ ...COMPLETE, ...Object.fromEntries(WRONG), JWT_SECRET: "", DATABASE_URL: "canary" })
@@ -197,6 +198,10 @@ describe("a production start", () => {
       const wrong = new Set([...WRONG.map(([name]) => name), "JWT_SECRET", "DATABASE_URL"])
       assert.deepStrictEqual([...new Set(named)].toSorted(), [...wrong].toSorted())
       assert.notInclude(told, "canary")
+      assert.strictEqual(
+        yield* refusal({ ...COMPLETE, PAT_PEPPER: "", EMAIL_API_KEY: "key", SMTP_URL: "smtp://mail.example.com" }),
+        "PAT_PEPPER is missing; EMAIL_API_KEY and SMTP_URL are both set: set one of them"
+      )
     }))
 
   it.live(
@@ -213,9 +218,9 @@ describe("a production start", () => {
           "LOG_FORMAT: Expected one of json, pretty",
           "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md",
           "PAT_PEPPER is missing; PORT: Expected a finite number (for example PORT=3000); "
-          + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md; "
           + "LOG_LEVEL: Expected one of all, fatal, error, warn, info, debug, trace, none; "
-          + "LOG_FORMAT: Expected one of json, pretty"
+          + "LOG_FORMAT: Expected one of json, pretty; "
+          + "WORKERS is no setting any more: start replicas instead, see Replicas in docs/operations.md"
         ])
       }),
     BESIDE

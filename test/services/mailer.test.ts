@@ -68,12 +68,14 @@ const FROM = { EMAIL_FROM: "Routes <routes@example.com>" }
 
 const sendWith = Effect.fnUntraced(function*(more: Readonly<Record<string, string>>) {
   const { url } = yield* Provider
-  const settings = { EMAIL_API_KEY: "canary-key", EMAIL_API_URL: url, ...more }
+  const settings = { EMAIL_API_URL: url, ...more }
   yield* Mailer.use((mailer) => mailer.send(MAIL, "key-of-the-mail")).pipe(
-    Effect.provide(Mailer.layerApi.pipe(
-      Layer.provide(NodeHttpClient.layerUndici),
-      Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
-    ))
+    Effect.provide(
+      Mailer.layerApi(Redacted.make("canary-key")).pipe(
+        Layer.provide(NodeHttpClient.layerUndici),
+        Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(settings)))
+      )
+    )
   )
 })
 

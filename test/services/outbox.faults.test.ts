@@ -1,6 +1,6 @@
 import { NodeHttpClient } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { createServer, type RequestListener } from "node:http"
@@ -68,11 +68,10 @@ const outboxLayer = Layer.unwrap(Effect.gen(function*() {
     ...SECRETS,
     DATABASE_URL,
     DATABASE_POOL_SIZE: String(POOL),
-    EMAIL_API_KEY: "key",
     EMAIL_API_URL: url
   }
   return outboxDeliveryLayer.pipe(
-    Layer.provide([accountMails, MailQuota.layer, Mailer.layerApi]),
+    Layer.provide([accountMails, MailQuota.layer, Mailer.layerApi(Redacted.make("key"))]),
     Layer.provideMerge(Outbox.layer),
     Layer.provideMerge(databaseLive),
     Layer.provide([NodeHttpClient.layerUndici, Logger.layer([])]),

@@ -2,7 +2,7 @@ import { Effect, Layer, Scope } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiScalar } from "effect/http-api"
 import { createHash } from "node:crypto"
-import { baseUrl, docsEnabled } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { scalarScripts } from "../../upstream/ScalarScripts.ts"
 import { DocumentedApi, openApiDocument } from "../openapi/Document.ts"
 import { DOCS_ASSET, DOCS_DOCUMENT, DOCS_PAGE } from "../request/RouteTemplates.ts"
@@ -63,13 +63,13 @@ const pageLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
 }))
 
 const documentLayer = HttpRouter.use(Effect.fnUntraced(function*(router) {
-  const address = (yield* baseUrl).origin
+  const address = (yield* settings.BASE_URL).origin
   const document = yield* Effect.cached(Effect.sync(() => HttpServerResponse.jsonUnsafe(openApiDocument(address))))
   yield* router.add("GET", DOCS_DOCUMENT, document)
 }))
 
 export const apiDocsLayer = Layer.unwrap(
-  Effect.map(docsEnabled, (isEnabled) =>
+  Effect.map(settings.API_DOCS_ENABLED, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(
         pageLayer.pipe(Layer.provide(countedAndCompressed(DOCS_PAGE))),

@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Metrics } from "../../services/metrics/Metrics.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { Api } from "../api/Api.ts"
 import { CrossSite } from "../middleware/CrossSite.ts"
-import { insideNetworks, isInside } from "../request/PrivateNetworks.ts"
+import { isInside } from "../request/PrivateNetworks.ts"
 import { unknownPath } from "../response/ErrorResponse.ts"
 import { worded } from "../response/PublicErrors.ts"
 
@@ -12,7 +13,7 @@ export const MetricsHandlers = HttpApiBuilder.group(
   "metrics",
   Effect.fn(function*(handlers) {
     const metrics = yield* Metrics
-    const networks = yield* insideNetworks
+    const networks = yield* settings.METRICS_ALLOWED_CIDRS
     const crossSite = yield* CrossSite
     return handlers.handle(
       "metrics",

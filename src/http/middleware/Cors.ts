@@ -1,8 +1,8 @@
 import { Duration, Effect } from "effect"
 import { type Headers, HttpEffect, HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { settings } from "../../services/settings/Registry.ts"
 import { HEADERS } from "../api/Headers.ts"
 import { varyingBy } from "../response/Vary.ts"
-import { corsOrigins } from "./CrossSite.ts"
 
 const EXPOSED_HEADERS = [
   HEADERS.contentDisposition.name,
@@ -45,7 +45,7 @@ interface CorsRequest {
  * The CORS headers of every response, and the names of those that it depends on. Scripts of any origin may read what comes
  * without a cookie. Only the origins of `CORS_ORIGINS` may send one and read the response.
  */
-export const corsHeaders = Effect.map(corsOrigins, (origins) => {
+export const corsHeaders = Effect.map(settings.CORS_ORIGINS, (origins) => {
   const listed = new Set(origins)
   const exposed = { [HEADERS.exposeHeaders.key]: EXPOSED_HEADERS }
   const forAnyone = { [HEADERS.allowOrigin.key]: "*", ...exposed }

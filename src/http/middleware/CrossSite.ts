@@ -1,12 +1,9 @@
-import { Config, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { Forbidden } from "../../schema/Errors.ts"
 import { isSafe } from "../../schema/Http.ts"
-import { baseUrl } from "../../services/settings/Addresses.ts"
-import { origins } from "../../services/settings/SettingTypes.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { SameSite } from "../api/Requests.ts"
-
-export const corsOrigins = origins("CORS_ORIGINS").pipe(Config.withDefault([]))
 
 export class CrossSite extends Context.Service<CrossSite, {
   /**
@@ -23,8 +20,8 @@ export class CrossSite extends Context.Service<CrossSite, {
   static readonly layer = Layer.effect(
     CrossSite,
     Effect.gen(function*() {
-      const own = (yield* baseUrl).origin
-      const allowed = new Set([own, ...(yield* corsOrigins)])
+      const own = (yield* settings.BASE_URL).origin
+      const allowed = new Set([own, ...(yield* settings.CORS_ORIGINS)])
       const passes = ({ headers }: HttpServerRequest.HttpServerRequest) => {
         const site = headers["sec-fetch-site"]
         const origin = headers["origin"]

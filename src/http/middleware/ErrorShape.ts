@@ -12,7 +12,7 @@ import {
 } from "../../schema/Errors.ts"
 import { issuesOf, type ValidationIssue } from "../../schema/Issues.ts"
 import { NoFreeConnection } from "../../services/limits/ConnectionQueue.ts"
-import { docsEnabled, pagesEnabled } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { isServerState } from "../../services/sql/ServerState.ts"
 import { headerName } from "../api/Headers.ts"
 import { CommonFailures, TracedFaults } from "../api/Requests.ts"
@@ -147,7 +147,11 @@ const notRouted = (method: string, allowed: ReadonlyArray<string>) =>
 /** Covers errors of the router and the body reader, and defects. */
 export const errorShapeLayer = HttpRouter.middleware(
   Effect.gen(function*() {
-    const isOn = yield* Config.all({ api: Config.succeed(true), docs: docsEnabled, pages: pagesEnabled })
+    const isOn = yield* Config.all({
+      api: Config.succeed(true),
+      docs: settings.API_DOCS_ENABLED,
+      pages: settings.PAGES_ENABLED
+    })
     const refuse = Effect.map(
       HttpServerRequest.HttpServerRequest,
       ({ method, url }) => toResponse(notRouted(method, methodsAt(url, (part) => isOn[part])))

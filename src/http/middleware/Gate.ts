@@ -1,16 +1,13 @@
-import { Clock, Config, Duration, Effect, Metric } from "effect"
+import { Clock, Duration, Effect, Metric } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { performance } from "node:perf_hooks"
 import { Unavailable } from "../../schema/Errors.ts"
 import { QueueLateness } from "../../services/limits/ConnectionQueue.ts"
 import { type RequestCounter, RunningRequests } from "../../services/limits/RunningRequests.ts"
-import { whole } from "../../services/settings/SettingTypes.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { declaredLength } from "../request/Body.ts"
 import { isProbe } from "../request/RouteTemplates.ts"
 import { respond } from "../response/ErrorResponse.ts"
-
-/** As many as may queue for the database: fewer would refuse a short burst. */
-export const maxRunning = whole(1, 100_000, "MAX_RUNNING_REQUESTS").pipe(Config.withDefault(256))
 
 const BUSY = { utilization: 0.75, windowMillis: 50 }
 
@@ -93,7 +90,7 @@ const refuse = Effect.fnUntraced(function*(request: HttpServerRequest.HttpServer
  */
 export const gateLayer = HttpRouter.middleware(
   Effect.gen(function*() {
-    const most = yield* maxRunning
+    const most = yield* settings.MAX_RUNNING_REQUESTS
     const lateness = yield* QueueLateness
     const clock = yield* Clock.Clock
     const millis = () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6

@@ -4,9 +4,10 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { RateLimited } from "../../schema/Errors.ts"
 import { RATE_WINDOW_SECONDS } from "../../schema/Limits.ts"
 import { type RateLimit, RateLimits } from "../../services/limits/RateLimits.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { AddressLimit, Tier } from "../api/Access.ts"
 import { HEADERS } from "../api/Headers.ts"
-import { addressSubjects, SITE_FACTOR, trustedProxies } from "../request/ClientAddress.ts"
+import { addressSubjects, SITE_FACTOR } from "../request/ClientAddress.ts"
 import { changeResponse } from "../request/ResponseChange.ts"
 
 /** draft-ietf-httpapi-ratelimit-headers, and `Retry-After` (RFC 9110, 10.2.3). */
@@ -78,7 +79,7 @@ export const addressLimitLayer = Layer.effect(
 )
 
 export const clientAddressLayer = Layer.unwrap(
-  Effect.map(trustedProxies, (trustedProxies) =>
+  Effect.map(settings.TRUSTED_PROXIES, (trustedProxies) =>
     trustedProxies.length === 0
       ? Layer.empty
       : HttpRouter.middleware(HttpMiddleware.xForwardedHeaders({ trustedProxies }), { global: true }))

@@ -11,8 +11,8 @@ import {
 import type { IpNetwork } from "effect/net"
 import type { ServiceError } from "../../schema/Errors.ts"
 import { metricsEnabled } from "../../services/metrics/Metrics.ts"
-import { baseUrl } from "../../services/settings/Addresses.ts"
-import { isFromPeerIn, trustedProxies } from "../request/ClientAddress.ts"
+import { settings } from "../../services/settings/Registry.ts"
+import { isFromPeerIn } from "../request/ClientAddress.ts"
 import { isProbe, templateOf } from "../request/RouteTemplates.ts"
 import { Refusal, TransportRules } from "./Refusal.ts"
 
@@ -168,8 +168,8 @@ export const recordRefusal = Effect.map(
 /** The outermost middleware: traces, logs and measures every request until its response is sent. */
 export const requestTelemetry = Effect.gen(function*() {
   const isMeasured = yield* metricsEnabled
-  const trusted = yield* trustedProxies
-  const scheme = (yield* baseUrl).protocol.slice(0, -1)
+  const trusted = yield* settings.TRUSTED_PROXIES
+  const scheme = (yield* settings.BASE_URL).protocol.slice(0, -1)
   const faultOf = yield* TransportRules
   const series = makeSeries()
 

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { HttpEffect, HttpRouter, HttpServerResponse } from "effect/http"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Draining } from "../../services/operations/Draining.ts"
-import { baseUrl } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { HEADERS } from "../api/Headers.ts"
 
 const HARDENING = {
@@ -29,7 +29,7 @@ const BY_STATUS: { readonly [status: number]: HeaderRecord } = {
 
 const CLOSE = { connection: "close" }
 
-export const defaultHeaders = Effect.map(baseUrl, ({ protocol }) => ({
+export const defaultHeaders = Effect.map(settings.BASE_URL, ({ protocol }) => ({
   ...HARDENING,
   [HEADERS.cacheControl.key]: "no-store",
   ...(protocol === "https:" ? { [HEADERS.strictTransportSecurity.key]: `max-age=${TWO_YEARS}` } : {})

@@ -1,7 +1,7 @@
 import { Effect, Layer } from "effect"
 import { GRACE_PERIOD, inWords } from "../../schema/Limits.ts"
 import { html } from "../../services/html/Html.ts"
-import { docsEnabled } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { DOCS_DOCUMENT, DOCS_PAGE, PAGES } from "../request/RouteTemplates.ts"
 import type { Page } from "./layout/Layout.ts"
 import { pageLayer } from "./layout/PageRoutes.ts"
@@ -38,5 +38,8 @@ ${inWords(GRACE_PERIOD)}.</li>
 })
 
 export const homePageLayer = Layer.unwrap(
-  Effect.map(docsEnabled, (hasDocs) => pageLayer({ path: PAGES.home, show: () => Effect.succeed(homePage(hasDocs)) }))
+  Effect.map(
+    settings.API_DOCS_ENABLED,
+    (hasDocs) => pageLayer({ path: PAGES.home, show: () => Effect.succeed(homePage(hasDocs)) })
+  )
 )

@@ -1,5 +1,5 @@
 import { Effect, Layer } from "effect"
-import { pagesEnabled } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { assetLayer } from "../docs/Assets.ts"
 import { cancelDeletionPageLayer } from "./CancelDeletionPage.ts"
 import { homePageLayer } from "./HomePage.ts"
@@ -17,7 +17,7 @@ import { verifyEmailPageLayer } from "./VerifyEmailPage.ts"
 
 /** Pages for mailed links and shared routes, for operators without a front end. */
 export const pagesLayer = Layer.unwrap(
-  Effect.map(pagesEnabled, (isEnabled) =>
+  Effect.map(settings.PAGES_ENABLED, (isEnabled) =>
     isEnabled
       ? Layer.mergeAll(
         assetLayer(STYLESHEET),

@@ -1,11 +1,7 @@
-import { Config, Option, Result } from "effect"
+import { Option, Result } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork, NetAddress } from "effect/net"
 import { ownText } from "../../services/keys/OwnText.ts"
-import { networks } from "../../services/settings/SettingTypes.ts"
-
-/** Forwarding headers from other networks are ignored. */
-export const trustedProxies = networks("TRUSTED_PROXIES").pipe(Config.withDefault([]))
 
 /** In segments of 16 bits: a host has a /64, a site usually a /48 (RFC 6177, 2). */
 const HOST_SEGMENTS = 4

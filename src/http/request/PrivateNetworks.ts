@@ -1,14 +1,7 @@
-import { Config, Option } from "effect"
+import { Option } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { IpNetwork } from "effect/net"
-import { networks } from "../../services/settings/SettingTypes.ts"
 import { clientAddress, unmapped } from "./ClientAddress.ts"
-
-/** Loopback and private networks (RFC 1918, RFC 4193). */
-const DEFAULT = ["127.0.0.0/8", "::1/128", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]
-  .map(IpNetwork.fromStringUnsafe)
-
-export const insideNetworks = networks("METRICS_ALLOWED_CIDRS").pipe(Config.withDefault(DEFAULT))
 
 /** Headers that proxies and content delivery networks add. */
 const FORWARDING = [

@@ -9,15 +9,13 @@ import type {
   ValidationFailed
 } from "../../schema/Errors.ts"
 import { INLINE_BYTES } from "../../services/heavy/HeavyWork.ts"
-import { byteSize } from "../../services/settings/SettingTypes.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { makeAddressShares } from "./AddressShares.ts"
 import { checkReadable, readBytes } from "./Body.ts"
 import { changeResponse } from "./ResponseChange.ts"
 
 // The rest of the body stays unread.
 const closeConnection = changeResponse((response) => HttpServerResponse.setHeader(response, "connection", "close"))
-
-export const bodyMemoryBudget = byteSize("BODY_MEMORY_BUDGET", "128 MiB")
 
 /** Reads request bodies within the memory budget of the process. */
 export class RequestBodies extends Context.Service<RequestBodies, {
@@ -40,7 +38,7 @@ export class RequestBodies extends Context.Service<RequestBodies, {
   static readonly layer = Layer.effect(
     RequestBodies,
     Effect.gen(function*() {
-      const budget = yield* bodyMemoryBudget
+      const budget = yield* settings.BODY_MEMORY_BUDGET
       const shares = makeAddressShares("large bodies", {
         perAddress: budget / 2,
         perNetwork: budget * 3 / 4,

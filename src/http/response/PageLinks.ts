@@ -1,7 +1,7 @@
 import { Config } from "effect"
 import type { StoredCollection } from "../../schema/Collection.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
-import { baseUrl, pagesEnabled } from "../../services/settings/Addresses.ts"
+import { settings } from "../../services/settings/Registry.ts"
 
 export interface PageLinks {
   /** The address of the service, with a slash at its end. */
@@ -14,7 +14,7 @@ export interface PageLinks {
 }
 
 export const pageLinks: Config.Config<PageLinks> = Config.map(
-  Config.all({ baseUrl, pagesEnabled }),
+  Config.all({ baseUrl: settings.BASE_URL, pagesEnabled: settings.PAGES_ENABLED }),
   ({ baseUrl, pagesEnabled }) => {
     const root = baseUrl.href.endsWith("/") ? baseUrl.href : `${baseUrl.href}/`
     const whenShared = (visibility: StoredRoute["visibility"], path: string) =>

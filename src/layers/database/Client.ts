@@ -2,7 +2,8 @@ import { PgClient, PgConnection, PgPool } from "@effect/sql-pg"
 import { Clock, Context, Effect, Layer, Predicate, Queue, RcRef, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, type SqlConnection, SqlError } from "effect/sql"
-import { makeConnectionQueue, QueueLateness, queueLength, queueTimeout } from "../../services/limits/ConnectionQueue.ts"
+import { makeConnectionQueue, QueueLateness } from "../../services/limits/ConnectionQueue.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { DatabaseLocks } from "../../services/sql/DatabaseLocks.ts"
 import { DatabaseNotifications } from "../../services/sql/DatabaseNotifications.ts"
 import { DatabaseResponses } from "../../services/sql/DatabaseResponses.ts"
@@ -70,8 +71,8 @@ const make = Effect.fnUntraced(function*(config: PoolSettings) {
   const queue = yield* makeConnectionQueue({
     clock,
     connections: config.maxConnections,
-    length: yield* queueLength,
-    longestWait: yield* queueTimeout
+    length: yield* settings.DATABASE_QUEUE_LENGTH,
+    longestWait: yield* settings.DATABASE_QUEUE_TIMEOUT
   })
   yield* watchDatabase({ clock, config, queue, statements })
 

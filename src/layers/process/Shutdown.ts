@@ -1,5 +1,6 @@
 import { Cause, Duration, Effect, Layer } from "effect"
-import { drainDelay, Draining } from "../../services/operations/Draining.ts"
+import { Draining } from "../../services/operations/Draining.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { OutputDrained } from "../telemetry/StandardOutput.ts"
 
 /** For running requests after the listener closes; the rest of 10 seconds is for traces and the pool. */
@@ -39,7 +40,7 @@ export const uncaught: Effect.Effect<never> = Effect.gen(function*() {
 })
 
 export const endByForce = Effect.gen(function*() {
-  const delay = yield* drainDelay
+  const delay = yield* settings.SHUTDOWN_DRAIN_DELAY
   const outputDrained = yield* OutputDrained
   yield* Effect.raceFirst(signalled, thrown)
   yield* Effect.sleep(BURST)

@@ -1,7 +1,7 @@
-import { Cause, Config, Effect, Formatter, Layer, Logger, LogLevel, Predicate, References } from "effect"
+import { Cause, Config, Formatter, Layer, Logger, type LogLevel, Option, Predicate, References } from "effect"
 import { lineIdsOf } from "../../services/metrics/TraceIds.ts"
-import { LOG_FORMATS, LogFormat } from "../../services/settings/LogFormat.ts"
-import { SettingsRefused } from "../Refusal.ts"
+import { type LOG_FORMATS, LogFormat } from "../../services/settings/LogFormat.ts"
+import { settings } from "../../services/settings/Registry.ts"
 import { consoleLayer } from "./StandardOutput.ts"
 
 type Format = typeof LOG_FORMATS[number]
@@ -10,8 +10,6 @@ export interface LogSettings {
   readonly level: LogLevel.LogLevel
   readonly format: Format
 }
-
-const LEVELS = new Map(LogLevel.values.map((level) => [level.toLowerCase(), level]))
 
 /** What a line says: text and objects of the message, whose members are fields beside the annotations. */
 const entryOf = ({ cause, date, fiber, logLevel, message: logged }: Logger.Options<unknown>) => {
@@ -57,25 +55,11 @@ const prettyLogger = Logger.make((options) => {
 
 const prettyLayer = Logger.layer([Logger.withConsoleLog(prettyLogger)]).pipe(Layer.provideMerge(consoleLayer))
 
-const oneOf = <A>(name: string, fallback: string, find: (text: string) => A | undefined, names: Iterable<string>) =>
-  Config.String(name).pipe(
-    Config.withDefault(fallback),
-    Effect.flatMap((text) => {
-      const found = find(text.toLowerCase())
-      return found === undefined
-        ? Effect.fail(new SettingsRefused({ message: `${name}: Expected one of ${[...names].join(", ")}` }))
-        : Effect.succeed(found)
-    })
-  )
-
-const settingsWith = (format: Format) => ({
-  level: oneOf("LOG_LEVEL", "info", (text) => LEVELS.get(text), LEVELS.keys()),
-  format: oneOf("LOG_FORMAT", format, (text) => LOG_FORMATS.find((format) => format === text), LOG_FORMATS)
-})
-
-export const logSettings = (format: Format) => Effect.all(settingsWith(format))
-
-export const logChecks = Object.values(settingsWith("json"))
+export const logSettings = (format: Format) =>
+  Config.all({
+    level: settings.LOG_LEVEL,
+    format: Config.map(settings.LOG_FORMAT, Option.getOrElse(() => format))
+  })
 
 export const loggingLayer = ({ format, level }: LogSettings) =>
   Layer.mergeAll(

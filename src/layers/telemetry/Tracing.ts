@@ -20,9 +20,10 @@ import {
 import { Clock, Effect, Layer, Metric, Option, Ref, Tracer } from "effect"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { counterBy } from "../../services/metrics/Counters.ts"
+import type { SamplerName } from "../../services/settings/Registry.ts"
 import { collectorExporter, EXPORT_TIMEOUT_MS } from "./CollectorExport.ts"
 import { redacting } from "./SpanExport.ts"
-import type { SamplerName, TraceSettings } from "./TraceSettings.ts"
+import type { TraceSettings } from "./TraceSettings.ts"
 
 const MAX_PENDING = 2048
 

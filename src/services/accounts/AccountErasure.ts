@@ -1,4 +1,4 @@
-import { Config, Context, Duration, Effect, Layer, Option, Schema, Struct } from "effect"
+import { Context, Effect, Layer, Option, Schema, Struct } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { Audit } from "../audit/Audit.ts"
@@ -7,7 +7,7 @@ import { UserRecord } from "../identity/UserRecord.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
 import { deletionCutoffAt, erasureDueAt } from "../retention/DeletionCutoff.ts"
 import { plus, runSweep, scheduled, sweepAccounts, type Swept, sweptAt } from "../retention/Sweeps.ts"
-import { period } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { DateColumn } from "../sql/Columns.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 import { traced } from "../tracing/Traced.ts"
@@ -121,12 +121,10 @@ export class AccountErasure extends Context.Service<AccountErasure, {
 }
 
 /** The longest sleep of the sweep (`ERASURE_SWEEP_INTERVAL`). */
-export const erasureInterval = period("ERASURE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
-
 export const erasureLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { earliestDue, eraseDue } = yield* AccountErasure
   yield* scheduled({
-    longestSleep: erasureInterval,
+    longestSleep: settings.ERASURE_SWEEP_INTERVAL,
     run: runSweep("accounts", eraseDue),
     earliestDue
   })

@@ -8,9 +8,8 @@ import { MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import type { Mail } from "../mail/Mail.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
-import { appUrl } from "../settings/Addresses.ts"
+import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
-import { signUpEnabled } from "./SignUpPolicy.ts"
 import { SignUps } from "./SignUps.ts"
 
 export interface ComposedMail {
@@ -34,8 +33,8 @@ export class AccountMails extends Context.Service<AccountMails, {
       const audit = yield* Audit
       const mailedTokens = yield* MailedTokens
       const signUps = yield* SignUps
-      const app = yield* appUrl
-      const isOpen = yield* signUpEnabled
+      const app = yield* settings.APP_URL
+      const isOpen = yield* settings.SIGNUP_ENABLED
 
       const findAccount = SqlSchema.findOneOption({
         Request: Schema.String,

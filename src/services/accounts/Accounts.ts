@@ -24,12 +24,12 @@ import { Bulkheads } from "../limits/Bulkheads.ts"
 import { askedFrom } from "../mail/MailRequests.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
+import { settings } from "../settings/Registry.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
 import { Profiles } from "./Profiles.ts"
-import { signUpEnabled } from "./SignUpPolicy.ts"
 import { type SignUp, SignUps } from "./SignUps.ts"
 
 export interface SignIn {
@@ -90,7 +90,7 @@ export class Accounts extends Context.Service<Accounts, {
       const profiles = yield* Profiles
       const sessions = yield* Sessions
       const signUps = yield* SignUps
-      const isOpen = yield* signUpEnabled
+      const isOpen = yield* settings.SIGNUP_ENABLED
 
       const findByEmail = SqlSchema.findOneOption({
         Request: Schema.Struct({ key: Schema.String, cutoff: Schema.Date }),

@@ -7,7 +7,7 @@ import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { AddressTaken } from "../DomainErrors.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { Outbox } from "../mail/Outbox.ts"
-import { appUrl } from "../settings/Addresses.ts"
+import { settings } from "../settings/Registry.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
 import { nameFrom, NewAccounts } from "./NewAccounts.ts"
@@ -29,7 +29,7 @@ export class Invitations extends Context.Service<Invitations, {
       const newAccounts = yield* NewAccounts
       const outbox = yield* Outbox
       const signUps = yield* SignUps
-      const app = yield* appUrl
+      const app = yield* settings.APP_URL
 
       const add = Effect.fnUntraced(function*(email: string) {
         const accounts = yield* sql`SELECT id FROM users WHERE email_key = ${emailKey(email)}`

@@ -8,9 +8,9 @@ import { SignUpClosed } from "../DomainErrors.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { FALLBACK, Handles } from "../identity/Handles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
+import { settings } from "../settings/Registry.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { traced } from "../tracing/Traced.ts"
-import { signUpEnabled } from "./SignUpPolicy.ts"
 import { type LockedSignUp, type SignUp, SignUps } from "./SignUps.ts"
 
 export interface ProvenPerson {
@@ -44,7 +44,7 @@ export class NewAccounts extends Context.Service<NewAccounts, {
       const handles = yield* Handles
       const mailedTokens = yield* MailedTokens
       const signUps = yield* SignUps
-      const isOpen = yield* signUpEnabled
+      const isOpen = yield* settings.SIGNUP_ENABLED
 
       const insert = SqlSchema.findOneOption({
         Request: Schema.toType(UserRecord.insert),

@@ -1,18 +1,15 @@
-import { Config, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import manifest from "../../../package.json" with { type: "json" }
-import { GrafanaUrls, type SystemStatus as Status } from "../../schema/Admin.ts"
+import { type SystemStatus as Status } from "../../schema/Admin.ts"
 import { isErasureDue } from "../identity/AccountState.ts"
 import { CounterState } from "../limits/RateCounters.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
 import { RoutingEngine } from "../routing/RoutingEngine.ts"
+import { settings } from "../settings/Registry.ts"
 import { DateColumn } from "../sql/Columns.ts"
 
 const STATUS_TIMEOUT = Duration.millis(500)
-
-export const grafanaUrls = Config.schema(Schema.fromJsonString(GrafanaUrls), "GRAFANA_URLS").pipe(
-  Config.withDefault({})
-)
 
 export class SystemStatus extends Context.Service<SystemStatus, {
   /** Never fails: a part that cannot be reached is away. */
@@ -24,7 +21,7 @@ export class SystemStatus extends Context.Service<SystemStatus, {
       const sql = yield* SqlClient.SqlClient
       const engine = yield* RoutingEngine
       const counters = yield* CounterState
-      const grafana = yield* grafanaUrls
+      const grafana = yield* settings.GRAFANA_URLS
       const startedAt = (yield* DateTime.nowAsDate).toISOString()
 
       const ask = SqlSchema.findOne({

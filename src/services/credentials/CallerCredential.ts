@@ -3,7 +3,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { type Credential, CREDENTIAL_LIMITS, Scope } from "../../schema/Credential.ts"
 import { SessionId, TokenId, UserId } from "../../schema/Ids.ts"
 import type { Principal } from "../../schema/Principal.ts"
-import { rateLimitsEnabled } from "../limits/RateLimits.ts"
+import { settings } from "../settings/Registry.ts"
 import { TimestampColumn } from "../sql/Columns.ts"
 import { traced } from "../tracing/Traced.ts"
 
@@ -23,7 +23,7 @@ export class CallerCredential extends Context.Service<CallerCredential, {
     CallerCredential,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      const limits = (yield* rateLimitsEnabled) ? CREDENTIAL_LIMITS : []
+      const limits = (yield* settings.RATE_LIMITS_ENABLED) ? CREDENTIAL_LIMITS : []
       const owner = sql.literal("u.id AS \"userId\", u.handle")
 
       const findToken = SqlSchema.findOne({

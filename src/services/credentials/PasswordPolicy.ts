@@ -1,13 +1,12 @@
-import { Config, Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { Option } from "effect"
 import { localPartOf } from "../../schema/User.ts"
 import { InvalidInput } from "../DomainErrors.ts"
-import { whole } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 
-/** The lowest zxcvbn score, 0 to 4, that a new password needs (`PASSWORD_MIN_STRENGTH`); 0 accepts every password. */
-export const minStrength = whole(0, 4, "PASSWORD_MIN_STRENGTH")
-
-const DEFAULT_STRENGTH = 0
+/** Accepts every password. */
+const NO_STRENGTH = 0
 
 /** Pattern search is quadratic in the length, so only the start and the end are checked. */
 const EXAMINED_LENGTH = 40
@@ -50,8 +49,8 @@ export class PasswordPolicy extends Context.Service<PasswordPolicy, {
   static readonly layer = Layer.effect(
     PasswordPolicy,
     Effect.gen(function*() {
-      const strength = yield* minStrength.pipe(Config.withDefault(DEFAULT_STRENGTH))
-      if (strength === 0) return PasswordPolicy.of({ check: () => Effect.void })
+      const strength = Option.getOrElse(yield* settings.PASSWORD_MIN_STRENGTH, () => NO_STRENGTH)
+      if (strength === NO_STRENGTH) return PasswordPolicy.of({ check: () => Effect.void })
 
       const factory = yield* Effect.cached(loadZxcvbn)
 

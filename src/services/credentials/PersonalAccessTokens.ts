@@ -1,17 +1,4 @@
-import {
-  Cache,
-  Clock,
-  Config,
-  Context,
-  DateTime,
-  Duration,
-  Effect,
-  Layer,
-  Option,
-  Redacted,
-  Schema,
-  Struct
-} from "effect"
+import { Cache, Clock, Context, DateTime, Duration, Effect, Layer, Option, Redacted, Schema, Struct } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Model } from "effect/schema"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
@@ -39,6 +26,7 @@ import { ownText } from "../keys/OwnText.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
+import { settings } from "../settings/Registry.ts"
 import { TimestampColumn } from "../sql/Columns.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { gatheredRead } from "../sql/GatheredReads.ts"
@@ -115,7 +103,7 @@ export class PersonalAccessTokens extends Context.Service<PersonalAccessTokens, 
       const outbox = yield* Outbox
       const passwords = yield* Passwords
       const lockAccount = yield* accountLock
-      const pepper = createSecretKey(Redacted.value(yield* Config.Redacted("PAT_PEPPER")), "utf8")
+      const pepper = createSecretKey(Redacted.value(yield* settings.PAT_PEPPER), "utf8")
 
       const digest = (token: string) => createHmac("sha256", pepper).update(token).digest("base64url")
       const digests = yield* Cache.make({

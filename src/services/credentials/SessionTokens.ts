@@ -1,4 +1,4 @@
-import { Cache, Clock, Config, Context, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
+import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
 import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
@@ -6,6 +6,7 @@ import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
 import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Role } from "../../schema/User.ts"
 import { ownText } from "../keys/OwnText.ts"
+import { settings } from "../settings/Registry.ts"
 
 const AUDIENCE = "route-planning-service/session"
 const ALGORITHM = "HS256"
@@ -54,7 +55,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
   static readonly layer = Layer.effect(
     SessionTokens,
     Effect.gen(function*() {
-      const secret = yield* hmacKey(yield* Config.Redacted("JWT_SECRET"))
+      const secret = yield* hmacKey(yield* settings.JWT_SECRET)
 
       const verified = yield* Cache.makeWith(
         (token: string) =>

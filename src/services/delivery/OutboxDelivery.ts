@@ -1,11 +1,11 @@
-import { Clock, Config, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
+import { Clock, DateTime, Duration, Effect, Layer, Metric, Option, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type OutboxPayload } from "../mail/MailCipher.ts"
 import { MAIL_TIMEOUT, Mailer } from "../mail/Mailer.ts"
 import { Outbox, outbox } from "../mail/Outbox.ts"
 import { counterBy } from "../metrics/Counters.ts"
-import { period } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { DateColumn } from "../sql/Columns.ts"
 import { columnsOf } from "../sql/Tables.ts"
 import { ClaimedColumns, ClaimedMail, mailPreparation } from "./MailPreparation.ts"
@@ -25,7 +25,6 @@ const FORGET_AGAIN = Duration.seconds(1)
 
 const BATCH = 10
 
-export const firstPoll = period("OUTBOX_POLL_INTERVAL").pipe(Config.withDefault(Duration.seconds(5)))
 const LONGEST_POLL = Duration.minutes(5)
 
 const Rest = Schema.Struct({
@@ -58,7 +57,7 @@ export const outboxDeliveryLayer = Layer.effectDiscard(Effect.gen(function*() {
   const { woken } = yield* Outbox
   const { decrypt } = yield* mailCipher
   const { composed, counted } = yield* mailPreparation(LIMITED)
-  const first = yield* firstPoll
+  const first = yield* settings.OUTBOX_POLL_INTERVAL
 
   // A claim is a lease: mails of a process that ends are claimed again.
   const claim = SqlSchema.findAll({

@@ -1,6 +1,7 @@
-import { Config, Context, Effect, Layer, Redacted } from "effect"
+import { Context, Effect, Layer, Redacted } from "effect"
 import { createHmac } from "node:crypto"
 import type { UserId } from "../../schema/Ids.ts"
+import { settings } from "../settings/Registry.ts"
 
 /** Every route has its owner's pseudonym, and an HMAC is one of the slowest functions of a small read. */
 const MAX_KNOWN = 10_000
@@ -13,7 +14,7 @@ export class Pseudonyms extends Context.Service<Pseudonyms, {
   static readonly layer = Layer.effect(
     Pseudonyms,
     Effect.gen(function*() {
-      const salt = Redacted.value(yield* Config.Redacted("ANALYTICS_SALT"))
+      const salt = Redacted.value(yield* settings.ANALYTICS_SALT)
       const known = new Map<UserId, string>()
       const remember = (userId: UserId) => {
         const hash = createHmac("sha256", salt).update(String(userId)).digest("hex").slice(0, 32)

@@ -1,5 +1,5 @@
 import { Context, Duration, Effect, Layer, Semaphore, Struct } from "effect"
-import { poolSize } from "../metrics/DatabasePool.ts"
+import { settings } from "../settings/Registry.ts"
 import { bulkheadGauges, makeTurns, type Turns } from "./Turns.ts"
 
 /** Share of the database connections that a class of work may use at once, at least one. */
@@ -54,7 +54,7 @@ export class Bulkheads extends Context.Service<Bulkheads, Readonly<Record<WorkCl
   static readonly layer = Layer.effect(
     Bulkheads,
     Effect.gen(function*() {
-      const connections = yield* poolSize
+      const connections = yield* settings.DATABASE_POOL_SIZE
 
       const atOnce = (work: WorkClass) =>
         Math.min(

@@ -1,14 +1,7 @@
-import { Clock, Config, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Metric, Option, Schema, Scope } from "effect"
 import { SqlError } from "effect/sql"
 import { counterBy } from "../metrics/Counters.ts"
 import { during } from "../metrics/Gauges.ts"
-import { period, whole } from "../settings/SettingTypes.ts"
-
-export const queueLength = whole(0, 100_000, "DATABASE_QUEUE_LENGTH").pipe(Config.withDefault(256))
-
-export const queueTimeout = period("DATABASE_QUEUE_TIMEOUT", Duration.seconds(2)).pipe(
-  Config.withDefault(Duration.seconds(2))
-)
 
 /**
  * Which part of its longest wait the first in the queue has waited: 0 where none waits. A function, since it is asked for each

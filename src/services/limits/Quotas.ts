@@ -4,7 +4,7 @@ import { SqlClient, SqlError, SqlSchema, type Statement } from "effect/sql"
 import { UserId } from "../../schema/Ids.ts"
 import { type Quota, QUOTAS, Usage } from "../../schema/User.ts"
 import { QuotaExceeded } from "../DomainErrors.ts"
-import { byteSize, whole } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { Instant, tableOf } from "../sql/Tables.ts"
 import { machineClock } from "../time/MachineClock.ts"
@@ -44,13 +44,11 @@ export const selectUsage = (sql: SqlClient.SqlClient, user: number | Statement.F
 
 export type Addition = Readonly<Record<Quota, number>>
 
-export const QUOTA_SETTINGS = {
-  maxRoutes: whole(1, 1_000_000, "MAX_ROUTES_PER_USER").pipe(Config.withDefault(10000)),
-  maxStoredBytes: byteSize("MAX_STORED_BYTES_PER_USER", "1 GiB"),
-  maxCollections: whole(1, 1_000_000, "MAX_COLLECTIONS_PER_USER").pipe(Config.withDefault(1000))
-}
-
-const quotaLimits = Config.all(QUOTA_SETTINGS)
+const quotaLimits = Config.all({
+  maxRoutes: settings.MAX_ROUTES_PER_USER,
+  maxStoredBytes: settings.MAX_STORED_BYTES_PER_USER,
+  maxCollections: settings.MAX_COLLECTIONS_PER_USER
+})
 
 const SEEN_INTERVAL = Duration.minutes(1)
 
@@ -85,7 +83,6 @@ const writeLimits = Effect.fnUntraced(function*(
  */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
-  /** Fails unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */
   readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, QuotaExceeded>
 }>()("route-planning-service/Quotas") {
   static readonly layer = Layer.effect(

@@ -1,7 +1,8 @@
-import { Config, Context, Duration, Effect, Layer, Metric } from "effect"
+import { Context, Duration, Effect, Layer, Metric } from "effect"
 import { RateLimiter } from "effect/persistence"
 import { RATE_TIERS, RATE_WINDOW_SECONDS, type RateTier } from "../../schema/Limits.ts"
 import { counterBy } from "../metrics/Counters.ts"
+import { settings } from "../settings/Registry.ts"
 
 export interface RateLimit {
   readonly tier: RateTier
@@ -24,8 +25,6 @@ const REFUSALS: Readonly<Record<RateTier, Metric.Counter<number>>> = {
   default: refusalsOf("default")
 }
 
-export const rateLimitsEnabled = Config.Boolean("RATE_LIMITS_ENABLED").pipe(Config.withDefault(true))
-
 export class RateLimits extends Context.Service<RateLimits, {
   /** Up to `factor` times the limit. Refused requests do not count. Undefined when limits are off. */
   readonly count: (
@@ -38,7 +37,7 @@ export class RateLimits extends Context.Service<RateLimits, {
   static readonly layer = Layer.effect(
     RateLimits,
     Effect.gen(function*() {
-      const isEnabled = yield* rateLimitsEnabled
+      const isEnabled = yield* settings.RATE_LIMITS_ENABLED
       const limiter = yield* RateLimiter.RateLimiter
       yield* Effect.forEach(Object.values(REFUSALS), (counter) => Metric.update(counter, 0), { discard: true })
 

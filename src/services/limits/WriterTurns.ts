@@ -1,7 +1,7 @@
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 import type { UserId } from "../../schema/Ids.ts"
 import type { Overloaded } from "../DomainErrors.ts"
-import { poolSize } from "../metrics/DatabasePool.ts"
+import { settings } from "../settings/Registry.ts"
 import { bulkheadGauges, initialTurns, type Turns, turnsBy } from "./Turns.ts"
 
 /** Of the connections. At least two, so that the second begins as soon as the first has committed. */
@@ -27,7 +27,7 @@ export class WriterTurns extends Context.Service<WriterTurns, {
   static readonly layer = Layer.effect(
     WriterTurns,
     Effect.gen(function*() {
-      const atOnce = Math.max(2, Math.floor((yield* poolSize) * SHARE))
+      const atOnce = Math.max(2, Math.floor((yield* settings.DATABASE_POOL_SIZE) * SHARE))
       const options = {
         longestQueue: QUEUE.longest,
         longestCrowdedQueue: QUEUE.longestCrowded,

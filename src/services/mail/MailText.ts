@@ -1,20 +1,6 @@
-import { Config, Option, Redacted, Schema } from "effect"
+import { Redacted } from "effect"
 import { html } from "../html/Html.ts"
-import { baseUrl } from "../settings/Addresses.ts"
 import type { Mail } from "./Mail.ts"
-
-/** Without control characters, which could begin further headers. */
-const Sender = Schema.NonEmptyString.check(
-  Schema.makeFilter((text) =>
-    /^(?:[^<>\p{Cc}]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u.test(text)
-      ? undefined
-      : "Expected an email address as in no-reply@example.com or Routes <no-reply@example.com>"
-  )
-)
-
-export const mailSender = Config.all({ given: Config.option(Config.schema(Sender, "EMAIL_FROM")), base: baseUrl }).pipe(
-  Config.map(({ base, given }) => Option.getOrElse(given, () => `no-reply@${base.hostname}`))
-)
 
 const linkOf = ({ link }: Mail) => link === undefined ? undefined : Redacted.value(link)
 

@@ -1,20 +1,18 @@
-import { Config, Console, Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
+import { Console, Context, DateTime, Duration, Effect, Layer, Redacted, Schema } from "effect"
 import { HttpClient, HttpClientRequest, HttpClientResponse } from "effect/http"
 import { mailboxOf } from "../identity/EmailAddresses.ts"
 import { lineIdsOf } from "../metrics/TraceIds.ts"
 import { LogFormat } from "../settings/LogFormat.ts"
-import { httpUrl } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 import { hangUp } from "../upstream/Upstream.ts"
 import type { Mail } from "./Mail.ts"
-import { htmlOf, mailSender, textOf } from "./MailText.ts"
+import { htmlOf, textOf } from "./MailText.ts"
 
 /** Of one attempt. A process waits for it before it ends. */
 export const MAIL_TIMEOUT = Duration.seconds(5)
 
 export class MailNotSent extends Schema.TaggedError<MailNotSent>()("MailNotSent", { reason: Schema.String }) {}
-
-export const mailApiUrl = httpUrl("EMAIL_API_URL").pipe(Config.withDefault(new URL("https://api.resend.com/emails")))
 
 export class Mailer extends Context.Service<Mailer, {
   /** One attempt. Attempts to send the same mail have the same key, by which a provider recognises a repetition. */
@@ -27,37 +25,37 @@ export class Mailer extends Context.Service<Mailer, {
   })
 
   /** Resend's API (`POST /emails`). Only the status of the response is used. */
-  static readonly layerApi = Layer.effect(
-    Mailer,
-    Effect.gen(function*() {
-      const key = yield* Config.Redacted("EMAIL_API_KEY")
-      const url = yield* mailApiUrl
-      const from = yield* mailSender
-      const client = yield* HttpClient.HttpClient
-      return Mailer.of({
-        send: traced("Mailer.send")((mail, idempotencyKey) =>
-          HttpClientRequest.post(url).pipe(
-            HttpClientRequest.bearerToken(key),
-            HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
-            HttpClientRequest.bodyJsonUnsafe({
-              from,
-              to: [mailboxOf(mail.to)],
-              subject: mail.subject,
-              text: textOf(mail),
-              html: htmlOf(mail)
-            }),
-            client.execute,
-            Effect.tap(hangUp),
-            Effect.flatMap(HttpClientResponse.filterStatusOk),
-            Effect.timeout(MAIL_TIMEOUT),
-            Effect.asVoid,
-            // The cause contains the request, with the link and the key.
-            Effect.mapError((error) => new MailNotSent({ reason: error._tag }))
+  static readonly layerApi = (key: Redacted.Redacted) =>
+    Layer.effect(
+      Mailer,
+      Effect.gen(function*() {
+        const url = yield* settings.EMAIL_API_URL
+        const from = yield* settings.EMAIL_FROM
+        const client = yield* HttpClient.HttpClient
+        return Mailer.of({
+          send: traced("Mailer.send")((mail, idempotencyKey) =>
+            HttpClientRequest.post(url).pipe(
+              HttpClientRequest.bearerToken(key),
+              HttpClientRequest.setHeader("idempotency-key", idempotencyKey),
+              HttpClientRequest.bodyJsonUnsafe({
+                from,
+                to: [mailboxOf(mail.to)],
+                subject: mail.subject,
+                text: textOf(mail),
+                html: htmlOf(mail)
+              }),
+              client.execute,
+              Effect.tap(hangUp),
+              Effect.flatMap(HttpClientResponse.filterStatusOk),
+              Effect.timeout(MAIL_TIMEOUT),
+              Effect.asVoid,
+              // The cause contains the request, with the link and the key.
+              Effect.mapError((error) => new MailNotSent({ reason: error._tag }))
+            )
           )
-        )
+        })
       })
-    })
-  )
+    )
 }
 
 const jsonLineOf = Effect.fnUntraced(function*({ link, subject, to }: Mail) {

@@ -1,30 +1,9 @@
-import { Config, Duration, Effect, Layer, Option, Redacted, Schema } from "effect"
+import { Duration, Effect, Layer, Redacted } from "effect"
 import { mailboxOf } from "../identity/EmailAddresses.ts"
-import { baseUrl } from "../settings/Addresses.ts"
+import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 import { MAIL_TIMEOUT, Mailer, MailNotSent } from "./Mailer.ts"
-import { htmlOf, mailSender, textOf } from "./MailText.ts"
-
-const decoded = Option.liftThrowable(decodeURIComponent)
-
-/** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
-const hasValidCredentials = ({ password, username }: URL) =>
-  Option.isSome(decoded(username)) && Option.isSome(decoded(password)) && (username !== "" || password === "")
-
-const isServer = ({ hostname, pathname, protocol, search }: URL) =>
-  /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
-
-const SmtpUrl = Schema.RedactedFromValue(
-  Schema.URLFromString.check(
-    Schema.makeFilter((url) =>
-      isServer(url) && hasValidCredentials(url)
-        ? undefined
-        : "Expected an SMTP server as in smtp://user:password@mail.example.com:587"
-    )
-  )
-)
-
-export const smtpUrl = Config.schema(SmtpUrl, "SMTP_URL")
+import { htmlOf, textOf } from "./MailText.ts"
 
 const DEFAULT_PORT = { plain: 587, tls: 465 } as const
 
@@ -55,46 +34,47 @@ const reasonOf = (error: unknown) =>
  * Any SMTP server (RFC 5321), one connection a mail. A server may have accepted an attempt that timed out: the next one
  * has the same Message-ID (RFC 5322, 3.6.4), by which servers and readers drop the second.
  */
-export const smtpMailerLayer = Layer.effect(
-  Mailer,
-  Effect.gen(function*() {
-    const server = serverOf(Redacted.value(yield* smtpUrl))
-    const from = yield* mailSender
-    const { hostname } = yield* baseUrl
-    const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
-    const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
-    const transport = createTransport({
-      ...server,
-      name: hostname,
-      connectionTimeout: milliseconds,
-      dnsTimeout: milliseconds,
-      greetingTimeout: milliseconds,
-      socketTimeout: milliseconds,
-      disableFileAccess: true,
-      disableUrlAccess: true
-    })
-    return Mailer.of({
-      send: traced("Mailer.send")((mail, idempotencyKey) =>
-        Effect.tryPromise({
-          try: () =>
-            transport.sendMail({
-              from,
-              to: { name: "", address: mailboxOf(mail.to) },
-              subject: mail.subject,
-              text: textOf(mail),
-              html: htmlOf(mail),
-              messageId: `<${idempotencyKey}@${hostname}>`,
-              headers: { "Auto-Submitted": "auto-generated" }
+export const smtpMailerLayer = (url: Redacted.Redacted<URL>) =>
+  Layer.effect(
+    Mailer,
+    Effect.gen(function*() {
+      const server = serverOf(Redacted.value(url))
+      const from = yield* settings.EMAIL_FROM
+      const { hostname } = yield* settings.BASE_URL
+      const milliseconds = Duration.toMillis(MAIL_TIMEOUT)
+      const { createTransport } = yield* Effect.promise(() => import("nodemailer"))
+      const transport = createTransport({
+        ...server,
+        name: hostname,
+        connectionTimeout: milliseconds,
+        dnsTimeout: milliseconds,
+        greetingTimeout: milliseconds,
+        socketTimeout: milliseconds,
+        disableFileAccess: true,
+        disableUrlAccess: true
+      })
+      return Mailer.of({
+        send: traced("Mailer.send")((mail, idempotencyKey) =>
+          Effect.tryPromise({
+            try: () =>
+              transport.sendMail({
+                from,
+                to: { name: "", address: mailboxOf(mail.to) },
+                subject: mail.subject,
+                text: textOf(mail),
+                html: htmlOf(mail),
+                messageId: `<${idempotencyKey}@${hostname}>`,
+                headers: { "Auto-Submitted": "auto-generated" }
+              }),
+            catch: (error) => new MailNotSent({ reason: `SMTP ${reasonOf(error)}` })
+          }).pipe(
+            Effect.timeoutOrElse({
+              duration: MAIL_TIMEOUT,
+              orElse: () => Effect.fail(new MailNotSent({ reason: "SMTP timeout" }))
             }),
-          catch: (error) => new MailNotSent({ reason: `SMTP ${reasonOf(error)}` })
-        }).pipe(
-          Effect.timeoutOrElse({
-            duration: MAIL_TIMEOUT,
-            orElse: () => Effect.fail(new MailNotSent({ reason: "SMTP timeout" }))
-          }),
-          Effect.asVoid
+            Effect.asVoid
+          )
         )
-      )
+      })
     })
-  })
-)
+  )

@@ -1,8 +1,6 @@
-import { Clock, Config, Context, Duration, Effect, Fiber, Layer, Metric } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Metric } from "effect"
 import { SqlClient } from "effect/sql"
-import { whole } from "../settings/SettingTypes.ts"
-
-export const poolSize = whole(1, 1000, "DATABASE_POOL_SIZE").pipe(Config.withDefault(10))
+import { settings } from "../settings/Registry.ts"
 
 const PROBE_TIMEOUT = Duration.millis(250)
 
@@ -22,7 +20,7 @@ export class DatabasePool extends Context.Service<DatabasePool, {
     DatabasePool,
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
-      yield* Metric.update(size, yield* poolSize)
+      yield* Metric.update(size, yield* settings.DATABASE_POOL_SIZE)
       return DatabasePool.of({
         probe: Effect.gen(function*() {
           const started = yield* Clock.currentTimeMillis

@@ -1,15 +1,10 @@
 import { Config, Context, Effect, Layer } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { MetricsDisabled } from "../DomainErrors.ts"
+import { settings } from "../settings/Registry.ts"
 import { DatabasePool } from "./DatabasePool.ts"
 
-const flag = (name: string) => Config.Boolean(name).pipe(Config.withDefault(true))
-
-export const telemetryEnabled = flag("TELEMETRY_ENABLED")
-
-export const metricsSwitch = flag("METRICS_ENABLED")
-
-export const metricsEnabled = Config.all([telemetryEnabled, metricsSwitch]).pipe(
+export const metricsEnabled = Config.all([settings.TELEMETRY_ENABLED, settings.METRICS_ENABLED]).pipe(
   Config.map((switches) => switches.every((isOn) => isOn))
 )
 

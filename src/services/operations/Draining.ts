@@ -1,14 +1,5 @@
-import { Config, Context, Deferred, Duration, Effect, Layer, Option } from "effect"
-
-/** Time for a front to see that the process is not ready: in production 3 seconds, three checks of one a second. */
-export const drainDelay = Config.all({
-  delay: Config.option(Config.Duration("SHUTDOWN_DRAIN_DELAY")),
-  environment: Config.String("NODE_ENV").pipe(Config.withDefault(""))
-}).pipe(
-  Config.map(({ delay, environment }) =>
-    Option.getOrElse(delay, () => environment === "production" ? Duration.seconds(3) : Duration.zero)
-  )
-)
+import { Context, Deferred, Duration, Effect, Layer } from "effect"
+import { settings } from "../settings/Registry.ts"
 
 export const Stopping = Context.Reference<Effect.Effect<void>>("route-planning-service/Stopping", {
   defaultValue: () => Effect.never
@@ -22,7 +13,7 @@ export class Draining extends Context.Service<Draining, {
   static readonly layer = Layer.effect(
     Draining,
     Effect.gen(function*() {
-      const delay = yield* drainDelay
+      const delay = yield* settings.SHUTDOWN_DRAIN_DELAY
       const begun = yield* Deferred.make<void>()
       return Draining.of({
         hasBegun: Deferred.isDone(begun),

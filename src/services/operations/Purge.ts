@@ -1,8 +1,8 @@
-import { Config, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { AUDIT_RETENTION, ENDED_TOKENS_KEPT, GRACE_PERIOD, IDEMPOTENCY_RETENTION } from "../../schema/Limits.ts"
 import { runSweep, scheduled, sweepUntilShort, sweptAt } from "../retention/Sweeps.ts"
-import { period } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { DateColumn } from "../sql/Columns.ts"
 import { makeSharedTime } from "../time/SharedTime.ts"
 
@@ -63,8 +63,6 @@ const ALL: ReadonlyArray<Expiring> = [
 
 const dueAt = ({ keptMillis }: Expiring, instant: Date) => Math.ceil((instant.getTime() + keptMillis) / STEP) * STEP
 
-export const purgeInterval = period("PURGE_SWEEP_INTERVAL").pipe(Config.withDefault(Duration.hours(1)))
-
 export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const sharedTime = yield* makeSharedTime
@@ -115,7 +113,7 @@ export const purgeLayer = Layer.effectDiscard(Effect.gen(function*() {
     )
 
   yield* scheduled({
-    longestSleep: purgeInterval,
+    longestSleep: settings.PURGE_SWEEP_INTERVAL,
     run: purgeAll,
     earliestDue
   })

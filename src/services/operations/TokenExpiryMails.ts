@@ -6,8 +6,8 @@ import { inOneLine } from "../../schema/Text.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { runSweep, scheduled, sweepUntilShort } from "../retention/Sweeps.ts"
+import { settings } from "../settings/Registry.ts"
 import { DateColumn, TimestampColumn } from "../sql/Columns.ts"
-import { purgeInterval } from "./Purge.ts"
 
 const BATCH = 100
 
@@ -62,7 +62,7 @@ export const tokenExpiryMailsLayer = Layer.effectDiscard(Effect.gen(function*() 
   }).pipe(sql.withTransaction, Effect.tap(() => outbox.wake), Effect.uninterruptible)
 
   yield* scheduled({
-    longestSleep: purgeInterval,
+    longestSleep: settings.PURGE_SWEEP_INTERVAL,
     run: runSweep("token_expiry_mails", sweepUntilShort(mailBatch, BATCH)),
     earliestDue: Effect.map(
       Effect.flatMap(DateTime.nowAsDate, findEarliest),

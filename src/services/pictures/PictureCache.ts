@@ -1,9 +1,7 @@
 import { Effect, Fiber, Metric } from "effect"
 import { LRUCache } from "lru-cache"
 import { counterBy } from "../metrics/Counters.ts"
-import { byteSize } from "../settings/SettingTypes.ts"
-
-export const pictureCacheBytes = byteSize("PICTURE_CACHE_BYTES", "32 MiB")
+import { settings } from "../settings/Registry.ts"
 
 const kept = Metric.gauge("picture_cache_bytes", { description: "Bytes of pictures kept in memory" })
 
@@ -27,7 +25,7 @@ interface MadePicture {
  */
 export const makePictureCache = <E>() =>
   Effect.gen(function*() {
-    const maxSize = yield* pictureCacheBytes
+    const maxSize = yield* settings.PICTURE_CACHE_BYTES
     const scope = yield* Effect.scope
     const pictures = new LRUCache<string, Uint8Array>({ maxSize, sizeCalculation: ({ byteLength }) => byteLength + 1 })
     const running = new Map<string, Fiber.Fiber<Uint8Array, E>>()

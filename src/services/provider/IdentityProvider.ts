@@ -9,7 +9,7 @@ import {
   ProviderNotConfigured,
   type SignInRefused
 } from "../DomainErrors.ts"
-import { httpUrl } from "../settings/SettingTypes.ts"
+import { GOOGLE, settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 import type { UpstreamFailure } from "../upstream/Upstream.ts"
 import { type Claims, isJwt, keyIdOf, notAccepted, verifyIdToken } from "./IdTokens.ts"
@@ -28,12 +28,6 @@ export interface Identity {
 }
 
 export type ProviderCredential = { readonly code: Redacted.Redacted } | { readonly idToken: Redacted.Redacted }
-
-export const providerSignInEnabled = Config.Boolean("PROVIDER_SIGN_IN_ENABLED").pipe(Config.withDefault(true))
-
-const GOOGLE = "https://accounts.google.com"
-
-export const issuerUrl = httpUrl("GOOGLE_ISSUER").pipe(Config.withDefault(new URL(GOOGLE)))
 
 /** Google's tokens may omit the scheme (Google Identity, "Verify the Google ID token"). */
 const issuersOf = (issuer: string) => issuer === GOOGLE ? [GOOGLE, "accounts.google.com"] : [issuer]
@@ -59,11 +53,11 @@ export class IdentityProvider extends Context.Service<IdentityProvider, {
   static readonly layer = Layer.effect(
     IdentityProvider,
     Effect.gen(function*() {
-      const clientId = yield* Config.String("GOOGLE_CLIENT_ID").pipe(Config.withDefault(""))
-      const secret = yield* Config.Redacted("GOOGLE_CLIENT_SECRET").pipe(Config.withDefault(Redacted.make("")))
-      const issuer = yield* issuerUrl
+      const clientId = yield* settings.GOOGLE_CLIENT_ID.pipe(Config.withDefault(""))
+      const secret = yield* settings.GOOGLE_CLIENT_SECRET.pipe(Config.withDefault(Redacted.make("")))
+      const issuer = yield* settings.GOOGLE_ISSUER
       const client = yield* HttpClient.HttpClient
-      if (!(yield* providerSignInEnabled)) return IdentityProvider.of({ identify: disabled })
+      if (!(yield* settings.PROVIDER_SIGN_IN_ENABLED)) return IdentityProvider.of({ identify: disabled })
       if (clientId === "" || Redacted.value(secret) === "") return IdentityProvider.of({ identify: notConfigured })
 
       const keysFor = yield* makeProviderKeys(client)

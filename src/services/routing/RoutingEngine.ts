@@ -1,6 +1,5 @@
 import {
   Cache,
-  Config,
   Context,
   Duration,
   Effect,
@@ -21,7 +20,7 @@ import type { EngineState } from "../../schema/Routing.ts"
 import { EngineBusy, type Overloaded, UpstreamAway, type UpstreamUnusable } from "../DomainErrors.ts"
 import { waitingForOthers } from "../limits/RunningRequests.ts"
 import { during } from "../metrics/Gauges.ts"
-import { httpUrl, period } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 import { bodyOf, requestJson, requestText, type TextResponse, type UpstreamFailure } from "../upstream/Upstream.ts"
 import { circuitIs, counted, prepared, running, waiting } from "./EngineMetrics.ts"
@@ -35,15 +34,6 @@ const EngineStatus = Schema.Struct({
 })
 
 const decodeStatus = Schema.decodeUnknownEffect(EngineStatus)
-
-export const engineUrl = httpUrl("ROUTING_ENGINE_URL").pipe(Config.withDefault(new URL("http://127.0.0.1:8002")))
-
-/** Below the 30 seconds of the endpoint, whose timeout would not count as a failure of the engine. */
-const MAX_TIMEOUT = Duration.seconds(25)
-
-export const engineTimeout = period("ROUTING_ENGINE_TIMEOUT", MAX_TIMEOUT).pipe(
-  Config.withDefault(Duration.seconds(10))
-)
 
 /** Jittered, so that a restarting engine does not get all retries at once. */
 const RETRY_AFTER = "100 millis"
@@ -91,8 +81,8 @@ export class RoutingEngine extends Context.Service<RoutingEngine, {
     RoutingEngine,
     Effect.gen(function*() {
       const client = yield* HttpClient.HttpClient
-      const base = yield* engineUrl
-      const timeout = yield* engineTimeout
+      const base = yield* settings.ROUTING_ENGINE_URL
+      const timeout = yield* settings.ROUTING_ENGINE_TIMEOUT
       const breaker = yield* CircuitBreaker.make({
         tripPolicy: CircuitBreaker.consecutive(FAILURES_TO_OPEN),
         openDuration: OPEN_FOR

@@ -1,48 +1,135 @@
-import { ByteSize, Config, Duration, Result, Schema, SchemaTransformation } from "effect"
+import {
+  ByteSize,
+  Config,
+  Duration,
+  Option,
+  Redacted,
+  Result,
+  Schema,
+  SchemaGetter,
+  SchemaTransformation
+} from "effect"
 import { IpNetwork } from "effect/net"
+import { validateHeaderName, validateHeaderValue } from "node:http"
 import { Email } from "../../schema/User.ts"
 
-export const whole = (minimum: number, maximum: number, name: string) =>
-  Config.schema(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum })), name)
+/** How the text of a setting is read. A message says what is accepted, and never the value. */
+export type SettingType<A> = (name: string) => Config.Config<A>
+
+const bySchema = <A>(schema: Schema.ConstraintCodec<A, unknown>): SettingType<A> => (name) =>
+  Config.schema(schema, name)
+
+const textThat = (isRight: (text: string) => boolean, expected: string) =>
+  Schema.String.check(Schema.makeFilter((text) => isRight(text) ? undefined : expected))
+
+export const text: SettingType<string> = (name) => Config.String(name)
+
+export const flag: SettingType<boolean> = (name) => Config.Boolean(name)
+
+export const secret: SettingType<Redacted.Redacted> = (name) => Config.Redacted(name)
+
+export const whole = (minimum: number, maximum: number): SettingType<number> =>
+  bySchema(Schema.FiniteFromString.check(Schema.isInt(), Schema.isBetween({ minimum, maximum })))
+
+/** Ports that `fetch` refuses (Fetch Standard, "port blocking"), and browsers with it. */
+const BLOCKED_PORTS = new Set(
+  `1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 119 123
+   135 137 139 143 161 179 389 427 465 512 513 514 515 526 530 531 532 540 548 554 556 563 587 601 636 989 990
+   993 995 1719 1720 1723 2049 3659 4045 4190 5060 5061 6000 6566 6665 6666 6667 6668 6669 6679 6697 10080`.split(/\s+/)
+    .map(Number)
+)
+
+export const fetchedPort = bySchema(Schema.FiniteFromString.check(
+  Schema.isInt(),
+  Schema.isBetween({ minimum: 0, maximum: 65_535 }),
+  Schema.makeFilter((port) => BLOCKED_PORTS.has(port) ? "Expected a port that fetch does not refuse" : undefined)
+))
+
+const isRatio = (text: string) => Number(text) >= 0 && Number(text) <= 1
+
+export const ratio: SettingType<number> = (name) =>
+  Config.map(Config.schema(textThat(isRatio, "Expected a number from 0 to 1"), name), Number)
+
+/** A value may have any case. */
+export const oneOf = <const A extends string>(values: ReadonlyArray<A>): SettingType<A> => {
+  const find = (text: string) => values.find((value) => value.toLowerCase() === text.toLowerCase())
+  const expected = `Expected one of ${values.map((value) => value.toLowerCase()).join(", ")}`
+  return bySchema(
+    textThat((text) => find(text) !== undefined, expected).pipe(Schema.decodeTo(Schema.Literals(values), {
+      decode: SchemaGetter.transformOptional((text) =>
+        Option.flatMap(text, (text) => Option.fromNullishOr(find(text)))
+      ),
+      encode: SchemaGetter.passthroughSubtype()
+    }))
+  )
+}
 
 const CountableBytes = Schema.ByteSize.check(
   Schema.makeFilter((size) => size > 0 && size <= Number.MAX_SAFE_INTEGER, { expected: "a size as in 2 GiB" })
 )
 
-export const byteSize = (name: string, otherwise: ByteSize.Input) =>
-  Config.schema(CountableBytes, name).pipe(
-    Config.withDefault(ByteSize.fromInputUnsafe(otherwise)),
-    Config.map(ByteSize.toNumberUnsafe)
-  )
+export const byteSize: SettingType<number> = (name) =>
+  Config.map(Config.schema(CountableBytes, name), ByteSize.toNumberUnsafe)
 
 const HttpUrl = Schema.URLFromString.check(
   Schema.makeFilter(({ protocol }) => /^https?:$/.test(protocol) ? undefined : "Expected an http or https URL")
 )
 
-export const httpUrl = (name: string) => Config.schema(HttpUrl, name)
+export const httpUrl = bySchema(HttpUrl)
 
-const HttpRoot = HttpUrl.check(
+/** The URL of a site or a folder. */
+export const httpRoot = bySchema(HttpUrl.check(
   Schema.makeFilter(({ hash, search }) =>
     hash === "" && search === "" ? undefined : "Expected an http or https URL without a query and a fragment"
   )
+))
+
+export const databaseUrl = bySchema(
+  Schema.RedactedFromValue(
+    textThat((text) => URL.canParse(text) && /^postgres(ql)?:\/\//i.test(text), "Expected a postgres or postgresql URL")
+  )
 )
 
-export const httpRoot = (name: string) => Config.schema(HttpRoot, name)
+export const redisUrl = bySchema(
+  Schema.RedactedFromValue(
+    textThat((text) => URL.canParse(text) && /^rediss?:/i.test(text), "Expected a redis or rediss URL")
+  )
+)
+
+const decoded = Option.liftThrowable(decodeURIComponent)
+
+/** The URL parser keeps a percent sign without an escape (WHATWG URL, 1.3). */
+const hasValidCredentials = ({ password, username }: URL) =>
+  Option.isSome(decoded(username)) && Option.isSome(decoded(password)) && (username !== "" || password === "")
+
+const isSmtpServer = ({ hostname, pathname, protocol, search }: URL) =>
+  /^smtps?:$/.test(protocol) && hostname !== "" && /^\/?$/.test(pathname) && search === ""
+
+export const smtpUrl = bySchema(Schema.RedactedFromValue(
+  Schema.URLFromString.check(
+    Schema.makeFilter((url) =>
+      isSmtpServer(url) && hasValidCredentials(url)
+        ? undefined
+        : "Expected an SMTP server as in smtp://user:password@mail.example.com:587"
+    )
+  )
+))
 
 const SHORTEST = Duration.millis(10)
 
 /** Zero would mean no timeout, or no pause. */
-export const period = (name: string, longest = Duration.weeks(1)) =>
-  Config.schema(
+export const period = (longest = Duration.weeks(1)): SettingType<Duration.Duration> =>
+  bySchema(
     Schema.DurationFromString.check(
       Schema.makeFilter((duration) =>
         Duration.between(duration, { minimum: SHORTEST, maximum: longest })
           ? undefined
           : `Expected ${Duration.format(SHORTEST)} to ${Duration.format(longest)}`
       )
-    ),
-    name
+    )
   )
+
+export const duration: SettingType<Duration.Duration> = (name) => Config.Duration(name)
 
 const Listed = Schema.String.pipe(
   Schema.decodeTo(
@@ -54,33 +141,58 @@ const Listed = Schema.String.pipe(
   )
 )
 
-const Origin = Schema.String.check(
-  Schema.makeFilter((text) =>
-    URL.canParse(text) && new URL(text).origin === text ? undefined : "Expected an origin as in https://app.example.com"
+const listOf = (isRight: (text: string) => boolean, expected: string) =>
+  bySchema(Listed.pipe(Schema.decodeTo(Schema.Array(textThat(isRight, expected)))))
+
+export const origins = listOf(
+  (text) => URL.canParse(text) && new URL(text).origin === text,
+  "Expected an origin as in https://app.example.com"
+)
+
+export const emails = listOf(Schema.is(Email), "Expected an email address as in ada@example.com")
+
+const networkTexts = listOf(
+  (text) => Result.isSuccess(IpNetwork.fromString(text)),
+  "Expected a network as in 10.0.0.0/8"
+)
+
+export const networks: SettingType<ReadonlyArray<IpNetwork.IpNetwork>> = (name) =>
+  Config.map(networkTexts(name), (texts) => texts.map(IpNetwork.fromStringUnsafe))
+
+/** Without control characters, which could begin further headers. */
+export const sender = bySchema(
+  textThat(
+    (text) => /^(?:[^<>\p{Cc}]*<[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/u.test(text),
+    "Expected an email address as in no-reply@example.com or Routes <no-reply@example.com>"
   )
 )
 
-export const origins = (name: string) => Config.schema(Listed.pipe(Schema.decodeTo(Schema.Array(Origin))), name)
+/** Its members as in the schema. */
+export const jsonOf = <A>(schema: Schema.Codec<A, unknown>): SettingType<A> => bySchema(Schema.fromJsonString(schema))
 
-const isEmail = Schema.is(Email)
+const HeadersFromJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String))
 
-export const EmailList = Listed.pipe(
-  Schema.decodeTo(
-    Schema.Array(
-      Schema.String.check(
-        Schema.makeFilter((text) => isEmail(text) ? undefined : "Expected an email address as in ada@example.com")
-      )
-    )
+const decodeHeaders = Schema.decodeUnknownResult(HeadersFromJson)
+
+const areHeaders = (text: string) =>
+  Result.isSuccess(
+    Result.flatMap(decodeHeaders(text), (headers) =>
+      Result.try(() =>
+        Object.entries(headers).forEach(([name, value]) => {
+          validateHeaderName(name)
+          validateHeaderValue(name, value)
+        })
+      ))
   )
-)
 
-const Network = Schema.String.check(
-  Schema.makeFilter((text) =>
-    Result.isSuccess(IpNetwork.fromString(text)) ? undefined : "Expected a network as in 10.0.0.0/8"
-  )
-)
+export const headers = bySchema(Schema.RedactedFromValue(
+  textThat(areHeaders, "Expected a JSON object of header names and values").pipe(Schema.decodeTo(HeadersFromJson))
+))
 
-export const networks = (name: string) =>
-  Config.schema(Listed.pipe(Schema.decodeTo(Schema.Array(Network))), name).pipe(
-    Config.map((texts) => texts.map(IpNetwork.fromStringUnsafe))
+/** OpenTelemetry's own reader ignores all of them where one is malformed. */
+const areAttributes = (text: string) =>
+  text.split(",").every((pair) =>
+    /^\s*[^\s=]+=/.test(pair) && Result.isSuccess(Result.try(() => decodeURIComponent(pair)))
   )
+
+export const attributes = bySchema(textThat(areAttributes, "Expected a list of name=value pairs"))

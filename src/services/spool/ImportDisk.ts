@@ -1,6 +1,6 @@
 import { Context, Duration, Effect, Layer, type Scope } from "effect"
 import { Overloaded } from "../DomainErrors.ts"
-import { byteSize } from "../settings/SettingTypes.ts"
+import { settings } from "../settings/Registry.ts"
 
 const RETRY_AFTER = Duration.seconds(30)
 
@@ -12,8 +12,6 @@ const full = Effect.suspend(() =>
 
 export type CountBytes = (bytes: number) => Effect.Effect<void, Overloaded>
 
-export const importDiskBudget = byteSize("IMPORT_DISK_BUDGET", "2 GiB")
-
 /** Disk space that all uploads of this process share. */
 export class ImportDisk extends Context.Service<ImportDisk, {
   /** Counts the bytes of an upload until the scope closes. `Overloaded` above `IMPORT_DISK_BUDGET`. */
@@ -21,7 +19,7 @@ export class ImportDisk extends Context.Service<ImportDisk, {
 }>()("route-planning-service/ImportDisk") {
   static readonly layer = Layer.effect(
     ImportDisk,
-    Effect.map(importDiskBudget, (budget) => {
+    Effect.map(settings.IMPORT_DISK_BUDGET, (budget) => {
       const all = { bytes: 0 }
       return ImportDisk.of({
         share: Effect.gen(function*() {

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { attributionOf } from "../../../schema/Picture.ts"
 import type { StoredRoute } from "../../../schema/Route.ts"
 import { type Html, html } from "../../../services/html/Html.ts"
-import { mapStyleUrl } from "../../../services/settings/Addresses.ts"
+import { settings } from "../../../services/settings/Registry.ts"
 import { type Asset, assetLayer, makeAsset } from "../../docs/Assets.ts"
 
 export interface RouteMap {
@@ -58,7 +58,7 @@ const mapOf = ({ library, script, styles, worker }: MapAssets, style: URL): Rout
 })
 
 const made = Effect.map(
-  mapStyleUrl,
+  settings.MAP_STYLE_URL,
   Option.map((style) => {
     const assets = makeAssets(style.origin)
     return { assets, map: mapOf(assets, style) }
