@@ -83,6 +83,7 @@ const writeLimits = Effect.fnUntraced(function*(
  */
 export class Quotas extends Context.Service<Quotas, {
   readonly usage: (userId: UserId) => Effect.Effect<Usage>
+  /** Fails unless the whole addition fits. Reserves nothing: concurrent writes may use the room. */
   readonly requireRoom: (userId: UserId, addition: Addition) => Effect.Effect<void, QuotaExceeded>
 }>()("route-planning-service/Quotas") {
   static readonly layer = Layer.effect(
