@@ -1,7 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { checkRoutes } from "../../src/services/archive/Lists.ts"
-import { readManifest } from "../../src/services/archive/Manifests.ts"
+import { checkRoutes, readManifest } from "../../src/services/archive/Lists.ts"
 import { signedIn } from "../support/Actors.ts"
 import { exported, type Files, imported, issuesOf, manifestOf, sealed, unzipped } from "../support/Archives.ts"
 import { leastTurnOf, processorTimeOf } from "../support/ProcessorTime.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
 import { randomBytes } from "node:crypto"
-import { zipOf } from "../../src/services/archive/ZipWriter.ts"
+import { zipOf } from "../../src/services/archive/Zip.ts"
 import { unzipped } from "../support/Archives.ts"
 
 const MIB = 1024 * 1024

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { BadLine, elementsOf } from "../../src/services/archive/ElementReader.ts"
+import { BadLine, elementsOf } from "../../src/services/archive/Lists.ts"
 
 const chunked = async function*(bytes: Uint8Array, size: number) {
   for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Duration, Effect, Exit, Fiber, Metric } from "effect"
-import { readManifest } from "../../src/services/archive/Manifests.ts"
+import { readManifest } from "../../src/services/archive/Lists.ts"
 import { Overloaded } from "../../src/services/DomainErrors.ts"
 import { HeavyJob } from "../../src/services/heavy/HeavyJob.ts"
 import { HeavyWork, INLINE_BYTES } from "../../src/services/heavy/HeavyWork.ts"

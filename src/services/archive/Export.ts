@@ -1,9 +1,23 @@
-import { Cause, Context, DateTime, Effect, Exit, Layer, Schedule, type Stream, Struct } from "effect"
+import {
+  Cause,
+  Context,
+  DateTime,
+  Effect,
+  Exit,
+  Layer,
+  Schedule,
+  Schema,
+  type Scope,
+  type Stream,
+  Struct
+} from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import type { ArchivedFile, Manifest } from "../../schema/Archive.ts"
-import type { CollectionId, RouteId, SessionId, UserId } from "../../schema/Ids.ts"
+import { CollectionId, RouteId, type SessionId, ShareToken, UserId } from "../../schema/Ids.ts"
 import type { StoredRoute } from "../../schema/Route.ts"
 import { PrivacyZones } from "../accounts/PrivacyZones.ts"
 import { Profiles } from "../accounts/Profiles.ts"
+import { CollectionRecord } from "../collections/CollectionRows.ts"
 import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import type { Overloaded, SpoolFull } from "../DomainErrors.ts"
@@ -12,14 +26,153 @@ import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { textOf, withMembers } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { toDocument } from "../routes/RouteFiles.ts"
-import { toStoredRoute } from "../routes/RouteRows.ts"
-import { Spool } from "../spool/Spool.ts"
+import { routeColumns, RouteRow, toStoredRoute } from "../routes/RouteRows.ts"
+import { Spool, type SpooledFile } from "../spool/Spool.ts"
+import { findReadable } from "../sql/ReadableRows.ts"
+import { columnsOf } from "../sql/Tables.ts"
 import { traced } from "../tracing/Traced.ts"
-import { type ArchivedCollectionRow, type ArchivedRouteRow, archiveQueries } from "./ArchiveRows.ts"
-import { asJson, asLines, type TakeText } from "./Contents.ts"
-import { gpxName } from "./FileNames.ts"
-import { pagesOf, type Sized } from "./Pages.ts"
-import { type AddFile, zipOf } from "./ZipWriter.ts"
+import { collectionVisibility, routeVisibility } from "../visibility/Visibility.ts"
+import { type AddFile, type FileWriter, piecesOf, zipOf } from "./Zip.ts"
+
+const archiveQueries = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const routes = routeVisibility(sql)
+  const collections = collectionVisibility(sql)
+
+  const routesOf = SqlSchema.findAll({
+    Request: UserId,
+    Result: Schema.Struct({ id: RouteId, bytes: Schema.Int }),
+    execute: (owner) =>
+      sql`
+        SELECT id, coalesce(octet_length(waypoints), 0) + coalesce(octet_length(geometry), 0)
+          + coalesce(octet_length(cues), 0) AS bytes FROM routes r
+        WHERE ${routes.own(owner)} ORDER BY created_at, id`
+  })
+
+  const collectionsOf = SqlSchema.findAll({
+    Request: UserId,
+    Result: Schema.Struct({ id: CollectionId, bytes: Schema.Int }),
+    execute: (owner) =>
+      sql`
+        SELECT id, 0 AS bytes FROM collections c
+        WHERE ${collections.own(owner)} ORDER BY created_at, id`
+  })
+
+  const routePage = findReadable({
+    table: "routes",
+    Request: Schema.Struct({ owner: UserId, ids: Schema.Array(RouteId) }),
+    Result: ArchivedRouteRow,
+    execute: ({ ids, owner }) =>
+      sql`
+        SELECT ${sql.literal(routeColumns("full"))}, coalesce(r.imported_from, r.share_token) AS origin
+        FROM routes r JOIN users u ON u.id = r.user_id
+        WHERE ${sql.in("r.id", ids)} AND ${routes.own(owner)} ORDER BY r.created_at, r.id`
+  })
+
+  const collectionPage = findReadable({
+    table: "collections",
+    Request: Schema.Struct({ owner: UserId, ids: Schema.Array(CollectionId) }),
+    Result: ArchivedCollectionRow,
+    execute: ({ ids, owner }) =>
+      sql`
+        SELECT ${sql.literal(columnsOf(ArchivedColumns, "c"))}, coalesce(c.imported_from, c.share_token) AS origin,
+          coalesce(inside.route_ids, '{}') AS "routeIds",
+          coalesce(inside.others, '[]') AS others
+        FROM collections c LEFT JOIN LATERAL (
+          SELECT array_agg(r.id::float8 ORDER BY m.position, m.route_id) AS route_ids,
+            json_agg(json_build_object('id', r.id, 'shareToken', r.share_token)) FILTER (WHERE r.user_id <> c.user_id)
+              AS others
+          FROM collection_routes m JOIN routes r ON r.id = m.route_id JOIN users u ON u.id = r.user_id
+          WHERE m.collection_id = c.id AND ${routes.visible(sql.literal("c.user_id"))}
+        ) inside ON true
+        WHERE ${sql.in("c.id", ids)} AND ${collections.own(owner)} ORDER BY c.created_at, c.id`
+  })
+
+  return { routesOf, collectionsOf, routePage, collectionPage }
+})
+
+const ArchivedRouteRow = Schema.Struct({ ...RouteRow.fields, origin: ShareToken })
+type ArchivedRouteRow = typeof ArchivedRouteRow.Type
+
+const ArchivedColumns = CollectionRecord.select.mapFields(
+  Struct.pick(["id", "name", "description", "visibility", "shareToken", "createdAt", "updatedAt"])
+)
+
+const ArchivedCollectionRow = Schema.Struct({
+  ...ArchivedColumns.fields,
+  origin: ShareToken,
+  routeIds: Schema.Array(RouteId),
+  others: Schema.Array(Schema.Struct({ id: RouteId, shareToken: ShareToken }))
+})
+type ArchivedCollectionRow = typeof ArchivedCollectionRow.Type
+
+type TakeText = (texts: Iterable<string>) => Effect.Effect<SpooledFile, never, Scope.Scope>
+
+const asJson = (value: unknown) => ({ put }: FileWriter): Effect.Effect<void> =>
+  put(`${JSON.stringify(value, null, 2)}\n`)
+
+/** A whole page is spooled before it is sent: no row stays in memory for a slow reader. */
+const takeLines = <Row>(rows: ReadonlyArray<Row>, lineOf: (row: Row) => string, take: TakeText) =>
+  Effect.forEach(rows, (row) => take(piecesOf(lineOf(row))))
+
+const asLines = Effect.fnUntraced(function*<Id, Row>(
+  pages: Iterable<ReadonlyArray<Id>>,
+  read: (ids: ReadonlyArray<Id>) => Effect.Effect<ReadonlyArray<Row>>,
+  lineOf: (row: Row) => string,
+  take: TakeText,
+  { put, send }: FileWriter
+) {
+  const state = { before: "[\n" }
+
+  const putLine = Effect.fnUntraced(function*(line: SpooledFile) {
+    yield* put(state.before)
+    yield* send(line)
+    state.before = ",\n"
+  })
+
+  const putPage = (ids: ReadonlyArray<Id>) =>
+    read(ids).pipe(
+      Effect.flatMap((rows) => takeLines(rows, lineOf, take)),
+      Effect.flatMap(Effect.forEach(putLine, { discard: true })),
+      Effect.scoped
+    )
+
+  for (const ids of pages) yield* putPage(ids)
+  yield* put(state.before === "[\n" ? "[\n]\n" : "\n]\n")
+})
+
+const MAX_SLUG = 40
+
+const slugOf = (name: string): string =>
+  name.slice(0, 4 * MAX_SLUG).normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-")
+    .slice(0, MAX_SLUG).replace(/^-|-$/g, "") || "route"
+
+/** The id makes the name unique; the slug is for readers. */
+const gpxName = (id: RouteId, name: string): string => `routes/${id}-${slugOf(name)}.gpx`
+
+const MAX_ROWS = 100
+const MAX_BYTES = 64 * 1024
+
+interface Sized<Id> {
+  readonly id: Id
+  readonly bytes: number
+}
+
+/** Ids in order, in pages of at most 100 rows and about 64 KiB (a longer row is a page of its own). */
+function* pagesOf<Id>(rows: Iterable<Sized<Id>>): Generator<ReadonlyArray<Id>> {
+  let page: Array<Id> = []
+  let total = 0
+  for (const { bytes, id } of rows) {
+    if (page.length > 0 && (page.length === MAX_ROWS || total + bytes > MAX_BYTES)) {
+      yield page
+      page = []
+      total = 0
+    }
+    page.push(id)
+    total += bytes
+  }
+  if (page.length > 0) yield page
+}
 
 /** A started export waits for disk space, which other exports free as their files are sent. */
 const WAIT_FOR_ROOM = {

@@ -1,7 +1,21 @@
-import { Context, DateTime, Effect, Layer, Option, Schedule, Stream, Struct } from "effect"
+import {
+  Array as Arrays,
+  Context,
+  DateTime,
+  Duration,
+  Effect,
+  Layer,
+  Option,
+  Schedule,
+  type Scope,
+  Semaphore,
+  Stream,
+  Struct
+} from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { ArchivedCollection, ImportReport, Outcome } from "../../schema/Archive.ts"
-import { type RouteId, UserId } from "../../schema/Ids.ts"
+import type { ArchivedCollection, ImportReport, Manifest, Outcome } from "../../schema/Archive.ts"
+import { type RouteId, type ShareToken, UserId } from "../../schema/Ids.ts"
+import { MAX_ISSUES, type ValidationIssue } from "../../schema/Issues.ts"
 import type { Preferences } from "../../schema/Preferences.ts"
 import { mergePreferences } from "../accounts/PreferenceMerge.ts"
 import { PrivacyZones } from "../accounts/PrivacyZones.ts"
@@ -9,25 +23,168 @@ import {
   AccountDeleted,
   ImportRunning,
   InvalidInput,
-  type Overloaded,
+  Overloaded,
   type QuotaExceeded,
   type ZonesFull
 } from "../DomainErrors.ts"
+import type { HeavyJob } from "../heavy/HeavyJob.ts"
+import { HeavyWork } from "../heavy/HeavyWork.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
+import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Quotas } from "../limits/Quotas.ts"
 import { RouteViews } from "../routes/RouteViews.ts"
-import { ImportDisk } from "../spool/ImportDisk.ts"
-import { kept, type NamelessFile } from "../spool/NamelessFile.ts"
+import { ImportDisk, kept, type NamelessFile } from "../spool/Spool.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
 import { DatabaseLocks } from "../sql/DatabaseLocks.ts"
 import { traced } from "../tracing/Traced.ts"
-import { PROFILE } from "./DecodedFiles.ts"
-import { checkElements } from "./Elements.ts"
-import { importedRows } from "./ImportedRows.ts"
-import { importRoom } from "./ImportRoom.ts"
-import { ImportTurns } from "./ImportTurns.ts"
-import { type Batch, type ImportedRoute, type ListName, readCollections, type ReadJob, readRoutes } from "./Lists.ts"
+import { type ImportedRows, importedRows, type ImportedTable } from "./ImportedRows.ts"
+import {
+  type Batch,
+  checkCollections,
+  type CheckJob,
+  checkRoutes,
+  type ImportedRoute,
+  type ListName,
+  LISTS,
+  PROFILE,
+  readCollections,
+  type ReadJob,
+  readRoutes
+} from "./Lists.ts"
 import { type CheckedArchive, checkedArchive } from "./Zip.ts"
+
+/** Archives imported at once. Each has a line and a batch in memory, at most 20 MiB. */
+const MAX_AT_ONCE = 8
+
+/** Pieces of work, of all archives, that run or queue in `Bulkheads`. The rest queue here, without a timeout. */
+const PIECES_AT_ONCE = 2
+
+const MAX_WAIT = "2 seconds"
+
+const RETRY_AFTER = Duration.seconds(30)
+
+/** An archive has hundreds of jobs and two minutes; a file or a body has one job and ten seconds. */
+const MAX_WAIT_FOR_THREAD = Duration.seconds(30)
+
+const tooMany = () => Overloaded.retryAfter("archives", RETRY_AFTER)
+
+/** Runs a piece of work in turn with other imports, queued without a timeout. Must not be nested. */
+type Turn = <A, E, R>(piece: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Runs a job of `HeavyWork` in turn with other imports, queued for up to 30 seconds. Fails as `HeavyWork` does. */
+export type RunJob = <I, O>(job: HeavyJob<I, O>, input: NoInfer<I>, bytes: number) => Effect.Effect<O, Overloaded>
+
+/** Pieces of work are queued first in, first out, so that a small archive does not wait for a large one. */
+export class ImportTurns extends Context.Service<ImportTurns, {
+  readonly run: RunJob
+  /** A slot until the scope closes. `Overloaded` when none is free in time. */
+  readonly place: Effect.Effect<void, Overloaded, Scope.Scope>
+  readonly turn: Turn
+}>()("route-planning-service/ImportTurns") {
+  static readonly layer = Layer.effect(
+    ImportTurns,
+    Effect.gen(function*() {
+      const { imports } = yield* Bulkheads
+      const heavy = yield* HeavyWork
+      const places = yield* Semaphore.make(MAX_AT_ONCE)
+      const pieces = yield* Semaphore.make(PIECES_AT_ONCE)
+      return ImportTurns.of({
+        run: (job, input, bytes) =>
+          pieces.withPermit(Effect.andThen(Effect.yieldNow, heavy.run(job, input, bytes, [], MAX_WAIT_FOR_THREAD))),
+        place: places.takeScoped(1).pipe(
+          Effect.timeoutOrElse({ duration: MAX_WAIT, orElse: () => Effect.fail(tooMany()) })
+        ),
+        turn: (piece) => {
+          // Retries only a timeout of the share, not a failure of the piece. The permit is passed on in the next turn of
+          // the event loop: without a yield the same archive would take it again.
+          const inShare = Effect.eventually(Effect.andThen(Effect.yieldNow, imports(Effect.result(piece))))
+          return pieces.withPermit(Effect.flatMap(inShare, Effect.fromResult))
+        }
+      })
+    })
+  )
+}
+
+/** How many bytes are stored of what has this origin. */
+type Contents = ReadonlyMap<ShareToken, number>
+
+const checkList = Effect.fnUntraced(function*(archive: CheckedArchive, file: ListName, job: CheckJob, run: RunJob) {
+  const issues: Array<ValidationIssue> = []
+  const contents = new Map<ShareToken, number>()
+  yield* archive.elements(file).pipe(
+    Stream.takeWhile(() => issues.length < MAX_ISSUES),
+    Stream.mapEffect((elements) => run(job, elements, elements.bytes.length)),
+    Stream.runForEach((checked) =>
+      Effect.sync(() => {
+        issues.push(...checked.issues)
+        for (const { bytes, line, origin } of checked.storable) {
+          if (contents.has(origin)) {
+            issues.push({ path: `${file}:${line}.origin`, message: "Expected each origin once" })
+          }
+          contents.set(origin, bytes)
+        }
+      })
+    )
+  )
+  const expected = archive.counts[LISTS[file]]
+  if (issues.length === 0 && contents.size !== expected) {
+    issues.push({ path: file, message: `Expected ${expected} elements, as the manifest says` })
+  }
+  return { contents, issues }
+})
+
+/** Decodes everything. `InvalidInput` names what cannot be stored. */
+const checkElements = Effect.fnUntraced(function*(archive: CheckedArchive, run: RunJob) {
+  const routes = yield* checkList(archive, "routes.json", checkRoutes, run)
+  const collections = yield* checkList(archive, "collections.json", checkCollections, run)
+  const issues = [...routes.issues, ...collections.issues]
+  if (issues.length > 0) return yield* new InvalidInput({ issues: issues.slice(0, MAX_ISSUES) })
+  return { routes: routes.contents, collections: collections.contents }
+})
+
+const ORIGINS_AT_ONCE = 1000
+
+/** Checks an archive against the account's quotas before anything is written. `QuotaExceeded` names it. */
+const importRoom = (quotas: Quotas["Service"], rows: ImportedRows) => {
+  const uncountedOf = Effect.fnUntraced(function*(
+    table: ImportedTable,
+    owner: UserId,
+    contents: Contents,
+    turn: Turn
+  ) {
+    const uncounted: Array<ShareToken> = []
+    for (const origins of Arrays.chunksOf([...contents.keys()], ORIGINS_AT_ONCE)) {
+      uncounted.push(...yield* turn(rows.uncounted(table, owner, origins)))
+    }
+    return uncounted
+  })
+
+  return {
+    /** By the manifest's counts, before the archive is read: assumes that it has everything the account has. */
+    requireCounts: Effect.fnUntraced(function*(owner: UserId, counts: Manifest["counts"]) {
+      const { collections, routes } = yield* quotas.usage(owner)
+      yield* quotas.requireRoom(owner, {
+        routes: counts.routes - routes.used,
+        storedBytes: 0,
+        collections: counts.collections - collections.used
+      })
+    }),
+
+    requireContents: Effect.fnUntraced(function*(
+      owner: UserId,
+      archived: Readonly<Record<ImportedTable, Contents>>,
+      turn: Turn
+    ) {
+      const routes = yield* uncountedOf("routes", owner, archived.routes, turn)
+      const collections = yield* uncountedOf("collections", owner, archived.collections, turn)
+      yield* turn(quotas.requireRoom(owner, {
+        routes: routes.length,
+        storedBytes: routes.reduce((sum, origin) => sum + (archived.routes.get(origin) ?? 0), 0),
+        collections: collections.length
+      }))
+    })
+  }
+}
 
 /**
  * Imports an archive into the same account or another, in two passes: all of it is decoded and checked before the first
