@@ -4,6 +4,7 @@ import { UserId } from "../../schema/Ids.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import { Missing, NothingToCancel } from "../DomainErrors.ts"
+import { lockedUser } from "../identity/AccountState.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoffAt } from "../retention/DeletionCutoff.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -30,8 +31,7 @@ export class AccountDeletion extends Context.Service<AccountDeletion, {
       const lockUser = SqlSchema.findOneOption({
         Request: UserId,
         Result: Schema.Struct({ isPending: Schema.Boolean }),
-        execute: (id) =>
-          sql`SELECT deletion_requested_at IS NOT NULL AS "isPending" FROM users WHERE id = ${id} FOR NO KEY UPDATE`
+        execute: (id) => lockedUser(sql, `deletion_requested_at IS NOT NULL AS "isPending"`, sql`id = ${id}`)
       })
 
       return AccountDeletion.of({

@@ -39,11 +39,10 @@ export class AccountErasure extends Context.Service<AccountErasure, {
             ORDER BY deletion_requested_at LIMIT ${BATCH}`
       })
 
-      const findOldest = SqlSchema.findOne({
-        Request: Schema.Date,
-        Result: Schema.Struct({ oldest: Schema.NullOr(DateColumn) }),
-        execute: (cutoff) =>
-          sql`SELECT min(deletion_requested_at) AS oldest FROM users WHERE ${isErasureDue(sql, cutoff)}`
+      const findEarliest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
+        execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
       })
 
       const lockSignUps = SqlSchema.findAll({
@@ -85,16 +84,10 @@ export class AccountErasure extends Context.Service<AccountErasure, {
       )
 
       const stillDue = (cutoff: Date) =>
-        Effect.map(findOldest(cutoff), ({ oldest }) => ({
+        Effect.map(findEarliest(), ({ earliest }) => ({
           rows: 0,
-          lagMillis: oldest === null ? 0 : cutoff.getTime() - oldest.getTime()
+          lagMillis: earliest === null ? 0 : Math.max(0, cutoff.getTime() - earliest.getTime())
         }))
-
-      const findEarliest = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Schema.Struct({ earliest: Schema.NullOr(DateColumn) }),
-        execute: () => sql`SELECT min(deletion_requested_at) AS earliest FROM users`
-      })
 
       return AccountErasure.of({
         earliestDue: findEarliest().pipe(

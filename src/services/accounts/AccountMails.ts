@@ -5,7 +5,7 @@ import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits
 import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
 import { MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
-import { emailKey } from "../identity/EmailAddresses.ts"
+import { hasAddress } from "../identity/AccountState.ts"
 import type { Mail } from "../mail/Mail.ts"
 import type { MailRequest } from "../mail/MailRequests.ts"
 import { settings } from "../settings/Registry.ts"
@@ -39,7 +39,7 @@ export class AccountMails extends Context.Service<AccountMails, {
       const findAccount = SqlSchema.findOneOption({
         Request: Schema.String,
         Result: Schema.Struct({ id: UserId, email: Schema.String }),
-        execute: (key) => sql`SELECT id, email FROM users WHERE email_key = ${key}`
+        execute: (email) => sql`SELECT id, email FROM users WHERE ${hasAddress(sql, email)}`
       })
 
       // Also where an account has the address: how long a sign-up is kept, which its password reveals, must not differ.
@@ -77,7 +77,7 @@ export class AccountMails extends Context.Service<AccountMails, {
       })
 
       const forReset = Effect.fnUntraced(function*(email: string) {
-        const account = yield* findAccount(emailKey(email))
+        const account = yield* findAccount(email)
         const signUp = yield* signUps.findNewest(email)
         if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
         if (Option.isSome(account)) {

@@ -17,8 +17,7 @@ import {
   SignUpPasswordWrong,
   WrongCredentials
 } from "../DomainErrors.ts"
-import { canSignIn } from "../identity/AccountState.ts"
-import { emailKey } from "../identity/EmailAddresses.ts"
+import { canSignIn, hasAddress, lockedUser } from "../identity/AccountState.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { askedFrom } from "../mail/MailRequests.ts"
@@ -93,17 +92,17 @@ export class Accounts extends Context.Service<Accounts, {
       const isOpen = yield* settings.SIGNUP_ENABLED
 
       const findByEmail = SqlSchema.findOneOption({
-        Request: Schema.Struct({ key: Schema.String, cutoff: Schema.Date }),
+        Request: Schema.Struct({ email: Schema.String, cutoff: Schema.Date }),
         Result: AccountRow,
-        execute: ({ cutoff, key }) =>
+        execute: ({ cutoff, email }) =>
           sql`
             SELECT ${sql.literal(columnsOf(AccountRow))} FROM users
-            WHERE email_key = ${key} AND ${canSignIn(sql, cutoff)}`
+            WHERE ${hasAddress(sql, email)} AND ${canSignIn(sql, cutoff)}`
       })
 
       /** The same queries for every address. */
       const candidatesOf = Effect.fnUntraced(function*(email: string) {
-        const account = yield* findByEmail({ key: emailKey(email), cutoff: yield* deletionCutoff })
+        const account = yield* findByEmail({ email, cutoff: yield* deletionCutoff })
         return {
           account: Option.getOrUndefined(account),
           signUp: Option.getOrUndefined(yield* signUps.findNewest(email))
@@ -121,8 +120,7 @@ export class Accounts extends Context.Service<Accounts, {
 
       // Fails if the password was changed during verification.
       const signInUnchanged = Effect.fnUntraced(function*(userId: UserId, digest: string, device: Device) {
-        const rows = yield* sql`
-          SELECT id FROM users WHERE id = ${userId} AND password_hash = ${digest} FOR NO KEY UPDATE`
+        const rows = yield* lockedUser(sql, "id", sql`id = ${userId} AND password_hash = ${digest}`)
         if (rows.length === 0) return yield* new WrongCredentials()
         return yield* signIn(userId, device).pipe(
           Effect.catchTag("SignInRefused", () => Effect.fail(new WrongCredentials()))

@@ -5,7 +5,7 @@ import { Audit } from "../audit/Audit.ts"
 import { mailedLink } from "../credentials/MailedLinks.ts"
 import { MailedTokens } from "../credentials/MailedTokens.ts"
 import { AddressTaken } from "../DomainErrors.ts"
-import { emailKey } from "../identity/EmailAddresses.ts"
+import { hasAddress } from "../identity/AccountState.ts"
 import { Outbox } from "../mail/Outbox.ts"
 import { settings } from "../settings/Registry.ts"
 import { databaseDefects } from "../sql/DatabaseDefects.ts"
@@ -32,7 +32,7 @@ export class Invitations extends Context.Service<Invitations, {
       const app = yield* settings.APP_URL
 
       const add = Effect.fnUntraced(function*(email: string) {
-        const accounts = yield* sql`SELECT id FROM users WHERE email_key = ${emailKey(email)}`
+        const accounts = yield* sql`SELECT id FROM users WHERE ${hasAddress(sql, email)}`
         if (accounts.length > 0) return yield* new AddressTaken()
         return yield* signUps.add({ email, name: nameFrom(email, undefined), passwordHash: undefined, isInvited: true })
       })

@@ -13,7 +13,7 @@ import {
   type User
 } from "../../schema/User.ts"
 import { HandleTaken, InvalidInput, Missing, type Overloaded } from "../DomainErrors.ts"
-import { HAS_PASSWORD } from "../identity/AccountState.ts"
+import { HAS_PASSWORD, isActive } from "../identity/AccountState.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { Roles } from "../identity/Roles.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
@@ -85,7 +85,7 @@ export class Profiles extends Context.Service<Profiles, {
             SELECT ${sql.literal(columnsOf(PublicColumns))}, (
               SELECT count(*)::int FROM routes r WHERE r.user_id = u.id AND ${visibility.public}
             ) AS "publicRoutes"
-            FROM users u WHERE handle = ${handle} AND deletion_requested_at IS NULL`
+            FROM users u WHERE handle = ${handle} AND ${isActive(sql)}`
       })
 
       const lockPreferences = SqlSchema.findOne({

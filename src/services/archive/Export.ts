@@ -22,6 +22,7 @@ import { PersonalAccessTokens } from "../credentials/PersonalAccessTokens.ts"
 import { Sessions } from "../credentials/Sessions.ts"
 import type { Overloaded, SpoolFull } from "../DomainErrors.ts"
 import { writeRouteFile } from "../files/RouteFile.ts"
+import { slugOf } from "../identity/Handles.ts"
 import { Pseudonyms } from "../identity/Pseudonyms.ts"
 import { textOf, withMembers } from "../json/JsonText.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
@@ -143,12 +144,8 @@ const asLines = Effect.fnUntraced(function*<Id, Row>(
 
 const MAX_SLUG = 40
 
-const slugOf = (name: string): string =>
-  name.slice(0, 4 * MAX_SLUG).normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-")
-    .slice(0, MAX_SLUG).replace(/^-|-$/g, "") || "route"
-
 /** The id makes the name unique; the slug is for readers. */
-const gpxName = (id: RouteId, name: string): string => `routes/${id}-${slugOf(name)}.gpx`
+const gpxName = (id: RouteId, name: string): string => `routes/${id}-${slugOf(name, MAX_SLUG) || "route"}.gpx`
 
 const MAX_ROWS = 100
 const MAX_BYTES = 64 * 1024

@@ -29,6 +29,7 @@ import {
 } from "../DomainErrors.ts"
 import type { HeavyJob } from "../heavy/HeavyJob.ts"
 import { HeavyWork } from "../heavy/HeavyWork.ts"
+import { isActive } from "../identity/AccountState.ts"
 import { UserRecord, users } from "../identity/UserRecord.ts"
 import { Bulkheads } from "../limits/Bulkheads.ts"
 import { Quotas } from "../limits/Quotas.ts"
@@ -234,8 +235,7 @@ export class AccountImport extends Context.Service<AccountImport, {
       const lockPreferences = SqlSchema.findOneOption({
         Request: UserId,
         Result: UserRecord.select.mapFields(Struct.pick(["preferences"])),
-        execute: (id) =>
-          sql`SELECT preferences FROM users WHERE id = ${id} AND deletion_requested_at IS NULL FOR UPDATE`
+        execute: (id) => sql`SELECT preferences FROM users WHERE id = ${id} AND ${isActive(sql)} FOR UPDATE`
       })
 
       const restorePreferences = Effect.fnUntraced(

@@ -5,6 +5,7 @@ import { RouteId, ShareToken, UserId } from "../../schema/Ids.ts"
 import { textOrNull } from "../../schema/Text.ts"
 import { collections } from "../collections/CollectionRows.ts"
 import { AccountDeleted } from "../DomainErrors.ts"
+import { isActive } from "../identity/AccountState.ts"
 import { quotaFailures } from "../limits/Quotas.ts"
 import { WriterTurns } from "../limits/WriterTurns.ts"
 import { Places } from "../places/Places.ts"
@@ -76,7 +77,7 @@ export const importedRows = Effect.gen(function*() {
 
   // Account deletion waits for the end of the batch; the next batch sees it.
   const lockAgainstDeletion = Effect.fnUntraced(function*(owner: UserId) {
-    const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND deletion_requested_at IS NULL FOR SHARE`
+    const rows = yield* sql`SELECT 1 FROM users WHERE id = ${owner} AND ${isActive(sql)} FOR SHARE`
     if (rows.length === 0) return yield* new AccountDeleted()
   })
 

@@ -1,17 +1,13 @@
-import { Clock, Context, DateTime, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
-import { jwtVerify, SignJWT } from "jose"
 import { UserId } from "../../schema/Ids.ts"
-import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { emailKey } from "../identity/EmailAddresses.ts"
 import { derivedKey } from "../keys/DerivedKeys.ts"
 import { traced } from "../tracing/Traced.ts"
+import { signedTokens } from "./SignedTokens.ts"
 
 export const DEVICE_LIFETIME = Duration.days(180)
-
-const AUDIENCE = "route-planning-service/device"
-const ALGORITHM = "HS256"
 
 /** `iat` is in seconds with decimals, because it is compared with the time of revocation. */
 const Claims = Schema.Struct({
@@ -36,43 +32,24 @@ export class Devices extends Context.Service<Devices, {
     Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
-      const key = yield* derivedKey("device")
-
-      const verify = Effect.fnUntraced(function*(token: string) {
-        const currentDate = yield* DateTime.nowAsDate
-        return yield* Effect.tryPromise(() =>
-          jwtVerify(token, key, {
-            algorithms: [ALGORITHM],
-            issuer: SERVICE_NAME,
-            audience: AUDIENCE,
-            requiredClaims: ["exp", "iat", "jti", "sub"],
-            currentDate
-          })
-        ).pipe(
-          Effect.map(({ payload }) => decodeClaims(payload)),
-          Effect.orElseSucceed(() => Option.none())
-        )
+      const tokens = signedTokens({
+        audience: "route-planning-service/device",
+        key: yield* derivedKey("device"),
+        lifetime: DEVICE_LIFETIME
       })
 
       return Devices.of({
         remember: traced("Devices.remember")(function*(userId) {
           const now = (yield* Clock.currentTimeMillis) / 1000
           const id = yield* random.uuidV4()
-          return yield* Effect.promise(() =>
-            new SignJWT()
-              .setProtectedHeader({ alg: ALGORITHM })
-              .setIssuer(SERVICE_NAME)
-              .setAudience(AUDIENCE)
-              .setSubject(String(userId))
-              .setJti(id)
-              .setIssuedAt(now)
-              .setExpirationTime(now + Duration.toSeconds(DEVICE_LIFETIME))
-              .sign(key)
-          )
+          return yield* tokens.sign({ sub: String(userId), jti: id }, now)
         }),
 
         recognise: traced("Devices.recognise")(function*(token, email) {
-          const claims = yield* verify(token)
+          const claims = yield* tokens.verify(token).pipe(
+            Effect.map(decodeClaims),
+            Effect.orElseSucceed(() => Option.none())
+          )
           if (Option.isNone(claims)) return Option.none()
           const { iat, jti, sub } = claims.value
           const rows = yield* sql`

@@ -1,15 +1,11 @@
 import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Option, Redacted, Schema } from "effect"
-import { jwtVerify, SignJWT } from "jose"
 import { SessionId, UserId } from "../../schema/Ids.ts"
 import { SESSION_TOKEN_LIFETIME } from "../../schema/Limits.ts"
 import { DEFAULT_UNITS } from "../../schema/Preferences.ts"
-import { SERVICE_NAME } from "../../schema/ServiceName.ts"
 import { Role } from "../../schema/User.ts"
 import { ownText } from "../keys/OwnText.ts"
 import { settings } from "../settings/Registry.ts"
-
-const AUDIENCE = "route-planning-service/session"
-const ALGORITHM = "HS256"
+import { signedTokens } from "./SignedTokens.ts"
 
 /**
  * `role` and `units` are hints for clients: what a caller may do is read from the database on each request. A token that
@@ -46,7 +42,7 @@ interface VerifiedToken {
 /** One that was signed or verified here is not verified again. Each request reads from the database whether its session lives. */
 const MAX_KNOWN_TOKENS = 10_000
 
-/** The JWT that a session travels as: HS256 with `JWT_SECRET`, and nothing but HS256 (RFC 8725, 3.1). */
+/** The JWT that a session travels as, signed with `JWT_SECRET`. */
 export class SessionTokens extends Context.Service<SessionTokens, {
   readonly sign: (claims: Claims) => Effect.Effect<string>
   /** The claims of a token that this service signed and that has not expired, else none. */
@@ -55,22 +51,16 @@ export class SessionTokens extends Context.Service<SessionTokens, {
   static readonly layer = Layer.effect(
     SessionTokens,
     Effect.gen(function*() {
-      const secret = yield* hmacKey(yield* settings.JWT_SECRET)
+      const tokens = signedTokens({
+        audience: "route-planning-service/session",
+        key: yield* hmacKey(yield* settings.JWT_SECRET),
+        lifetime: SESSION_TOKEN_LIFETIME
+      })
 
       const verified = yield* Cache.makeWith(
         (token: string) =>
           Effect.gen(function*() {
-            const currentDate = new Date(yield* Clock.currentTimeMillis)
-            const { payload } = yield* Effect.tryPromise(() =>
-              jwtVerify(token, secret, {
-                algorithms: [ALGORITHM],
-                issuer: SERVICE_NAME,
-                audience: AUDIENCE,
-                typ: "JWT",
-                requiredClaims: ["exp", "iat", "sub"],
-                currentDate
-              })
-            )
+            const payload = yield* tokens.verify(token)
             const claims = yield* Effect.fromOption(decodeClaims(payload))
             return { claims, expiresAt: payload.exp ?? 0 } satisfies VerifiedToken
           }),
@@ -86,15 +76,7 @@ export class SessionTokens extends Context.Service<SessionTokens, {
           const expiresAt = now + Duration.toSeconds(SESSION_TOKEN_LIFETIME)
           const { role, sid, sub, units } = claims
           const encoded: typeof Claims.Encoded = { sub: String(sub), sid, role, units }
-          const token = yield* Effect.promise(() =>
-            new SignJWT(encoded)
-              .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
-              .setIssuer(SERVICE_NAME)
-              .setAudience(AUDIENCE)
-              .setIssuedAt(now)
-              .setExpirationTime(expiresAt)
-              .sign(secret)
-          )
+          const token = yield* tokens.sign(encoded, now)
           yield* Cache.set(verified, token, { claims, expiresAt })
           return token
         }),

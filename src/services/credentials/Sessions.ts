@@ -10,7 +10,7 @@ import { DeletionState, type SessionPrincipal } from "../../schema/Principal.ts"
 import { actedOn, Audit } from "../audit/Audit.ts"
 import { Missing, SignInRefused } from "../DomainErrors.ts"
 import { accountLock } from "../identity/AccountLock.ts"
-import { canSignIn, DELETION_STATE } from "../identity/AccountState.ts"
+import { canSignIn, DELETION_STATE, lockedUser } from "../identity/AccountState.ts"
 import { Roles } from "../identity/Roles.ts"
 import { users } from "../identity/UserRecord.ts"
 import { deletionCutoff } from "../retention/DeletionCutoff.ts"
@@ -110,10 +110,11 @@ export class Sessions extends Context.Service<Sessions, {
         Request: Schema.Struct({ userId: UserId, cutoff: Schema.Date }),
         Result: UserRow,
         execute: ({ cutoff, userId }) =>
-          sql`
-            SELECT id AS "userId", email, preferences ->> 'units' AS units
-            FROM users WHERE id = ${userId} AND ${canSignIn(sql, cutoff)}
-            FOR NO KEY UPDATE`
+          lockedUser(
+            sql,
+            `id AS "userId", email, preferences ->> 'units' AS units`,
+            sql`id = ${userId} AND ${canSignIn(sql, cutoff)}`
+          )
       })
 
       const revokeOldest = (userId: UserId, now: Date) =>

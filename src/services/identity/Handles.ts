@@ -8,9 +8,10 @@ const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 /** People without a name get this one. */
 export const FALLBACK = "rider"
 
-const spell = (text: string) =>
+/** A text in a to z, 0 to 9 and "-". */
+export const slugOf = (text: string, maxLength: number): string =>
   text.normalize("NFKD").toLowerCase().replace(/\p{M}+/gu, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "")
-    .slice(0, MAX_LENGTH).replace(/-+$/, "")
+    .slice(0, maxLength).replace(/-+$/, "")
 
 export class Handles extends Context.Service<Handles, {
   /** The first attempt has no random suffix. */
@@ -34,7 +35,7 @@ export class Handles extends Context.Service<Handles, {
 
       return Handles.of({
         suggest: Effect.fnUntraced(function*({ email, name }, attempt) {
-          const candidates = [spell(name), spell(localPartOf(email))]
+          const candidates = [name, localPartOf(email)].map((text) => slugOf(text, MAX_LENGTH))
           const base = candidates.find((handle) => handle.length >= 3 && !isReservedHandle(handle)) ?? FALLBACK
           return Handle.make(
             attempt === 0 ? base : `${base.slice(0, MAX_LENGTH - SUFFIX_LENGTH - 1)}-${yield* suffix}`
