@@ -2,7 +2,7 @@ import { Layer } from "effect"
 import { Listening, RequestHandler, serverLayer } from "../http/Server.ts"
 import { AccountDeletion } from "../services/accounts/AccountDeletion.ts"
 import { AccountErasure, erasureLayer } from "../services/accounts/AccountErasure.ts"
-import { AccountMails } from "../services/accounts/AccountMails.ts"
+import { accountMailsLayer } from "../services/accounts/AccountMails.ts"
 import { Accounts } from "../services/accounts/Accounts.ts"
 import { Invitations } from "../services/accounts/Invitations.ts"
 import { NewAccounts } from "../services/accounts/NewAccounts.ts"
@@ -152,7 +152,7 @@ export const applicationLayer = drainLayer.pipe(
   Layer.provide(telemetryLayer)
 )
 
-const composingLayer = AccountMails.layer.pipe(Layer.provide([Audit.layer, MailedTokens.layer, SignUps.layer]))
+const composingLayer = accountMailsLayer.pipe(Layer.provide([Audit.layer, MailedTokens.layer, SignUps.layer]))
 
 /** Share one `Outbox` with the application, so that a mail is sent as soon as it is written. */
 export const mailDeliveryLayer = outboxDeliveryLayer.pipe(

@@ -1,4 +1,4 @@
-import { Clock, Context, Duration, Effect, Layer, Option, Schema } from "effect"
+import { Clock, Duration, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { type SignUpId, UserId } from "../../schema/Ids.ts"
 import { INVITATION_LIFETIME, inWords, LINK_LIFETIME } from "../../schema/Limits.ts"
@@ -7,110 +7,95 @@ import { mailedLink } from "../credentials/MailedLinks.ts"
 import { MailedTokens, type TokenOwner } from "../credentials/MailedTokens.ts"
 import { hasAddress } from "../identity/AccountState.ts"
 import type { Mail } from "../mail/Mail.ts"
-import type { MailRequest } from "../mail/MailRequests.ts"
+import { AccountMails, type ComposedMail, type MailRequest } from "../mail/MailRequests.ts"
 import { settings } from "../settings/Registry.ts"
 import { traced } from "../tracing/Traced.ts"
 import { SignUps } from "./SignUps.ts"
 
-export interface ComposedMail {
-  readonly userId: UserId | undefined
-  readonly mail: Mail
-}
+export const accountMailsLayer = Layer.effect(
+  AccountMails,
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* Audit
+    const mailedTokens = yield* MailedTokens
+    const signUps = yield* SignUps
+    const app = yield* settings.APP_URL
+    const isOpen = yield* settings.SIGNUP_ENABLED
 
-export class AccountMails extends Context.Service<AccountMails, {
-  /** The mail for a request, with a new link; none without a recipient. Call in a transaction. */
-  readonly compose: (request: MailRequest) => Effect.Effect<Option.Option<ComposedMail>>
-  /**
-   * For a request that gets no mail today. A sign-up then ends the links of older ones that other networks asked for: its
-   * owner has no other link, and must not use one of a stranger. Call in a transaction.
-   */
-  readonly withhold: (request: MailRequest) => Effect.Effect<void>
-}>()("route-planning-service/AccountMails") {
-  static readonly layer = Layer.effect(
-    AccountMails,
-    Effect.gen(function*() {
-      const sql = yield* SqlClient.SqlClient
-      const audit = yield* Audit
-      const mailedTokens = yield* MailedTokens
-      const signUps = yield* SignUps
-      const app = yield* settings.APP_URL
-      const isOpen = yield* settings.SIGNUP_ENABLED
+    const findAccount = SqlSchema.findOneOption({
+      Request: Schema.String,
+      Result: Schema.Struct({ id: UserId, email: Schema.String }),
+      execute: (email) => sql`SELECT id, email FROM users WHERE ${hasAddress(sql, email)}`
+    })
 
-      const findAccount = SqlSchema.findOneOption({
-        Request: Schema.String,
-        Result: Schema.Struct({ id: UserId, email: Schema.String }),
-        execute: (email) => sql`SELECT id, email FROM users WHERE ${hasAddress(sql, email)}`
-      })
+    // Also where an account has the address: how long a sign-up is kept, which its password reveals, must not differ.
+    const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
+      const now = yield* Clock.currentTimeMillis
+      yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))
+    })
 
-      // Also where an account has the address: how long a sign-up is kept, which its password reveals, must not differ.
-      const keep = Effect.fnUntraced(function*(id: SignUpId, lifetime: Duration.Duration) {
-        const now = yield* Clock.currentTimeMillis
-        yield* signUps.keepUntil(id, new Date(now + Duration.toMillis(lifetime)))
-      })
+    const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
+      const { token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
+      return verificationMail(email, mailedLink(app, "verify-email", token))
+    })
 
-      const verification = Effect.fnUntraced(function*(id: SignUpId, email: string) {
-        const { token } = yield* mailedTokens.issue("verify-email", { signUpId: id })
-        return verificationMail(email, mailedLink(app, "verify-email", token))
-      })
+    const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
+      const { token } = yield* mailedTokens.issue("reset-password", owner)
+      return resetMail(email, mailedLink(app, "reset-password", token))
+    })
 
-      const reset = Effect.fnUntraced(function*(email: string, owner: TokenOwner) {
-        const { token } = yield* mailedTokens.issue("reset-password", owner)
-        return resetMail(email, mailedLink(app, "reset-password", token))
-      })
+    const forSignUp = Effect.fnUntraced(function*(id: SignUpId) {
+      const addressee = yield* signUps.addresseeOf(id)
+      if (Option.isNone(addressee)) return Option.none()
+      const { email, userId } = addressee.value
+      yield* keep(id, LINK_LIFETIME["verify-email"])
+      const mail = userId === undefined ? yield* verification(id, email) : knownUserMail(email)
+      return Option.some<ComposedMail>({ userId, mail })
+    })
 
-      const forSignUp = Effect.fnUntraced(function*(id: SignUpId) {
-        const addressee = yield* signUps.addresseeOf(id)
-        if (Option.isNone(addressee)) return Option.none()
-        const { email, userId } = addressee.value
-        yield* keep(id, LINK_LIFETIME["verify-email"])
-        const mail = userId === undefined ? yield* verification(id, email) : knownUserMail(email)
-        return Option.some<ComposedMail>({ userId, mail })
-      })
+    const forInvitation = Effect.fnUntraced(function*(id: SignUpId) {
+      const addressee = yield* signUps.addresseeOf(id)
+      if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
+      yield* keep(id, INVITATION_LIFETIME)
+      const { token } = yield* mailedTokens.issue("reset-password", { signUpId: id }, INVITATION_LIFETIME)
+      const mail = invitationMail(addressee.value.email, mailedLink(app, "reset-password", token))
+      return Option.some<ComposedMail>({ userId: undefined, mail })
+    })
 
-      const forInvitation = Effect.fnUntraced(function*(id: SignUpId) {
-        const addressee = yield* signUps.addresseeOf(id)
-        if (Option.isNone(addressee) || addressee.value.userId !== undefined) return Option.none()
-        yield* keep(id, INVITATION_LIFETIME)
-        const { token } = yield* mailedTokens.issue("reset-password", { signUpId: id }, INVITATION_LIFETIME)
-        const mail = invitationMail(addressee.value.email, mailedLink(app, "reset-password", token))
-        return Option.some<ComposedMail>({ userId: undefined, mail })
-      })
-
-      const forReset = Effect.fnUntraced(function*(email: string) {
-        const account = yield* findAccount(email)
-        const signUp = yield* signUps.findNewest(email)
-        if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
-        if (Option.isSome(account)) {
-          const { email, id } = account.value
-          yield* audit.record("password.reset_requested", { userId: id })
-          return Option.some<ComposedMail>({ userId: id, mail: yield* reset(email, { userId: id }) })
-        }
-        if (Option.isNone(signUp) || !(isOpen || (yield* signUps.isInvited(email)))) return Option.none()
-        const { email: typed, id } = signUp.value
-        return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
-      }, Effect.orDie)
-
-      const composeFor = (request: MailRequest) => {
-        switch (request.kind) {
-          case "verify-email":
-            return Effect.map(forSignUp(request.signUpId), askedBy(request))
-          case "reset-password":
-            return Effect.map(forReset(request.email), askedBy(request))
-          case "invitation":
-            return forInvitation(request.signUpId)
-        }
+    const forReset = Effect.fnUntraced(function*(email: string) {
+      const account = yield* findAccount(email)
+      const signUp = yield* signUps.findNewest(email)
+      if (Option.isSome(signUp)) yield* keep(signUp.value.id, LINK_LIFETIME["reset-password"])
+      if (Option.isSome(account)) {
+        const { email, id } = account.value
+        yield* audit.record("password.reset_requested", { userId: id })
+        return Option.some<ComposedMail>({ userId: id, mail: yield* reset(email, { userId: id }) })
       }
+      if (Option.isNone(signUp) || !(isOpen || (yield* signUps.isInvited(email)))) return Option.none()
+      const { email: typed, id } = signUp.value
+      return Option.some<ComposedMail>({ userId: undefined, mail: yield* reset(typed, { signUpId: id }) })
+    }, Effect.orDie)
 
-      return AccountMails.of({
-        compose: traced("AccountMails.compose")(composeFor),
-        withhold: traced("AccountMails.withhold")(function*(request) {
-          if (request.kind !== "verify-email") return
-          yield* mailedTokens.revokeVerifications(yield* signUps.olderOfOtherNetworks(request.signUpId))
-        })
+    const composeFor = (request: MailRequest) => {
+      switch (request.kind) {
+        case "verify-email":
+          return Effect.map(forSignUp(request.signUpId), askedBy(request))
+        case "reset-password":
+          return Effect.map(forReset(request.email), askedBy(request))
+        case "invitation":
+          return forInvitation(request.signUpId)
+      }
+    }
+
+    return AccountMails.of({
+      compose: traced("AccountMails.compose")(composeFor),
+      withhold: traced("AccountMails.withhold")(function*(request) {
+        if (request.kind !== "verify-email") return
+        yield* mailedTokens.revokeVerifications(yield* signUps.olderOfOtherNetworks(request.signUpId))
       })
     })
-  )
-}
+  })
+)
 
 /** Says when and from where the mail was asked for, so that its recipient can tell it from those of others. */
 const askedBy = ({ askedAt, network }: { readonly askedAt?: Date; readonly network?: string }) =>

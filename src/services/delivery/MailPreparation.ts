@@ -1,10 +1,9 @@
 import { Clock, DateTime, Duration, Effect, Metric, Option, Schema, Semaphore, Struct, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
-import { AccountMails } from "../accounts/AccountMails.ts"
 import type { Mail } from "../mail/Mail.ts"
 import { mailCipher, type StoredRequest } from "../mail/MailCipher.ts"
 import { MailQuota } from "../mail/MailQuota.ts"
-import type { MailRequest } from "../mail/MailRequests.ts"
+import { AccountMails, type MailRequest } from "../mail/MailRequests.ts"
 import { outbox, OutboxRecord } from "../mail/Outbox.ts"
 
 /** Mails to one address wait for each other in the database, with a connection each. */
